@@ -11,6 +11,8 @@ import { eventually, hangSignal, unlessHung } from "./wait.ts";
 const skipWithoutValkey = findServer() === undefined && "neither valkey-server nor redis-server is installed";
 /** How often the gateway looks for email that is due. */
 const UPKEEP_MS = 5_000;
+/** How often it looks at what it can serve. */
+const SEEN_EVERY_MS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How often it deletes old records of nodes. */
 const RECORDS_SWEEP_MS = DAY_MS / 4;
@@ -129,4 +131,28 @@ test("sends pending email in the periodic maintenance", async (t) => {
   const { to, text } = await unlessHung("the email comes", mailbox.next());
   assert.deepEqual(to, ["ada@example.test"]);
   assert.match(text, /Buy some\./);
+});
+
+test("records an incident once a model has no node for a minute, and ends it when a node is back", async (t) => {
+  const stage = await openStage({ as: "in-process" });
+  t.after(() => stage.close());
+  const incidents = async () => {
+    stage.clock.advance(SEEN_EVERY_MS);
+    const response = await fetch(`${stage.baseUrl}/status.json`);
+    return ((await response.json()) as { incidents: { model: string | null; to: number | null }[] }).incidents;
+  };
+  const node = await stage.node({ models: ["tiny-3b"] });
+  // A model that nobody ever served is not missed.
+  await eventually("the node is sampled", async () => {
+    await incidents();
+    return (await stage.query("select 1 from model_minute where up")).length > 0;
+  });
+  await node.stop();
+  const [open] = await eventually("the incident begins", async () => {
+    const found = await incidents();
+    return found.length > 0 && found;
+  });
+  assert.equal(open?.to, null);
+  await stage.node({ models: ["tiny-3b"] });
+  await eventually("the incident ends", async () => (await incidents()).every(({ to }) => to !== null));
 });
