@@ -233,6 +233,9 @@ export function wrongField(param: string | null, message: string): Refusal<undef
   return { status: 400, retry: "never", type: "invalid_request_error", code: undefined, message, extra };
 }
 
+/** The same, for a rule that follows the field's name: `"from" must be …`. In quotes, because many names are English words. */
+export const brokenRule = (field: string, rule: string): Refusal<undefined> => wrongField(field, `"${field}" ${rule}`);
+
 /** 404 of what is no thing of anybody's: a path, a feature that is off. */
 export function noSuchPath(message: string): Refusal<undefined> {
   return { status: 404, retry: "never", type: "not_found_error", code: undefined, message, extra: {} };

@@ -26,7 +26,7 @@ export const USAGE_BY = ["key", "model", "day", "hour", "outcome", "label"] as c
 export const UsageQuery = z.object({
   ...SpanFields,
   by: z.enum(USAGE_BY, `must be one of ${USAGE_BY.join(", ")}`).default("day"),
-  split: z.enum(["key", "model"], "must be key or model").optional(),
+  split: z.enum(["key", "model"], 'must be "key" or "model"').optional(),
   key: IdField("key", "must be a key ID (key_…)").optional(),
 });
 /** What one purchase can be of, in cents. */
