@@ -184,7 +184,7 @@ test("400: the field and its rule", async () => {
     const answer = await buy(browser, body);
     assert.equal(answer.status, 400, JSON.stringify(body));
     assert.equal(answer.body.error?.param, param);
-    assert.ok(String(answer.body.error?.message).startsWith(`${param} ${rule}`), answer.body.error?.message);
+    assert.ok(String(answer.body.error?.message).startsWith(`"${param}" ${rule}`), answer.body.error?.message);
   }
   assert.equal(demo.shop.sales.length, sales);
 });

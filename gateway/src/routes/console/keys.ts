@@ -86,7 +86,7 @@ export function keyHandlers(
       const looser = account.role === "owner" ? undefined : loosened(found, change);
       if (looser !== undefined) throw roleRequired("own", onlyOwnersLoosen(looser));
       if (Object.keys(change).length === 0)
-        throw invalidRequest("name", `The body must have at least one of these fields: name, ${SETTINGS}.`);
+        throw invalidRequest("name", `"name" or one of these fields is required: ${SETTINGS}`);
       const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
       });
