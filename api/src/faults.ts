@@ -124,7 +124,7 @@ export const faults = {
   nothing_owed: {
     status: 409,
     retry: "never",
-    text: "After open payouts and held-back earnings, no host is owed this minimum.",
+    text: "No host is owed this minimum, apart from held-back earnings and open payouts.",
   },
   payout_exceeds_balance: {
     status: 409,

@@ -11,7 +11,7 @@ interface DrainConfig {
 
 export const drain = domain({
   title: "Stopping",
-  note: "`tollgate dev` uses 0 and 10 seconds. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + `DRAIN_SPOOL_S` + 5 seconds.",
+  note: "`tollgate dev` uses a delay of 0 and a grace of 10 seconds. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + `DRAIN_SPOOL_S` + 5 seconds.",
   settings: {
     DRAIN_DELAY_S: number({
       ...{ default: 5, unit: "s", min: 0, max: 3_600 },

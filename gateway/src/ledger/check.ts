@@ -263,7 +263,7 @@ const CHECKS_OF_RESERVE: Check[] = [
                where (t.kind, t.account_id, t.amount::numeric) is distinct from (s.kind, s.host_account_id, s.amount::numeric)`,
   },
   {
-    name: "granted credit left and spent never exceeds the grants",
+    name: "granted credit, spent and unspent together, never exceeds the grants",
     counts: "select count(*) from ledger_account where granted > 0",
     differs: `select format('account %s: granted %s, left %s, spent %s', a.id, coalesce(g.total, 0), a.granted, coalesce(s.total, 0))
                 from ledger_account a
@@ -273,7 +273,7 @@ const CHECKS_OF_RESERVE: Check[] = [
                where a.granted < 0 or a.granted + coalesce(s.total, 0) > coalesce(g.total, 0)`,
   },
   {
-    name: "granted credit is recorded only for requests to an owner's own nodes",
+    name: "a request is recorded as paid from granted credit only if it ran on its owner's own node",
     counts: "select count(*) from request where granted_pico <> 0",
     differs: `select format('request %s: %s of %s paid with granted credit', id, granted_pico, charge_pico)
                 from request

@@ -27,7 +27,7 @@ Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to it 
     }),
     REPLAY_WINDOW: number({
       ...{ default: 15, unit: "minutes", min: 1, max: 1_440 },
-      help: "How long a gateway journals what it committed, to enter it again after a failover that lost it.",
+      help: "How long a gateway keeps a journal of its commits, to replay them after a failover that lost them.",
       see: "[A failover that lost data](runbook.md#tollgatehistorylost)",
     }),
   },

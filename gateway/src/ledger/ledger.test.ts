@@ -468,7 +468,7 @@ describe("the ledger", () => {
     assert.deepEqual(await differing(), [
       "every balance is the sum of its entries",
       "all accounts together sum to zero",
-      "granted credit left and spent never exceeds the grants",
+      "granted credit, spent and unspent together, never exceeds the grants",
     ]);
     await tamper("update transfer set amount = amount + 1 where id = $1", [moved[0].id], "transfer");
     assert.deepEqual(await tampered("update usage_hour set charge_pico = 0 where account_id = $1", [builder]), [

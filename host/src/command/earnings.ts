@@ -157,7 +157,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
     ...facts([
       ["today", dollars(today_micro)],
       ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
-      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off beside it")}`],
+      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off in addition")}`],
       ["pending", `${dollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
       ...(hasWithheld ? [["withheld", dollars(balance.withheld_micro ?? "0")] as [string, string]] : []),
     ]),

@@ -38,7 +38,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
   answer(context, json, { object: "list", data, more: next_cursor != null }, () =>
     data.length === 0
       ? ["no jobs match"]
-      : [...jobLines(data), ...(next_cursor == null ? [] : ["", "there are more; show them with --limit N"])],
+      : [...jobLines(data), ...(next_cursor == null ? [] : ["", "there are more jobs; show them with --limit N"])],
   );
   return 0;
 }

@@ -15,7 +15,7 @@ export const market: Command = {
     },
   },
   more: [
-    "used/h: tokens in and out that all builders used per hour, over the last 24 hours, rounded.",
+    "used/h: input and output tokens of all builders per hour, over the last 24 hours, rounded.",
     "busy: slots in use, all slots of connected nodes, and waiting requests.",
     "slot/h: an estimate of what one slot earns per hour without idle time: its measured tokens per second, in and out, × the price × the host's share.",
     "node/h: the same for all slots of the node.",

@@ -45,7 +45,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
     ...facts([
       ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
       ...describeHardware(hardware),
-      ["engines", engines.map((engine) => engine.name).join(", ") || "none found on the usual ports"],
+      ["engines", engines.map((engine) => engine.name).join(", ") || "no engine found on the usual ports"],
     ]),
     node.models.length === 0 ? "next: tollgate-host elect, to choose models" : "next: tollgate-host up",
   ]);

@@ -50,7 +50,7 @@ async function firstModel({ gateway }: Session, node: string): Promise<string> {
   const { models } = await gateway.node(node);
   const [first] = models;
   if (first === undefined)
-    throw new CommandError("the node has elected no model", {
+    throw new CommandError("this node has no elected (chosen) models", {
       next: "tollgate-host elect chooses the models to serve",
     });
   return first;

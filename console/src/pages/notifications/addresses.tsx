@@ -88,7 +88,10 @@ const TESTS = { email: "Test email", webhook: "Send test", slack: "Send test" } 
 function TestButton({ account, channel }: { account: Account; channel: keyof typeof TESTS }) {
   const { mutate, isPending } = useSendTest(account.id);
   const send = (): void =>
-    mutate(channel, { onSuccess: () => toast("Test is on its way. See deliveries below."), onError: toastError });
+    mutate(channel, {
+      onSuccess: () => toast("A test message was sent. Its delivery is listed below."),
+      onError: toastError,
+    });
   return (
     <Button busy={isPending} onClick={send}>
       {TESTS[channel]}

@@ -17,7 +17,7 @@ test("bars say what they add up to and where they are highest", () => {
   assert.equal(
     summaryOf({ kind: "bars", format, series, rows }),
     "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in all, at most $3 at Nov 15 UTC. b: $5 in all, at most $4 at Nov 14 UTC. " +
-      "Highest in all: $5 at Nov 14 UTC.",
+      "Highest overall: $5 at Nov 14 UTC.",
   );
 });
 

@@ -33,7 +33,7 @@ function highestTotal(rows: ChartRow[], series: Series[], format: Format): strin
   const names = new Set(series.map(({ name }) => name));
   const hidden = new Set(rows.flatMap(({ values }) => Object.keys(values).filter((name) => !names.has(name))));
   const { row, value } = highest(rows, (each) => totalOf(each, hidden));
-  return `Highest in all: ${format(value)} at ${row.label}.`;
+  return `Highest overall: ${format(value)} at ${row.label}.`;
 }
 
 /** The first of equals. */

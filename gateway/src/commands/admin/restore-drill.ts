@@ -139,7 +139,7 @@ async function assertCopy({
   const { gateways } = await copy.inUse();
   if (gateways > 0)
     throw new CommandError(`${gateways} gateways use this database`, {
-      next: "give --database a copy that no gateway uses",
+      next: "set --database to the URL of a copy that no gateway uses",
     });
   if (live === undefined) return;
   const mark = await copy.mark();

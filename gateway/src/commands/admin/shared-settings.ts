@@ -158,7 +158,7 @@ async function finish(run: AdminRun): Promise<number> {
   const stored = await storedIn(run);
   const names = namesIn(run, stored).filter((name) => stored[name]?.previous != null);
   if (names.length === 0)
-    throw new CommandError(`no change of ${run.args[0]} is under way`, { next: "tollgate admin deployment show" });
+    throw new CommandError(`no change of "${run.args[0]}" has begun`, { next: "tollgate admin deployment show" });
   for (const name of names) {
     const from = stored[name] as StoredSetting;
     const details = { ended: inWords(name, from.previous ?? "") };
@@ -172,7 +172,7 @@ async function finish(run: AdminRun): Promise<number> {
 
 async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {
   if (await keepsSharedSettings(pool)) return await readShared(pool);
-  throw new CommandError("this database was migrated by an older version and does not record shared settings", {
+  throw new CommandError("an older version migrated this database: it does not record shared settings", {
     next: "tollgate migrate --finish",
   });
 }

@@ -27,7 +27,7 @@ export const withheldCommands: Record<string, AdminCommand> = {
     flags: {
       request: { value: "REQUEST", help: "release the share of this request: req_…" },
       node: { value: "NODE", help: "release all shares of this node: node_…" },
-      note: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters; the host sees it" },
+      note: { value: "TEXT", required: true, help: "why, in 1 to 200 characters; the host sees it" },
     },
     example: '--request req_01jc9v6w2e8t3k5m7q9r1s4x6z --note "the failure was ours"',
     run: release,
@@ -74,7 +74,8 @@ async function list({ flags, switches, json, pool, print, terminal }: AdminRun):
 
 async function release({ flags, json, pool, newId, print }: AdminRun): Promise<number> {
   const { request, node, note = "" } = flags;
-  if ((request === undefined) === (node === undefined)) throw new UsageError("give --request or --node, and not both");
+  if ((request === undefined) === (node === undefined))
+    throw new UsageError("exactly one of --request and --node is required");
   if (note.trim() === "" || note.length > 200 || !isPlain(note))
     throw new UsageError("--note must have 1 to 200 characters and no control characters");
   const of =
