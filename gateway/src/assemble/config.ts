@@ -23,7 +23,7 @@ export const drain = domain({
     }),
     DRAIN_SPOOL_S: number({
       ...{ default: 0, unit: "s", min: 0, max: 86_400 },
-      help: "How long a stopping gateway then waits until the database has accepted the settlements in its spool. Set it where nobody starts a gateway on that `SPOOL_DIR` again.",
+      help: "How long a stopping gateway then waits until the database has accepted the settlements in its spool; set it if no gateway will use that `SPOOL_DIR` again.",
       see: "[Settlements that wait](failures.md#settlements-that-wait)",
     }),
   },

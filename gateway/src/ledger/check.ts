@@ -137,7 +137,7 @@ const CHECKS: Check[] = [
                where p.set_off is distinct from s.amount`,
   },
   {
-    name: "the spending counted against each key's budget is what the key spent and holds",
+    name: "the spending counted against each key's budget equals what the key spent and its open holds",
     counts: "select count(*) from key_budget",
     differs: `select format('key %s: budgets %s, counted with %s; on %s spent %s and holds %s, found %s and %s; in its month %s and %s, found %s and %s',
                             k.id, (k.budget_day_pico, k.budget_month_pico)::text, (b.day_max, b.month_max)::text, b.day,

@@ -15,8 +15,8 @@ export const withheldCommands: Record<string, AdminCommand> = {
   "withheld list": {
     help: "list withheld shares, newest request first",
     flags: {
-      node: { value: "NODE", help: "only shares of this node: node_…" },
-      host: { value: "ACCOUNT", help: "only shares of this host: acc_…" },
+      node: { value: "NODE", help: "only shares of this node (node_…)" },
+      host: { value: "ACCOUNT", help: "only shares of this host (acc_…)" },
       all: { help: "also list released shares" },
     },
     example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z",

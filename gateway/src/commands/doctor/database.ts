@@ -129,7 +129,9 @@ export function clockCheck(offsetMs: number, slackMs: number): Check {
   const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's`;
   const next = "synchronise both with NTP: timedatectl set-ntp true";
   if (offMs > CLOCK_OFF_MS_MAX) return fail("clock", said, next);
-  return offMs > CLOCK_OFF_MS ? warn("clock", said, next) : ok("clock", "this machine's clock agrees with the database's");
+  return offMs > CLOCK_OFF_MS
+    ? warn("clock", said, next)
+    : ok("clock", "this machine's clock agrees with the database's");
 }
 
 async function schemaCheck(pool: pg.Pool): Promise<Check> {

@@ -16,7 +16,7 @@ export function Inbox({ of: { quarantines, payouts, disputes, settlements_given_
   return (
     <Card title={open === 0 ? "Decisions" : `Decisions (${open})`} flush>
       {open === 0 ? (
-        <p className="px-4 pb-4 text-ink-soft sm:px-5">No decision waits for you.</p>
+        <p className="px-4 pb-4 text-ink-soft sm:px-5">No decisions are waiting.</p>
       ) : (
         <ul aria-label="Decisions" className="border-t border-line">
           {settlements_given_up > 0 && (
