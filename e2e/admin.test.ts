@@ -415,7 +415,7 @@ function everyCommand(where: string): void {
     );
     assert.match(
       await good("history", "retain"),
-      /^Everything is kept: neither HISTORY_DAYS nor REFUSALS_DAYS is set\.$/,
+      /^Records are kept for ever: neither HISTORY_DAYS nor REFUSALS_DAYS is set\.$/,
     );
     const env = { HISTORY_DAYS: "100", REFUSALS_DAYS: "100" };
     Object.assign(process.env, env);

@@ -118,7 +118,7 @@ const CHECKS: Check[] = [
                   or t.kind <> case when m.amount > 0 then 'purchase' else m.kind end`,
   },
   {
-    name: "every set-off moved money from a host to a debt and is in its payout",
+    name: "every set-off moved money from a host's balance to a debt and is recorded in its payout",
     counts: "select count(*) from payout_setoff",
     differs: `select format('set-off %s: %s from %s to %s, entered %s from %s to %s', coalesce(s.id, t.id), s.amount,
                             s.host_account_id, s.builder_account_id, t.amount, t.account_id, t.other_account_id)

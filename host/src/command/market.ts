@@ -19,7 +19,7 @@ export const market: Command = {
     "busy: slots in use, all slots of connected nodes, and waiting requests.",
     "slot/h: an estimate of what one slot earns per hour without idle time: its measured tokens per second, in and out, × the price × the host's share.",
     "node/h: the same for all slots of the node.",
-    "mean/h: what nodes that elected (chose) the model earned with it per connected hour, on average over the last 24 hours. Shown when three or more hosts serve the model, or only you.",
+    "mean/h: average earnings of nodes that elected (chose) the model, per connected hour, over the last 24 hours. Shown when three or more hosts serve the model, or only you.",
     "Estimates are not guaranteed, because demand changes.",
   ],
   example: "",

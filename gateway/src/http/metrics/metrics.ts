@@ -349,12 +349,12 @@ function tellOfLosses(page: Page, { losses }: MetricFacts): void {
   sum("tollgate_history_lost_total", "Failovers of the database that lost data.", (of) => of.losses);
   sum(
     "tollgate_history_entered_total",
-    "Charges and changes that gateways replayed after such a failover.",
+    "Charges and changes that gateways replayed after failovers that lost data.",
     (of) => of.entered,
   );
   sum(
     "tollgate_history_missing_total",
-    "Charges and changes that gateways could not replay after such a failover.",
+    "Charges and changes that gateways could not replay after failovers that lost data.",
     (of) => of.notEntered,
   );
   sum(

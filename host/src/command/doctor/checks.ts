@@ -124,7 +124,7 @@ export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): n
 export function clockCheck(ping: Ping, nowMs: number): Check {
   const skew = clockSkewMs(ping, nowMs);
   if (skew === undefined)
-    return warn("clock", "the gateway's response has no date", "check this machine's clock yourself");
+    return warn("clock", "the gateway's response has no Date header", "check this machine's clock yourself");
   const off = Math.abs(skew);
   if (off < NOTICED_MS) return ok("clock", "this machine's clock agrees with the gateway's");
   const detail = `${milliseconds(off)} ${skew > 0 ? "ahead of" : "behind"} the gateway's`;
