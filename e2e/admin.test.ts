@@ -658,7 +658,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
       ["operator", "create", "--email", "new@example.test"],
       /^new@example\.test has not signed up\. Create this user with a password: --password -$/,
     ],
-    [["operator", "create", "--email", "new@example.test", "--password", "hunter22"], /^--password must be -/],
+    [["operator", "create", "--email", "new@example.test", "--password", "hunter22"], /^--password must be "-"/],
     [["payout", "show", unknown.pay], /^there is no batch/],
     [["payout", "paid", unknown.pay], /^there is no batch/],
     [["payout", "export", unknown.pay], /^there is no batch/],

@@ -235,5 +235,5 @@ function count(into: Reentry, what: string, by: number): void {
 
 function noteUnread(into: Reentry, unread: number): void {
   if (unread > 0)
-    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "damaged, or of another version" });
+    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "damaged, or written by another version" });
 }
