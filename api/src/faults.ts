@@ -139,7 +139,7 @@ export const faults = {
   invalid_cursor: {
     status: 400,
     retry: "never",
-    text: "The cursor is invalid for this list. Start again without “cursor”.",
+    text: 'The cursor is invalid for this list. Start again without "cursor".',
   },
   unknown_model: {
     status: 422,

@@ -43,7 +43,7 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
   ["wrapped", new Error("a lookup failed", { cause: coded("ECONNRESET") }), true, true],
   ["a bug, wrapped", new Error("a lookup failed", { cause: coded("23505") }), false, false],
   ["cut off", new Error("Connection terminated unexpectedly"), true, true],
-  ["no connection to the engine in time", new Error("timeout exceeded when trying to connect"), true, true],
+  ["no connection in time", new Error("timeout exceeded when trying to connect"), true, true],
   ["no answer in time", new Error("Query read timeout"), true, true],
 ];
 

@@ -50,8 +50,8 @@ export function Addresses({ account, settings, mayChange }: Props) {
       </Card>
       <Card title="Slack">
         <p className="mb-4 text-ink-soft">
-          An incoming webhook of Slack, Mattermost or another Slack-compatible service. Only its start is shown once it
-          is saved.
+          An incoming webhook of Slack, Mattermost or another Slack-compatible service. Once it is saved, only the
+          beginning of its URL is shown.
         </p>
         <Address {...{ account, mayChange }} field="slack_url" label="Slack webhook URL" url={slack_url} hidden>
           {slack_url !== null && test("slack")}

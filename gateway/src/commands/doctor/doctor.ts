@@ -15,7 +15,7 @@ export const doctor: Command = {
   },
   more: [
     "Run this command with the environment variables of a gateway, as the gateway's user. It checks directories, disks and open files, the database, the settings that gateways share, the limits server, the dispatch plane, certificates, mail and payments, and changes nothing. When a gateway starts, it makes the same checks.",
-    "Each finding is “ok”, “warn” or “fail”, with what to do. The exit code is 1 if anything failed.",
+    "Each finding is ok, warn or fail, with what to do. The exit code is 1 if anything failed.",
   ],
   example: "--json",
   run,

@@ -26,7 +26,7 @@ export const doctor: Command = {
   help: "check everything that serving needs, and show what to do",
   flags: { "no-speed": { help: "skip the speed test of the engine" } },
   more: [
-    "The command checks the login, the gateway and its clock, the token, the node, the dispatch plane, the engine with its tokenizers, chat templates and speed, memory and disk. Each finding is “ok”, “warn” or “fail”, with what to do. The exit code is 1 if anything failed.",
+    "The command checks the login, the gateway and its clock, the token, the node, the dispatch plane, the engine with its tokenizers, chat templates and speed, memory and disk. Each finding is ok, warn or fail, with what to do. The exit code is 1 if anything failed.",
   ],
   example: "--no-speed",
   run,
