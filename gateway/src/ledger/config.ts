@@ -14,7 +14,7 @@ export const ledger = domain({
   title: "Holds and settlements",
   note: `Gateways renew a lease four times within \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database. If a single gateway
 is cut off from the database for longer than \`HOLD_LEASE_S\`, its requests are settled late. Shorter leases than the default are for tests.
-Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to it does not start.`,
+Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to \`SPOOL_DIR\` does not start.`,
   settings: {
     HOLD_LEASE_S: number({
       ...{ default: 60, unit: "s", min: 3, max: 3_600 },
