@@ -24,7 +24,7 @@ export const earnings: Command = {
     },
     to: { value: "DAY", help: "until the end of this day, or until this time" },
     node: { value: "ID", help: "only this node (default: every node of the account)" },
-    limit: { value: "N", help: `how many requests (default: ${SHOWN}; all of them with --csv or --json)` },
+    limit: { value: "N", help: `how many requests to show (default: ${SHOWN}; all of them with --csv or --json)` },
     range: { value: "RANGE", help: "show sums by hour or day and by node instead of single requests", oneOf: RANGES },
     csv: { help: "all requests of the period as CSV; amounts in millionths of a dollar" },
   },

@@ -17,7 +17,7 @@ export const jobs: Command = {
     ...NODE_FLAG,
     model: { value: "MODEL", help: "only jobs of this model" },
     outcome: { value: "OUTCOME", help: "only this outcome: ok, upstream_failed, upstream_stall, client_closed, …" },
-    limit: { value: "N", help: `how many, 1 to ${LIMIT_MAX} (default: ${SHOWN})` },
+    limit: { value: "N", help: `how many jobs to show, 1 to ${LIMIT_MAX} (default: ${SHOWN})` },
   },
   more: ["Failed jobs are included. Prompts, answers and builders are never shown."],
   example: "--outcome upstream_failed --limit 50",

@@ -18,7 +18,7 @@ export const market: Command = {
     "used/h: input and output tokens of all builders per hour, over the last 24 hours, rounded.",
     "busy: slots in use, all slots of connected nodes, and waiting requests.",
     "slot/h: an estimate of what one slot earns per hour without idle time: its measured tokens per second, in and out, × the price × the host's share.",
-    "node/h: the same for all slots of the node.",
+    "node/h: the same estimate for all slots of the node together.",
     "mean/h: average earnings of nodes that elected (chose) the model, per connected hour, over the last 24 hours. Shown when three or more hosts serve the model, or only you.",
     "Estimates are not guaranteed, because demand changes.",
   ],
