@@ -158,7 +158,9 @@ async function finish(run: AdminRun): Promise<number> {
   const stored = await storedIn(run);
   const names = namesIn(run, stored).filter((name) => stored[name]?.previous != null);
   if (names.length === 0)
-    throw new CommandError(`no change of "${run.args[0]}" has begun`, { next: "tollgate admin deployment show" });
+    throw new CommandError(`the setting "${run.args[0]}" is not being changed`, {
+      next: "tollgate admin deployment show",
+    });
   for (const name of names) {
     const from = stored[name] as StoredSetting;
     const details = { ended: inWords(name, from.previous ?? "") };
