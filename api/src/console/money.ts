@@ -36,11 +36,11 @@ export const CheckoutFields = z
   .object({ pack_id: z.string("must be a string").optional(), amount_micro: MicroField(PURCHASE).optional() })
   .refine(({ pack_id, amount_micro }) => pack_id !== undefined || amount_micro !== undefined, {
     path: ["pack_id"],
-    message: "must be the ID of a pack, unless amount_micro is given",
+    message: 'must be the ID of a pack, unless "amount_micro" is given',
   })
   .refine(({ pack_id, amount_micro }) => pack_id === undefined || amount_micro === undefined, {
     path: ["amount_micro"],
-    message: "must not be combined with pack_id",
+    message: 'must not be combined with "pack_id"',
   });
 
 export const tooManyCheckouts = (waitS: number): string =>

@@ -17,7 +17,7 @@ type Format = ChartProps["format"];
 function sumOf(name: string, rows: ChartRow[], format: Format): string {
   const top = highest(rows, ({ values }) => values[name] ?? 0);
   const sum = rows.reduce((all, { values }) => all + (values[name] ?? 0), 0);
-  return `${name}: ${format(sum)} in all, at most ${top.row.texts?.[name] ?? format(top.value)} at ${top.row.label}.`;
+  return `${name}: ${format(sum)} in total, at most ${top.row.texts?.[name] ?? format(top.value)} at ${top.row.label}.`;
 }
 
 function rangeOf(name: string, rows: ChartRow[], format: Format): string {
