@@ -58,7 +58,11 @@ async function* examine(context: CommandContext, options: { speed: boolean }): A
     yield fail("login", "this machine is not logged in", "tollgate-host login");
   } else {
     yield (await logins.isExposed())
-      ? warn("login", `others can read ${logins.path}`, `chmod 600 it, then replace the token: tollgate-host login`)
+      ? warn(
+          "login",
+          `others can read ${logins.path}`,
+          `run chmod 600 on the file, then replace the token: tollgate-host login`,
+        )
       : ok("login", logins.path);
     yield* platformChecks(login, context);
   }
