@@ -415,7 +415,7 @@ function everyCommand(where: string): void {
     );
     assert.match(
       await good("history", "retain"),
-      /^Everything is kept: neither HISTORY_DAYS nor REFUSALS_DAYS is set\.$/,
+      /^Records are kept for ever: neither HISTORY_DAYS nor REFUSALS_DAYS is set\.$/,
     );
     const env = { HISTORY_DAYS: "100", REFUSALS_DAYS: "100" };
     Object.assign(process.env, env);
@@ -588,7 +588,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["account", "list", "--kind", "robot"], /^--kind must be builder or host$/],
     [["account", "list", "extra"], /^admin account list takes no arguments: 'extra' is not expected$/],
     [["account", "suspend", unknown.acc, "--reason", "r"], new RegExp(`^there is no account ${unknown.acc}$`)],
-    [["account", "suspend", builder], /^--reason is missing: the reason, in 1 to 200 characters$/],
+    [["account", "suspend", builder], /^--reason is missing: why, in 1 to 200 characters; the audit log shows it$/],
     [["account", "suspend", builder, "--reason", " "], /^--reason must say why, in 1 to 200 characters$/],
     [["account", "lsit"], /^there is no command 'admin account lsit'; did you mean 'admin account list'\?$/],
     [["account", "restore", "nonsense", "--reason", "r"], /^there is no account nonsense$/],
@@ -606,7 +606,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["account", "alert", builder, "--reason", "r"], /^--below is missing/],
     ...["2,5", "0.009", "1000000.01", "-1", ""].map((usd): [string[], RegExp] => [
       ["account", "alert", builder, `--below=${usd}`, "--reason", "r"],
-      /^--below must be an amount in dollars from 0\.01 to 1000000, such as 2 or 0\.50, or none$/,
+      /^--below must be an amount in dollars from 0\.01 to 1000000, such as 2 or 0\.50, or "none"$/,
     ]),
     [
       ["account", "alert", host, "--below", "2", "--reason", "r"],
@@ -630,19 +630,19 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["key", "revoke", unknown.key], /^there is no such key, or it is revoked$/],
     [["key", "revoke", builder], /is not a key ID \(key_…\)$/],
     [["key", "show", unknown.key], /^there is no such key, or it is revoked$/],
-    [["key", "set", unknown.key], /^give at least one setting to change$/],
+    [["key", "set", unknown.key], /^name at least one setting to change$/],
     [["key", "set", unknown.key, "--budget-day", "1"], /^there is no such key, or it is revoked$/],
     [
       ["key", "create", builder, "k", "--budget-day", "1,5", "--expires", "2020-01-01", "--models", "none"],
-      /^--budget-day must be an amount in dollars, or none: .*; --expires must be a future day or time, .*; --models must be all, or some of .*tiny-3b/,
+      /^--budget-day must be an amount in dollars, or "none": .*; --expires must be a future day or time, .*; --models must be "all", or some of .*tiny-3b/,
     ],
-    [["key", "create", builder, "k", "--in-flight", "65"], /^--in-flight must be 64 or less, or none$/],
+    [["key", "create", builder, "k", "--in-flight", "65"], /^--in-flight must be 64 or less, or "none"$/],
     [
       ["key", "rotate", unknown.key, "--keep-old", "31d"],
       /^--keep-old must be a time of at most 30 days: 0, 90s, 1h, 7d$/,
     ],
     [["key", "limits", unknown.key], /^there is no such key, or it is revoked$/],
-    [["key", "limits", unknown.key, "--in-flight", "many"], /^--in-flight must be a whole number, or default$/],
+    [["key", "limits", unknown.key, "--in-flight", "many"], /^--in-flight must be a whole number, or "default"$/],
     [["key", "limits", unknown.key, "--colour", "red"], /^there is no flag --colour$/],
     [["key", "limits", unknown.key, "--in-fligth", "2"], /^there is no flag --in-fligth; did you mean --in-flight\?$/],
     [["overview", "--days", "32"], /^--days must be a whole number from 1 to 31$/],
@@ -658,7 +658,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
       ["operator", "create", "--email", "new@example.test"],
       /^new@example\.test has not signed up\. Create this user with a password: --password -$/,
     ],
-    [["operator", "create", "--email", "new@example.test", "--password", "hunter22"], /^--password must be -/],
+    [["operator", "create", "--email", "new@example.test", "--password", "hunter22"], /^--password must be "-"/],
     [["payout", "show", unknown.pay], /^there is no batch/],
     [["payout", "paid", unknown.pay], /^there is no batch/],
     [["payout", "export", unknown.pay], /^there is no batch/],
@@ -668,7 +668,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["withheld", "list", "--node", "barn"], /^--node must be an id that begins with node_, not barn$/],
     [["withheld", "release", "--node", node], /^--note is missing/],
     [["withheld", "release", "--node", node, "--note", " "], /^--note must have 1 to 200 characters and no control/],
-    [["withheld", "release", "--note", "n"], /^give --request or --node, and not both$/],
+    [["withheld", "release", "--note", "n"], /^exactly one of --request and --node is required$/],
     [["checks", "list", "--node", "barn"], /^--node must be a node's id \(node_…\)$/],
     [["secrets", "rotate", "salt"], /^SECRET must be one of pepper, plane, receipts$/],
     [["secrets", "forget", "receipts"], /^SECRET must be pepper or plane$/],

@@ -69,7 +69,7 @@ describe("deployments", { skip }, () => {
     const [original, copied] = await Promise.all([shown(atOriginal), shown(atCopy)]);
     assert.equal(original.id, copied.id);
     assert.deepEqual([original.gateways, copied.gateways, original.plane.state], [1, 0, "own"]);
-    assert.match(await refusal(atCopy), /this database is a copy: .*tollgate admin deployment fork/);
+    assert.match(await refusal(atCopy), /this database is a copy of .*tollgate admin deployment fork/);
     assert.ok(live.gateway.running(), "the live one goes on");
 
     const inUse = await admin(["fork", "--yes"], atOriginal);

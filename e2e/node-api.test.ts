@@ -52,7 +52,7 @@ describe("the node API", () => {
     const wrong = async (body: object, path = "/nodes", method = "POST") =>
       (await call<object>(method, path, body)).body.error;
     assert.deepEqual((await wrong({}))?.param, "name");
-    assert.match((await wrong({ name: "" }))?.message ?? "", /name must not be empty/);
+    assert.match((await wrong({ name: "" }))?.message ?? "", /^"name" must not be empty$/);
     const { id } = await register("for-400");
     assert.equal(
       (await wrong({ models: ["tiny-3b", "large-70b"] }, `/nodes/${id}/elections`, "PUT"))?.param,

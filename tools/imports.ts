@@ -194,7 +194,7 @@ export function forbidden(edge: Import): string | undefined {
   if (isProduct(from) && isTest(to)) return "product code may not import test code";
   if (!from.startsWith("gateway/src/") || isTest(from)) return undefined;
   if (to === FAULTS && HANDLERS.test(from) && !OTHER_FAULTS.includes(from)) {
-    const others = values.filter((name) => name !== "invalidRequest");
+    const others = values.filter((name) => !["breaksRule", "invalidRequest"].includes(name));
     if (others.length > 0)
       return `a handler refuses with what its route declares (refuse), not with ${others.join(", ")}`;
   }

@@ -139,7 +139,7 @@ export const faults = {
   nothing_owed: {
     status: 409,
     retry: "never",
-    text: "After open payouts and held-back earnings, no host is owed this minimum.",
+    text: "No host is owed this minimum, apart from held-back earnings and open payouts.",
   },
   payout_exceeds_balance: {
     status: 409,
@@ -154,7 +154,7 @@ export const faults = {
   invalid_cursor: {
     status: 400,
     retry: "never",
-    text: "The cursor is invalid for this list. Start again without cursor.",
+    text: 'The cursor is invalid for this list. Start again without "cursor".',
   },
   unknown_model: {
     status: 422,
@@ -247,6 +247,9 @@ export function wrongField(param: string | null, message: string): Refusal<undef
   const extra = param === null ? {} : { param };
   return { status: 400, retry: "never", type: "invalid_request_error", code: undefined, message, extra };
 }
+
+/** The same, for a rule that follows the field's name: `"from" must be …`. In quotes, because many names are English words. */
+export const brokenRule = (field: string, rule: string): Refusal<undefined> => wrongField(field, `"${field}" ${rule}`);
 
 /** 404 of what is no thing of anybody's: a path, a feature that is off. */
 export function noSuchPath(message: string): Refusal<undefined> {

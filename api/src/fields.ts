@@ -1,10 +1,10 @@
 /**
  * Untyped JSON against a schema, once, at the door. `null` means absent, but for fields that
  * say what it means; unknown fields are ignored, whatever they hold. A
- * failed check names the field and the rule: `messages[2].content must be …`.
+ * failed check names the field and the rule: `"messages[2].content" must be …`.
  */
 import { z } from "zod";
-import { type Refusal, wrongField } from "./faults.ts";
+import { brokenRule, type Refusal, wrongField } from "./faults.ts";
 
 /** No list in a request needs more: the longest context has no more tokens than this. */
 export const ELEMENTS_MAX = 32_768;
@@ -27,7 +27,7 @@ export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Chec
   const { path, message } = deepest(result.error.issues[0] as z.core.$ZodIssue);
   const field = fieldName(path);
   const rule = path.length > 0 && missing(given, path) ? `is required and ${message}` : message;
-  return { wrong: wrongField(field, `${field} ${rule}`) };
+  return { wrong: brokenRule(field, rule) };
 }
 
 const isKnown = (schema: z.ZodType, field: string): boolean =>
@@ -53,7 +53,7 @@ function endlessList(body: object): Refusal | undefined {
   return undefined;
 }
 
-const tooMany = (field: string): Refusal => wrongField(field, `${field} must have at most ${ELEMENTS_MAX} elements`);
+const tooMany = (field: string): Refusal => brokenRule(field, `must have at most ${ELEMENTS_MAX} elements`);
 
 /** A union fails as a whole; what a person needs is the branch that came furthest. */
 function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {

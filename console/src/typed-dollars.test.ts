@@ -34,7 +34,7 @@ test("an amount that can be a thousand or one follows a language of points, and 
   assert.equal(read("1,000", "."), 100_000);
   assert.equal(read("1.000", "."), 100);
   for (const text of ["1,000", "1.000"]) {
-    assert.equal(read(text, ","), "This can mean $1,000.00 or $1.00. Type 1000 or 1.0000.");
+    assert.equal(read(text, ","), "This amount can mean $1,000.00 or $1.00. Type 1000 or 1.0000.");
   }
 });
 

@@ -30,7 +30,7 @@ export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign(
     // The console itself writes 1,000.00, which is also what a reader of decimal points types.
     if (decimal === ".") return { pico: typed.includes(",") ? group : places };
     return {
-      wrong: `This can mean ${exactDollars(group)} or ${exactDollars(places)}. Type ${before}${after} or ${before}.${after}0.`,
+      wrong: `This amount can mean ${exactDollars(group)} or ${exactDollars(places)}. Type ${before}${after} or ${before}.${after}0.`,
     };
   }
   for (const form of FORMS) {

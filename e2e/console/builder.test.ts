@@ -199,7 +199,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.equal(await day.getAttribute("aria-invalid"), "true");
     await day.fill("0.000001");
     await dialog.getByRole("button", { name: "Create key" }).click();
-    await dialog.locator("p", { hasText: "expires_at must be in the future" }).waitFor();
+    await dialog.locator("p", { hasText: '"expires_at" must be in the future' }).waitFor();
     assert.equal(await dialog.getByLabel("Expires").getAttribute("aria-invalid"), "true");
     await dialog.getByLabel("Expires").fill("2999-01-01T00:00");
     await dialog.getByRole("button", { name: "Create key" }).click();

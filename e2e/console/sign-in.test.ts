@@ -108,7 +108,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await set();
     await page.getByRole("heading", { name: "Your password is set" }).waitFor();
     await set();
-    await page.getByRole("alert").getByText("token must be from an email of the last hour").waitFor();
+    await page.getByRole("alert").getByText('"token" must be from an email of the last hour').waitFor();
     await enter(FIRST);
     await page.getByRole("alert").getByText("wrong").waitFor();
     await enter(SECOND);

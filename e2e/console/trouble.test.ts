@@ -117,10 +117,10 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
   test("an address that makes no sense is refused in words, and can be cleared", async () => {
     for (const [query, words] of [
       ["outcome=%00", "No request outcome has this name"],
-      ["from=nonsense", "from must be a time"],
-      ["to=2026-99-99", "to must be a time"],
+      ["from=nonsense", '"from" must be a time'],
+      ["to=2026-99-99", '"to" must be a time'],
       ["model=unknown", "No model in the catalogue has this ID"],
-      ["key=nope", "key must be a key ID"],
+      ["key=nope", '"key" must be a key ID'],
     ] as const) {
       await page.goto(`/console/requests?${query}`);
       await alert(words).getByRole("button", { name: "Clear filters" }).click();

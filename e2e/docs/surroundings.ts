@@ -130,7 +130,8 @@ async function clone(options: {
     folder,
     env: {
       ...env,
-      ...(database && { DATABASE_URL: database.DATABASE_URL }),
+      // The page makes its own secrets.
+      ...(database && { DATABASE_URL: database.DATABASE_URL, DATABASE_DURABILITY: database.DATABASE_DURABILITY }),
       PORT: ports.get("8080"),
       INTERNAL_PORT: ports.get("9090"),
     },

@@ -90,7 +90,7 @@ describe("a gateway that stops while its database is away", () => {
     await gateway.ledger.secure(settlementOf(hold, null));
     const closed = gateway.close();
     await eventually("it waits for the database", () =>
-      lines.includes("waiting until the database takes the charges in the spool"),
+      lines.includes("waiting until the database accepts the charges in the spool"),
     );
     await proxy.resume();
     await closed;

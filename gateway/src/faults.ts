@@ -1,5 +1,6 @@
 /** A refusal on its way to the client. The catalogue of faults and their texts are the API's (`api/src/faults.ts`). */
 import {
+  brokenRule,
   compressedBody,
   envelopeOf,
   type FaultBody,
@@ -99,6 +100,9 @@ export function modelNotFound(id: string): Fault {
 export function invalidRequest(param: string | null, message: string, cause?: unknown, about?: About): Fault {
   return new Fault({ ...wrongField(param, message), cause, about });
 }
+
+/** 400: `"from" must be …`. */
+export const breaksRule = (field: string, rule: string): Fault => new Fault(brokenRule(field, rule));
 
 export function notFound(message: string): Fault {
   return new Fault(noSuchPath(message));

@@ -301,7 +301,7 @@ class Reader {
       this.isRecursive ||= again !== undefined;
       // Its own alternative: a grammar would have no beginning.
       if (again !== undefined && again >= sameSince)
-        throw new Problem(part, "$ref", "must not refer to itself without end");
+        throw new Problem(part, "$ref", "must not contain endless references to itself");
       way.delete(part);
     };
     visit(root, 0);

@@ -24,16 +24,17 @@ const UNSEEN_KEYS = new Set(["example", "className", "without"]);
 const PLAIN_WORD = /^["'(“]*\p{L}+(['’]\p{L}+)?[.,:;!?)"”]*$/u;
 /** Queries, code, markup, and pieces that begin or end in the middle of a sentence. */
 const NO_MESSAGE =
-  /^(select|insert|update|delete from|with|create|alter|drop|begin|local)\b.*\b(from|into|set|as|then)\b|\bas "|^create table|\bjoin\b.*\bon\b|\bis null\b|\bselect\b.*\bfrom\b|\$\d|::|;\s*charset|[;{}=)\]] *[;{}(]|=>|<\/?[a-z]|^([,;.)#]|(… )?(and|be|did|for|has|in|is|it|its|of|or|signs?|so|stopped) )|\b(for|of|to|from|with|by|at|the|an?|and|or)$/;
+  /^(select|insert|update|delete from|with|create|alter|drop|begin|local)\b.*\b(from|into|set|as|then)\b|\bas "|^create table|^local function|\bat time zone\b|^\w+(, \w+)+$|\bjoin\b.*\bon\b|\bis null\b|\bselect\b.*\bfrom\b|\$\d|::|;\s*charset|[;{}=)\]] *[;{}(]|=>|<\/?[a-z]|^([,;.)#]|(… )?(and|be|did|for|has|in|is|it|its|of|or|signs?|so|stopped) )|\b(for|of|to|from|with|by|at|the|an?|and|or)$/;
 /** Elements within a sentence; any other element is a text of its own. */
 const WITHIN_SENTENCES = /^(a|b|em|strong|code|i|time|span|kbd|Link|\w*(Link|Code|Time|Amount|Money|Number|Mono))$/;
+
+/** Elements within a sentence leave spaces around them. */
+const tidy = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll(/([(“]) | ([.,;:)”])/g, "$1$2");
 
 export function messagesIn(file: string, source: string): string[] {
   const { program, errors } = parseSync(file, source);
   assert.deepEqual(errors, [], file);
-  return [...textsOf(program as unknown as SyntaxNode)]
-    .map((text) => text.trim().replaceAll(/\s+/g, " "))
-    .filter(isMessage);
+  return [...textsOf(program as unknown as SyntaxNode)].map((text) => tidy(text.trim())).filter(isMessage);
 }
 
 /** Joined strings and the pieces of a sentence in JSX are one text. `name`: of the field, flag or setting that the text is about. */

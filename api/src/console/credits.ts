@@ -22,7 +22,7 @@ export const TopUpFields = z
   })
   .refine(
     ({ amount_micro, month_max_micro }) => (picoOfMicro(month_max_micro) ?? 0n) >= (picoOfMicro(amount_micro) ?? 0n),
-    { path: ["month_max_micro"], message: "must be at least amount_micro" },
+    { path: ["month_max_micro"], message: 'must be at least "amount_micro"' },
   );
 
 const Spending = z

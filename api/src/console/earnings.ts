@@ -17,7 +17,7 @@ export const EarningSumsFields = z.object({
   ...SpanFields,
   node: NodeField.optional(),
   by: z.enum(EARNINGS_BY, `must be one of ${EARNINGS_BY.join(", ")}`).default("day"),
-  split: z.enum(EARNINGS_SPLIT, "must be node or model").optional(),
+  split: z.enum(EARNINGS_SPLIT, 'must be "node" or "model"').optional(),
 });
 
 const EarningSum = z

@@ -26,7 +26,7 @@ export const USAGE_BY = ["key", "model", "day", "hour", "outcome", "label"] as c
 export const UsageQuery = z.object({
   ...SpanFields,
   by: z.enum(USAGE_BY, `must be one of ${USAGE_BY.join(", ")}`).default("day"),
-  split: z.enum(["key", "model"], "must be key or model").optional(),
+  split: z.enum(["key", "model"], 'must be "key" or "model"').optional(),
   key: IdField("key", "must be a key ID (key_…)").optional(),
 });
 /** What one purchase can be of, in cents. */
@@ -36,11 +36,11 @@ export const CheckoutFields = z
   .object({ pack_id: z.string("must be a string").optional(), amount_micro: MicroField(PURCHASE).optional() })
   .refine(({ pack_id, amount_micro }) => pack_id !== undefined || amount_micro !== undefined, {
     path: ["pack_id"],
-    message: "must be the ID of a pack, unless amount_micro is given",
+    message: 'must be the ID of a pack, unless "amount_micro" is given',
   })
   .refine(({ pack_id, amount_micro }) => pack_id === undefined || amount_micro === undefined, {
     path: ["amount_micro"],
-    message: "must not be combined with pack_id",
+    message: 'must not be combined with "pack_id"',
   });
 
 export const tooManyCheckouts = (waitS: number): string =>

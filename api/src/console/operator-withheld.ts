@@ -30,7 +30,7 @@ export const ReleaseFields = z
   })
   .refine(({ requests, node }) => (requests === undefined) !== (node === undefined), {
     path: ["requests"],
-    message: "must be given, or node, but not both",
+    message: 'or "node" must be given, but not both',
   });
 
 const PlatformWithheldShare = z.strictObject({

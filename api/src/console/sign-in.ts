@@ -1,5 +1,5 @@
 /** Signing up, in and out: what people send before they are known, and what they set up once they are. */
-import { noSuchPath, type Refusal, refusal, wrongField } from "../faults.ts";
+import { brokenRule, noSuchPath, type Refusal, refusal, wrongField } from "../faults.ts";
 import { routes } from "../route.ts";
 import { sampleAccount, sampleIdentity } from "./accounts.ts";
 import { OPENID_REFUSALS } from "./openid.ts";
@@ -18,15 +18,15 @@ export const tooManyAttempts = (waitS: number): string => `Too many attempts. Tr
 export const SIGN_IN_REFUSALS = {
   wrong_credentials: refusal("not_authenticated", "The email address or password is wrong."),
   email_not_verified: refusal("email_not_verified"),
-  email_taken: wrongField("email", "email is already in use"),
+  email_taken: brokenRule("email", "is already in use"),
   no_challenge: refusal("not_authenticated", "Sign in with your password again, then enter the code."),
-  wrong_code: wrongField("code", "code must be the current code of your authenticator app or an unused backup code"),
-  wrong_password: wrongField("password", "password must be your current password"),
-  bad_token: wrongField("token", "token must be from an email of the last hour, and must not have been used"),
+  wrong_code: brokenRule("code", "must be the current code of your authenticator app or an unused backup code"),
+  wrong_password: brokenRule("password", "must be your current password"),
+  bad_token: brokenRule("token", "must be from an email of the last hour, and must not have been used"),
   two_factor_on: wrongField(null, "Two-factor authentication is already on. Turn it off before you set it up again."),
   two_factor_off: wrongField(null, "Two-factor authentication is not set up."),
   not_signed_in: refusal("not_authenticated"),
-  unknown_provider: wrongField("provider", "provider must be one of those that GET /console/api/auth/methods lists"),
+  unknown_provider: brokenRule("provider", "must be one of those that GET /console/api/auth/methods lists"),
   provider_away: refusal("sign_in_provider_unavailable"),
   mail_off: noSuchPath("This platform cannot send email. Ask its operator."),
   too_many_attempts: refusal("rate_limit_requests", tooManyAttempts(PATIENCE_S)),

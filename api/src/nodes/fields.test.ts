@@ -18,7 +18,7 @@ test("a machine's facts have at most 8 KiB as JSON, counted in bytes", () => {
   assert.equal(refusal({ hardware: sized(8192) }), undefined);
   assert.deepEqual(refusal({ hardware: sized(8193) }), [
     "hardware",
-    "hardware must have at most 8 KiB (8192 bytes) as JSON",
+    '"hardware" must have at most 8 KiB (8192 bytes) as JSON',
   ]);
   assert.equal(refusal({ hardware: { n: "ü".repeat(4100) } })?.[0], "hardware");
   assert.equal(
@@ -29,7 +29,7 @@ test("a machine's facts have at most 8 KiB as JSON, counted in bytes", () => {
 
 test("they are a note of a few levels, of text that can be kept", () => {
   assert.equal(refusal({ hardware: nested(8) }), undefined);
-  assert.deepEqual(refusal({ hardware: nested(9) }), ["hardware", "hardware must be at most 8 levels deep"]);
+  assert.deepEqual(refusal({ hardware: nested(9) }), ["hardware", '"hardware" must be at most 8 levels deep']);
   assert.equal(refusal({ hardware: { deep: JSON.parse(`${"[".repeat(4000)}${"]".repeat(4000)}`) } })?.[0], "hardware");
   for (const text of ["a\u0000b", "\ud800"]) assert.equal(refusal({ hardware: { text } })?.[0], "hardware", text);
 });

@@ -1,6 +1,6 @@
 /** What the public API refuses with: the names of its answers, its codes, and the one shape of its errors. */
 import { z } from "zod";
-import { codes, compressedBody, type FaultCode, refusal, slowBody, wrongField } from "../faults.ts";
+import { brokenRule, codes, compressedBody, type FaultCode, refusal, slowBody } from "../faults.ts";
 import type { NamedRefusals } from "../openapi/api.ts";
 
 /** Codes by the moment they can happen, in the order of the checks. */
@@ -47,7 +47,7 @@ export const ErrorEnvelope = z
 export const REFUSALS: NamedRefusals = {
   InvalidRequest: {
     title: "The body is not valid JSON, or a field is invalid. The message names the field and the rule.",
-    faults: [wrongField("temperature", "temperature must be between 0 and 2")],
+    faults: [brokenRule("temperature", "must be between 0 and 2")],
   },
   Unauthorized: { title: "The API key is missing or invalid.", faults: codes(...KEY) },
   PaymentRequired: {

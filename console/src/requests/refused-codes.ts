@@ -21,7 +21,7 @@ const CODES: Record<string, CodeWords> = {
     says: "Model not found",
     advice: "The model does not exist, or the key may not use it. The Models page lists all models.",
   },
-  request_too_large: { says: "Body too large", advice: "A body may have up to 10 MiB." },
+  request_too_large: { says: "Body too large", advice: "A request body may have up to 10 MiB." },
   rate_limit_requests: { says: "Too many requests this minute", advice: RATE },
   rate_limit_tokens: { says: "Too many tokens this minute", advice: RATE },
   rate_limit_streams: { says: "Too many requests in flight", advice: RATE },

@@ -11,7 +11,7 @@ interface DrainConfig {
 
 export const drain = domain({
   title: "Stopping",
-  note: "`tollgate dev` uses 0 and 10 seconds. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + `DRAIN_SPOOL_S` + 5 seconds.",
+  note: "`tollgate dev` uses a delay of 0 and a grace of 10 seconds. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + `DRAIN_SPOOL_S` + 5 seconds.",
   settings: {
     DRAIN_DELAY_S: number({
       ...{ default: 5, unit: "s", min: 0, max: 3_600 },
@@ -23,7 +23,7 @@ export const drain = domain({
     }),
     DRAIN_SPOOL_S: number({
       ...{ default: 0, unit: "s", min: 0, max: 86_400 },
-      help: "How long a stopping gateway then waits until the database has accepted the settlements in its spool, for deployments where no gateway starts on that `SPOOL_DIR` again.",
+      help: "How long a stopping gateway then waits until the database has accepted the settlements in its spool; set it if no gateway will use that `SPOOL_DIR` again.",
       see: "[Settlements that wait](failures.md#settlements-that-wait)",
     }),
   },

@@ -55,7 +55,7 @@ export async function drain(
   const began = clock.monotonic();
   let isTold = false;
   while (clock.monotonic() - began < spoolMs && !(await isSpoolEmpty())) {
-    if (!isTold) log.warn({ spoolMs }, "waiting until the database takes the charges in the spool");
+    if (!isTold) log.warn({ spoolMs }, "waiting until the database accepts the charges in the spool");
     isTold = true;
     await sleep(clock, LOOK_EVERY_MS);
   }

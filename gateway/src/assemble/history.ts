@@ -75,7 +75,9 @@ export function openJournals(
     // Changes by commands and other gateways too.
     store.broadcast.on(TOPICS[table], (id) => {
       if (id === undefined) return;
-      journalRow(table, id).catch((error) => log.debug({ err: error, table }, "journaling a change failed"));
+      journalRow(table, id).catch((error) =>
+        log.debug({ err: error, table }, "could not write a change to the journal"),
+      );
     });
   }
   return { requests, changes, row: journalRow };
@@ -103,7 +105,7 @@ export async function followHistory(
   const declare = async (move: Move, { entered, notEntered }: Reentry): Promise<void> => {
     const count = Object.values(entered).reduce((sum, one) => sum + one, 0);
     if (move.positions === 0 && count === 0 && notEntered.length === 0) {
-      log.info({ epoch: move.epoch }, "nothing is missing in the database");
+      log.info({ epoch: move.epoch }, "the failover lost nothing: the database has everything that the journals have");
       return;
     }
     await recordLoss(store.pool, { gatewayId, move, entered, notEntered });
@@ -113,7 +115,7 @@ export async function followHistory(
     figures.notEntered += notEntered.length;
     log.error(
       { epoch: move.epoch, positions: move.positions, entered, notEntered: notEntered.length },
-      "the database lost the end of its history in a failover; tollgate admin history losses lists what is missing",
+      "a failover lost commits of the database; tollgate admin history losses lists what is missing",
     );
   };
   await lineage.follow(

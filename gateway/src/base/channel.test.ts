@@ -68,7 +68,7 @@ test("returns each question's own answer, text or bytes, and the error of a hand
   assert.equal(failed.reason.message, "no such thing");
 });
 
-test("rejects pending and later questions when the other process is gone", async () => {
+test("rejects pending and later questions when the other process has exited", async () => {
   const [one, other] = pair();
   other.answer(ASKED, () => new Promise(() => {}));
   const waiting = one.ask(ASKED, "a");

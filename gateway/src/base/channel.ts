@@ -81,7 +81,7 @@ export class Channel {
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
         this.#isClosed = true;
-        for (const { reject } of this.#questions.values()) reject(new ChannelError("the other process is gone"));
+        for (const { reject } of this.#questions.values()) reject(new ChannelError("the other process has exited"));
         this.#questions.clear();
         resolve(cause);
       });
@@ -145,7 +145,7 @@ export class Channel {
   ask(kind: number, text: string): Promise<Message> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) {
-        reject(new ChannelError("the other process is gone"));
+        reject(new ChannelError("the other process has exited"));
         return;
       }
       this.#asked = (this.#asked + 1) >>> 0;

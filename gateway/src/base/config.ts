@@ -44,7 +44,7 @@ const protocolRule = "be http/protobuf or http/json";
 
 export const traces = domain({
   title: "Traces",
-  note: `OpenTelemetry defines these variables. The gateway checks them at start and reports wrong values, which OpenTelemetry's packages
+  note: `OpenTelemetry defines these variables. The gateway checks these variables when it starts and reports wrong values, which OpenTelemetry's packages
 would ignore. The packages read all other \`OTEL_*\` variables. See [Traces](monitoring.md#traces).`,
   settings: {
     OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector to send traces to." }),

@@ -232,7 +232,7 @@ describe("a gateway that shares a database", () => {
     await changeShared(database.pool, "mail", { from, to: { value: from?.value ?? "", previous: null } });
     await old.until("it sees it", () => old.settings?.differences().length === 1);
     assert.equal(old.settings?.differences()[0]?.setting, "mail");
-    assert.ok(old.lines.some(({ level, msg }) => level === 50 && /not ready until they fit/.test(msg)));
+    assert.ok(old.lines.some(({ level, msg }) => level === 50 && /not ready until they match/.test(msg)));
   });
 
   test("replaces the pepper in the documented steps, and no gateway stops being ready", async () => {

@@ -16,7 +16,7 @@ import type { BuildContext } from "./context.ts";
 import { type Tell, untilFitting } from "./waiting.ts";
 
 /** A server without an ID, which is not the recorded one. */
-const ANOTHER = "without an ID, which is another one";
+const ANOTHER = "another server, which has no ID yet";
 
 interface OwnOptions {
   config: Config;

@@ -78,7 +78,7 @@ export async function untilFitting(context: Waiting, tell: Tell, compare: () => 
       return { name: "database", reason, fields: { reason } };
     },
     waits: "not ready: this gateway cannot serve yet",
-    over: "the settings fit the deployment's",
+    over: "the settings match the deployment's",
   });
 }
 

@@ -22,7 +22,7 @@ export const DEV_FLAGS: Record<string, Flag> = {
   data: { value: "DIR", help: "where everything is stored (default: ./data)" },
   engine: {
     value: "NAME",
-    help: "which engine the local nodes use (default: auto, a local Ollama, llama-server, LM Studio or vLLM if one answers, else the demo model)",
+    help: "the engine of the local nodes (default: auto, a local Ollama, llama-server, LM Studio or vLLM if one answers, else the demo model)",
     oneOf: ENGINES,
   },
   nodes: { value: "N", help: "how many local nodes to run (default: 1)" },

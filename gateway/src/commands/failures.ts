@@ -13,7 +13,8 @@ const NEXT: Record<string, string> = {
     "set DATABASE_URL if the database is elsewhere; otherwise check the data directory (--data DIR), and postgres.log in it",
   DataDirectoryInUse: "stop the other process, or use another directory (--data DIR)",
   DatabaseUrlError: "write the database's URL as postgres://user:password@host:5432/database",
-  DatabaseMisconfigured: "or set DATABASE_DURABILITY=assumed for a database whose data may be lost",
+  DatabaseMisconfigured:
+    "correct the setting, or set DATABASE_DURABILITY=assumed for a database whose data may be lost",
 };
 
 export const explain: Explain = (error) => {

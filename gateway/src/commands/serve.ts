@@ -76,7 +76,7 @@ async function nameFirstOperator(
   log: Log,
 ): Promise<void> {
   const hasOperator = await identities.hasOperator().catch((error) => {
-    log.warn({ err: error }, "cannot tell whether an operator exists");
+    log.warn({ err: error }, "could not check whether an operator exists");
     return true;
   });
   if (hasOperator) return;

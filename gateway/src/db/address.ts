@@ -110,7 +110,7 @@ function sslOf(parameters: Map<string, string>): DatabaseAddress["ssl"] {
   if ((cert === undefined) !== (key === undefined)) throw new DatabaseUrlError("must set sslcert and sslkey together");
   if (mode === "verify-ca" && (rootcert === undefined || rootcert === "system"))
     throw new DatabaseUrlError(
-      "must name the file of the certificate authority (sslrootcert) with sslmode=verify-ca; sslmode=verify-full works without, with public authorities",
+      "must name the file of the certificate authority (sslrootcert) with sslmode=verify-ca; sslmode=verify-full also works without it, with public authorities",
     );
   if (mode === undefined && [rootcert, cert].some((file) => file !== undefined))
     throw new DatabaseUrlError("must set sslmode where it sets sslrootcert or sslcert");

@@ -18,7 +18,7 @@ interface Rule {
   what: string | undefined;
 }
 
-const MOMENT = "waits for running statements on the table and blocks all others; short once it starts";
+const MOMENT = "waits for running statements on the table and blocks new ones; quick once it starts";
 const REWRITE = "may rewrite the whole table, which cannot be read or written meanwhile";
 const READ = "scans the whole table, which cannot be read or written meanwhile";
 

@@ -66,7 +66,7 @@ export async function migrate(
       if (!isDeadlock(error) || deadlocks === DEADLOCKS_MAX) throw error;
       log.info(
         { deadlocks },
-        "migrating the database met requests that hold its locks; nothing was changed, trying again",
+        "could not migrate the database while requests hold locks; nothing was changed, trying again",
       );
     }
   }

@@ -21,7 +21,7 @@ import {
 } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { Fault, type FaultOptions, fault, invalidRequest } from "../faults.ts";
+import { breaksRule, Fault, type FaultOptions, fault } from "../faults.ts";
 import type { DoorOptions, OpenCall } from "./call.ts";
 import { takeOver } from "./door.ts";
 import { parseFields } from "./fields.ts";
@@ -135,7 +135,7 @@ function queryOf({ query }: Route, { request }: OpenCall): unknown {
   const asked = parseFields(query, Object.fromEntries(searchParams)) as { from?: unknown; to?: unknown };
   // A span that ends before it begins is a mistake, not an empty list.
   if (asked.from instanceof Date && asked.to instanceof Date && asked.from > asked.to) {
-    throw invalidRequest("to", "to must not be before from");
+    throw breaksRule("to", 'must not be before "from"');
   }
   return asked;
 }

@@ -98,7 +98,7 @@ export async function placeHold(
     label: ask.label,
   });
   if (outcome.kind === "held") return { id: call.id, amount };
-  if (outcome.kind === "ended") throw new Error(`request id ${call.id} was used before`);
+  if (outcome.kind === "ended") throw new Error(`request ID ${call.id} was used before`);
   gw.unfunded.count(key, outcome);
   if (outcome.kind === "no_credit") throw fault("insufficient_credits");
   // Holds of other requests may have taken all that is free; nobody is shown less than nothing.

@@ -61,6 +61,8 @@ test("names the field", () => {
     assert.throws(
       () => refuseLongRuns(ask),
       (error) =>
-        error instanceof Fault && error.status === 400 && error.message.startsWith(`${field} must not have more than`),
+        error instanceof Fault &&
+        error.status === 400 &&
+        error.message.startsWith(`"${field}" must not have more than`),
     );
 });

@@ -3,7 +3,7 @@
  * the demo model 200,000 line breaks took 12.8 s in which the engine seemed silent, 100,000 took 2.0 s and 16,384 took 0.1 s; cut into
  * runs of 16,384 the same text is as fast as prose (0.3 s). So runs are bounded, and not the text.
  */
-import { invalidRequest } from "../faults.ts";
+import { breaksRule } from "../faults.ts";
 import type { Ask } from "./endpoint.ts";
 
 export const RUN_CHARS_MAX = 16_384;
@@ -23,9 +23,9 @@ export function refuseLongRuns({ prompt, promptField }: Pick<Ask, "prompt" | "pr
 
 function refuse(text: string, field: string): void {
   if (!hasLongRun(text)) return;
-  throw invalidRequest(
+  throw breaksRule(
     field,
-    `${field} must not have more than ${RUN_CHARS_MAX} characters in a row that are all white space or all the same. Shorten the run.`,
+    `must not have more than ${RUN_CHARS_MAX} characters in a row that are all white space or all the same. Shorten the run.`,
   );
 }
 

@@ -20,8 +20,8 @@ export function requireKeywords(
   const { keyword, place } = unkept;
   throw invalidRequest(
     SCHEMA_FIELD,
-    `${SCHEMA_FIELD} uses the keyword "${keyword}" at ${place} in a way that no connected node for "${model}" supports. Remove or simplify it.`,
+    `"${SCHEMA_FIELD}" uses the keyword "${keyword}" at ${place} in a way that no connected node for "${model}" supports. Remove or simplify it.`,
     undefined,
-    { message: `${SCHEMA_FIELD} uses a keyword in a way that no connected node for "${model}" supports.` },
+    { message: `"${SCHEMA_FIELD}" uses a keyword in a way that no connected node for "${model}" supports.` },
   );
 }

@@ -118,7 +118,7 @@ const CHECKS: Check[] = [
                   or t.kind <> case when m.amount > 0 then 'purchase' else m.kind end`,
   },
   {
-    name: "every set-off moved money from a host to a debt and is in its payout",
+    name: "every set-off moved money from a host's balance to a debt and is recorded in its payout",
     counts: "select count(*) from payout_setoff",
     differs: `select format('set-off %s: %s from %s to %s, entered %s from %s to %s', coalesce(s.id, t.id), s.amount,
                             s.host_account_id, s.builder_account_id, t.amount, t.account_id, t.other_account_id)
@@ -137,7 +137,7 @@ const CHECKS: Check[] = [
                where p.set_off is distinct from s.amount`,
   },
   {
-    name: "the spending counted against each key's budget is what the key spent and holds",
+    name: "the spending counted against each key's budget equals what the key spent and its open holds",
     counts: "select count(*) from key_budget",
     differs: `select format('key %s: budgets %s, counted with %s; on %s spent %s and holds %s, found %s and %s; in its month %s and %s, found %s and %s',
                             k.id, (k.budget_day_pico, k.budget_month_pico)::text, (b.day_max, b.month_max)::text, b.day,
@@ -263,7 +263,7 @@ const CHECKS_OF_RESERVE: Check[] = [
                where (t.kind, t.account_id, t.amount::numeric) is distinct from (s.kind, s.host_account_id, s.amount::numeric)`,
   },
   {
-    name: "granted credit left and spent never exceeds the grants",
+    name: "granted credit, spent and unspent together, never exceeds the grants",
     counts: "select count(*) from ledger_account where granted > 0",
     differs: `select format('account %s: granted %s, left %s, spent %s', a.id, coalesce(g.total, 0), a.granted, coalesce(s.total, 0))
                 from ledger_account a
@@ -273,7 +273,7 @@ const CHECKS_OF_RESERVE: Check[] = [
                where a.granted < 0 or a.granted + coalesce(s.total, 0) > coalesce(g.total, 0)`,
   },
   {
-    name: "granted credit is recorded only for requests to an owner's own nodes",
+    name: "a request is recorded as paid from granted credit only if it ran on its owner's own node",
     counts: "select count(*) from request where granted_pico <> 0",
     differs: `select format('request %s: %s of %s paid with granted credit', id, granted_pico, charge_pico)
                 from request

@@ -12,9 +12,9 @@ interface LedgerConfig {
 
 export const ledger = domain({
   title: "Holds and settlements",
-  note: `Gateways renew a lease four times in \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database. If a single gateway
+  note: `Gateways renew a lease four times within \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database. If a single gateway
 is cut off from the database for longer than \`HOLD_LEASE_S\`, its requests are settled late. Shorter leases than the default are for tests.
-Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to it does not start.`,
+Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to \`SPOOL_DIR\` does not start.`,
   settings: {
     HOLD_LEASE_S: number({
       ...{ default: 60, unit: "s", min: 3, max: 3_600 },
@@ -27,7 +27,7 @@ Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to it 
     }),
     REPLAY_WINDOW: number({
       ...{ default: 15, unit: "minutes", min: 1, max: 1_440 },
-      help: "How long a gateway journals what it committed, to enter it again after a failover that lost it.",
+      help: "How long a gateway keeps a journal of its commits, to replay them after a failover that lost them.",
       see: "[A failover that lost data](runbook.md#tollgatehistorylost)",
     }),
   },

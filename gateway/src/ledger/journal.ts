@@ -108,10 +108,10 @@ export function openJournal(options: JournalOptions): Journal {
       to.writtenAt = clock.monotonic();
     } catch (error) {
       // The database has it: only after a failover that loses it would it be missed.
-      sparing.error("", { err: error, journal: name, entries: entries.length }, "writing the journal failed");
+      sparing.error("", { err: error, journal: name, entries: entries.length }, "could not write the journal");
       const broken = file;
       file = undefined;
-      await broken?.handle.close().catch((failure) => log.debug({ err: failure }, "closing a journal file failed"));
+      await broken?.handle.close().catch((failure) => log.debug({ err: failure }, "could not close a journal file"));
     }
   };
   const written = (): Promise<void> => {

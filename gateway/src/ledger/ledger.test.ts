@@ -376,7 +376,7 @@ describe("the ledger", () => {
     const { rows } = await db.pool.query("select overdrawn from ledger_account where id = $1", [builder]);
     assert.equal(rows[0].overdrawn, true);
     // Made by hand it has no payout that tells of it, and the proof of the books says so.
-    const name = "every set-off moved money from a host to a debt and is in its payout";
+    const name = "every set-off moved money from a host's balance to a debt and is recorded in its payout";
     const differences = async () =>
       (await checkLedger(db.pool)).find((check) => check.name === name)?.differences.length;
     assert.equal(await differences(), 1);
@@ -468,7 +468,7 @@ describe("the ledger", () => {
     assert.deepEqual(await differing(), [
       "every balance is the sum of its entries",
       "all accounts together sum to zero",
-      "granted credit left and spent never exceeds the grants",
+      "granted credit, spent and unspent together, never exceeds the grants",
     ]);
     await tamper("update transfer set amount = amount + 1 where id = $1", [moved[0].id], "transfer");
     assert.deepEqual(await tampered("update usage_hour set charge_pico = 0 where account_id = $1", [builder]), [

@@ -215,7 +215,7 @@ describe("entering again", () => {
       {
         kind: "request",
         id: publicId("req", poor.hold.id),
-        reason: "charged in part only: the account has too little credit in this history",
+        reason: "charged in part only: the account has too little credit after the failover",
       },
     ]);
     await assertBalanced();

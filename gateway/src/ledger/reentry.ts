@@ -83,11 +83,12 @@ async function enterPart(
   const entered: Uuid[] = [];
   for (const [i, outcome] of outcomes.entries()) {
     const { id } = (due[i] as RequestEntry).hold;
-    if (outcome === "given_up") note(id, "the ledger refused it; given-up.jsonl in the spool directory has the reason");
+    if (outcome === "given_up")
+      note(id, "the database refused it; given-up.jsonl in the spool directory has the reason");
     else if (outcome !== "repeated") entered.push(id);
   }
   for (const { id } of await queryRows(pool, Missing, SHORT, [entered])) {
-    note(id, "charged in part only: the account has too little credit in this history");
+    note(id, "charged in part only: the account has too little credit after the failover");
   }
   count(into, "requests", entered.length);
 }
@@ -234,5 +235,5 @@ function count(into: Reentry, what: string, by: number): void {
 
 function noteUnread(into: Reentry, unread: number): void {
   if (unread > 0)
-    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "damaged, or of another version" });
+    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "damaged, or written by another version" });
 }

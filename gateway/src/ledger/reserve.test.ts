@@ -297,11 +297,13 @@ describe("the reserve", () => {
     const part = (to: number): string => `update request set granted_pico = ${to} where id = $1`;
     assert.deepEqual(await found(part(-10), part(0)), [
       "every withheld share is its request's share",
-      "granted credit is recorded only for requests to an owner's own nodes",
+      "a request is recorded as paid from granted credit only if it ran on its owner's own node",
     ]);
     const left = (change: string): string =>
       `update ledger_account set granted = granted ${change} where id = (select account_id from request where id = $1)`;
-    assert.deepEqual(await found(left("+ 1"), left("- 1")), ["granted credit left and spent never exceeds the grants"]);
+    assert.deepEqual(await found(left("+ 1"), left("- 1")), [
+      "granted credit, spent and unspent together, never exceeds the grants",
+    ]);
   });
 
   describe("granted credit", () => {

@@ -33,7 +33,7 @@ type Outcome = { status: number } | { sent: true } | { problem: string; isFinal?
 
 export function openDeliverer({ deliveries, post, mail, clock, log, origin, version }: DelivererOptions): Deliverer {
   const sendMail = async (through: Mail, { id, fact, email, ...taken }: TakenDelivery): Promise<Outcome> => {
-    if (email === null) return { problem: "this person no longer exists", isFinal: true };
+    if (email === null) return { problem: "the person no longer has an account", isFinal: true };
     const { accountId, accountName } = taken;
     await through.send({ id, to: email, ...emailOf(fact, { id: accountId, name: accountName }, origin) });
     return { sent: true };
@@ -89,7 +89,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
 
 /** Its own words may tell of the operator's network: they are for the operator's log. */
 const MAIL_FAILED = "the mail server did not accept the email";
-const REMOVED: Outcome = { problem: "the address was removed", isFinal: true };
+const REMOVED: Outcome = { problem: "the webhook address was removed", isFinal: true };
 
 function judge(outcome: Outcome, { channel, attempts, createdAt }: TakenDelivery, nowMs: number): Tried {
   const answerStatus = "status" in outcome ? outcome.status : null;

@@ -189,7 +189,7 @@ describe("a webhook", () => {
     await settings().change(id, { choices: [], webhookUrl: null });
     await send();
     const [removed] = await logOf(id);
-    assert.deepEqual([removed?.state, removed?.problem], ["failed", "the address was removed"]);
+    assert.deepEqual([removed?.state, removed?.problem], ["failed", "the webhook address was removed"]);
   });
 
   test("to an address that is not public is never sent, though its name was harmless when it was set", async () => {

@@ -49,7 +49,7 @@ const WORDS: WordsOf = {
   }),
   budget_reached: ({ key_name, period, date, budget_micro }, account) => ({
     title: `The ${PERIODS[period]} budget of “${key_name}” is reached`,
-    text: `Requests with the API key “${key_name}” of ${account} are refused: the key's ${PERIODS[period]} budget of ${dollarsOf(budget_micro)} does not cover them. It starts anew when the ${period} ${date} ends (UTC).`,
+    text: `Requests with the API key “${key_name}” of ${account} are refused: the key's ${PERIODS[period]} budget of ${dollarsOf(budget_micro)} does not cover them. It resets when the ${period} ${date} ends (UTC).`,
     advice: "To raise the budget, open:",
     page: "keys",
   }),

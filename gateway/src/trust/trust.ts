@@ -120,7 +120,7 @@ export function watchNodes(options: TrustOptions): Trust {
     const answer = { ...request, nodeId, host, model, promptTokens: tokens.prompt, outputTokens: tokens.output };
     const evidence = lengths.note(answer);
     if (evidence !== undefined)
-      log.warn({ node: nodeId, evidence }, "node's answers differ in length from those of other nodes");
+      log.warn({ node: nodeId, evidence }, "a node's answers differ in length from those of other nodes");
   };
 
   const tally = keepTally({ ...options, dispatcher, activeModel, write: options.record });

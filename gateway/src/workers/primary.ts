@@ -83,7 +83,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     if (supervisor.workers().some(({ state }) => state === "serving"))
       log.info({ workers: count, port, internalPort }, "all workers are serving");
     onReplace(() => {
-      log.info({ workers: count }, "SIGHUP: replacing the workers, one after the other");
+      log.info({ workers: count }, "SIGHUP: replacing the workers one by one");
       void supervisor
         .replaceAll()
         .then((isDone) => isDone && log.info({ workers: count }, "all workers were replaced"));

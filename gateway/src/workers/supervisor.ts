@@ -109,7 +109,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
     if (isStopping || !hasServed) return;
     const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (deathsLately - 1));
     const fields = { worker: worker.number, pid: worker.process.pid, ...how, pauseMs };
-    log.error(fields, "a worker ended unexpectedly; it is replaced after a pause");
+    log.error(fields, "a worker ended unexpectedly; starting another one after a pause");
     const cancel = clock.after(pauseMs, () => {
       pauses.delete(cancel);
       keep(launch(worker.hasUpkeep));
@@ -120,7 +120,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
     worker.state = "stopping";
     worker.process.stop(times);
     const cancel = clock.after(times.delayMs + times.graceMs + (times.spoolMs ?? 0) + LATE_MS, () => {
-      log.error({ worker: worker.number, pid: worker.process.pid }, "a worker did not stop in time: it is killed");
+      log.error({ worker: worker.number, pid: worker.process.pid }, "a worker did not stop in time: killing it");
       worker.process.kill();
     });
     await worker.process.ended;
@@ -139,7 +139,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
       // It may have died meanwhile, and is replaced already.
       if (isStopping || worker.state === "stopping" || !living.has(worker)) continue;
       if (await replace(worker)) continue;
-      log.error("the replacement of a worker did not start: the other workers stay as they are");
+      log.error("a worker's replacement did not start: keeping the other workers");
       return false;
     }
     return !isStopping;
@@ -184,7 +184,7 @@ async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock
   const stop = clock.every(LOOK_EVERY_MS, () => {
     if (worker.state === "starting") return;
     if (missed >= MISSED_MAX) {
-      log.error({ worker: number, pid: process.pid }, "a worker does not answer any more: it is killed");
+      log.error({ worker: number, pid: process.pid }, "a worker stopped answering: killing it");
       process.kill();
       return;
     }

@@ -186,7 +186,10 @@ export class Agent {
     else if (models.length > before.models.length)
       this.#options.log.info({ models, slots }, "the engine serves more models again");
     else if (slotsMax !== undefined && slots < before.slots)
-      this.#options.log.warn({ slots, slotsMax }, "fewer requests at once: the engine left long pauses between tokens");
+      this.#options.log.warn(
+        { slots, slotsMax },
+        "taking fewer requests at once: the engine paused too long between tokens",
+      );
     else this.#options.log.info({ models, slots }, "engine capacity changed");
     this.#formats.serve(models);
     this.#scores.serve(models);

@@ -24,7 +24,7 @@ export const earnings: Command = {
     },
     to: { value: "DAY", help: "until the end of this day, or until this time" },
     node: { value: "ID", help: "only this node (default: every node of the account)" },
-    limit: { value: "N", help: `how many requests (default: ${SHOWN}; all of them with --csv or --json)` },
+    limit: { value: "N", help: `how many requests to show (default: ${SHOWN}; all of them with --csv or --json)` },
     range: { value: "RANGE", help: "show sums by hour or day and by node instead of single requests", oneOf: RANGES },
     csv: { help: "all requests of the period as CSV; amounts in millionths of a dollar" },
   },
@@ -157,7 +157,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
     ...facts([
       ["today", dollars(today_micro)],
       ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
-      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off beside it")}`],
+      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off in addition")}`],
       ["pending", `${dollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
       ...(hasWithheld ? [["withheld", dollars(balance.withheld_micro ?? "0")] as [string, string]] : []),
     ]),

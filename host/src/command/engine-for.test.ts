@@ -154,7 +154,7 @@ test("an engine that requires a key must be named, and a remote OLLAMA_HOST is i
   const elsewhere = await failing(machine([], [], { OLLAMA_HOST: "gpu-box.lan:11434" }), { settled: false });
   assert.equal(
     elsewhere.details.at(-1),
-    "OLLAMA_HOST is another machine, but tollgate-host looks for engines on this machine only",
+    "OLLAMA_HOST names another machine, but tollgate-host looks for engines on this machine only",
   );
   assert.match(elsewhere.next ?? "", /--engine-url/);
 });

@@ -98,7 +98,7 @@ async function explained(
   const details = placesLooked(addresses, found, absences);
   const isElsewhere = env.OLLAMA_HOST !== undefined && env.OLLAMA_HOST !== "" && said === undefined;
   if (isElsewhere)
-    details.push("OLLAMA_HOST is another machine, but tollgate-host looks for engines on this machine only");
+    details.push("OLLAMA_HOST names another machine, but tollgate-host looks for engines on this machine only");
   const [key] = telling.filter(({ cause }) => cause === "key");
   const next = key === undefined ? (wanted.settled ? START_ELECTED : START_ANY) : remedyFor(key);
   return new CommandError(missing, { details, next });

@@ -45,7 +45,7 @@ export interface UpFlags extends EngineSettings {
 const SLOTS_MAX = 4096;
 
 export const ENGINE_FLAGS: Record<string, Flag> = {
-  engine: { value: "KIND", help: "which engine (default: auto)", oneOf: ENGINES },
+  engine: { value: "KIND", help: "the engine to use (default: auto, the first one found)", oneOf: ENGINES },
   "engine-url": { value: "URL", help: "with --engine openai: the address of the OpenAI-compatible engine" },
   map: { value: "A=B,C=D", help: "serve the catalogue's model A with the engine's model B" },
   model: { value: "FILE", help: "run this GGUF file in this process; no other engine is needed" },

@@ -116,7 +116,7 @@ test("jobs lists jobs, with the reason of failed ones", async (t) => {
     "2026-11-15 06:50:22  req_1    tiny-3b   1,200     100       180 ms  1.2 s  $0.0098304  ok",
     "2026-11-15 06:50:22  req_2    tiny-3b   1,200     100            –  1.2 s  $0.0000000  upstream_failed: The node failed it.",
     "",
-    "there are more; show them with --limit N",
+    "there are more jobs; show them with --limit N",
   ]);
   assert.equal(gateway.calls.at(-1), `GET /nodes/${NODE}/jobs?model=tiny-3b&limit=20`);
 });

@@ -17,7 +17,7 @@ export const jobs: Command = {
     ...NODE_FLAG,
     model: { value: "MODEL", help: "only jobs of this model" },
     outcome: { value: "OUTCOME", help: "only this outcome: ok, upstream_failed, upstream_stall, client_closed, …" },
-    limit: { value: "N", help: `how many, 1 to ${LIMIT_MAX} (default: ${SHOWN})` },
+    limit: { value: "N", help: `how many jobs to show, 1 to ${LIMIT_MAX} (default: ${SHOWN})` },
   },
   more: ["Failed jobs are included. Prompts, answers and builders are never shown."],
   example: "--outcome upstream_failed --limit 50",
@@ -38,7 +38,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
   answer(context, json, { object: "list", data, more: next_cursor != null }, () =>
     data.length === 0
       ? ["no jobs match"]
-      : [...jobLines(data), ...(next_cursor == null ? [] : ["", "there are more; show them with --limit N"])],
+      : [...jobLines(data), ...(next_cursor == null ? [] : ["", "there are more jobs; show them with --limit N"])],
   );
   return 0;
 }

@@ -19,7 +19,7 @@ export const login: Command = {
   },
   more: [
     "Without --token the host token comes from the environment variable TOLLGATE_HOST_TOKEN, or from a prompt that hides it.",
-    "The gateway checks the token; login then stores it in a file that only you can read. Create host tokens in the platform's console.",
+    "The gateway checks the token; the command then stores it in a file that only you can read. Create host tokens in the platform's console.",
   ],
   example: "--gateway https://gateway.example",
   run,

@@ -12,7 +12,7 @@ export const register: Command = {
   help: "make this machine a node of your account",
   flags: { name: { value: "NAME", help: "the node's name (default: this machine's host name)" } },
   more: [
-    "register looks for GPUs (nvidia-smi, rocm-smi, system_profiler) and for engines on this machine, and reports them to the platform.",
+    "The command looks for GPUs (nvidia-smi, rocm-smi, system_profiler) and for engines on this machine, and reports them to the platform.",
     "If your account already has a node with this name, the machine becomes that node, so a reinstalled machine keeps its node.",
   ],
   example: "--name garage",
@@ -45,7 +45,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
     ...facts([
       ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
       ...describeHardware(hardware),
-      ["engines", engines.map((engine) => engine.name).join(", ") || "none found on the usual ports"],
+      ["engines", engines.map((engine) => engine.name).join(", ") || "no engine found on the usual ports"],
     ]),
     node.models.length === 0 ? "next: tollgate-host elect, to choose models" : "next: tollgate-host up",
   ]);

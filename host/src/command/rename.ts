@@ -32,7 +32,7 @@ export const retire: Command = {
   help: "take the node out of service permanently",
   flags: { ...NODE_FLAG, yes: { help: "do not ask for confirmation" } },
   more: [
-    "The node gets no new requests and no credentials. Requests in flight finish, and its earnings stay yours. This is permanent; register --name ANOTHER creates a new node.",
+    "The node gets no new requests and no credentials. Requests in flight finish, and its earnings stay yours. This is permanent; tollgate-host register --name ANOTHER creates a new node.",
   ],
   example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z --yes",
   async run({ flags, switches, json }, context) {

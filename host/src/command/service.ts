@@ -11,8 +11,8 @@ const UNIT_NAME = "tollgate-host.service";
 /** A service that is stopped may finish what runs first. */
 const SYSTEMCTL_MS_MAX = 90_000;
 const SCOPE_FLAGS: Record<string, Flag> = {
-  system: { help: "for the whole machine (as root) instead of for you" },
-  user: { value: "NAME", help: "with --system: the user that the service runs as (default: the user who called sudo)" },
+  system: { help: "install it for the whole machine (as root), not only for you" },
+  user: { value: "NAME", help: "the user that the service runs as, with --system (default: the user who called sudo)" },
 };
 const MORE = [
   "The service runs `tollgate-host up`. Before you install it, use `tollgate-host login`, `register` and `elect`.",

@@ -15,7 +15,7 @@ const TOKENS_MAX = 512;
 export const tryNode: Command = {
   help: "send a test request to your own node",
   flags: {
-    model: { value: "MODEL", help: "which model (default: the first that the node serves)" },
+    model: { value: "MODEL", help: "the model to ask (default: the first that the node serves)" },
     prompt: { value: "TEXT", help: "the prompt (default: a short question)" },
     "max-tokens": { value: "N", help: `how long the answer may be, 1 to ${TOKENS_MAX} tokens (default: 128)` },
     ...NODE_FLAG,
@@ -50,7 +50,7 @@ async function firstModel({ gateway }: Session, node: string): Promise<string> {
   const { models } = await gateway.node(node);
   const [first] = models;
   if (first === undefined)
-    throw new CommandError("the node has elected no model", {
+    throw new CommandError("this node has no elected (chosen) models", {
       next: "tollgate-host elect chooses the models to serve",
     });
   return first;

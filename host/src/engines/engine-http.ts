@@ -260,7 +260,7 @@ class BoundedText {
 /** An error that came in the middle of a stream. LM Studio says there, after a 200, that a prompt was too long. */
 export function streamError(error: unknown): EngineError {
   return mentionsContext(typeof error === "string" ? error : JSON.stringify(error))
-    ? new EngineError("prompt", "the prompt does not fit the engine's context (error in the stream)")
+    ? new EngineError("prompt", "the prompt does not fit the engine's context (reported in the stream)")
     : new EngineError("engine", "the engine reported an error in its stream");
 }
 

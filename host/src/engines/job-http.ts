@@ -124,7 +124,7 @@ export class JobHttp {
 
   #connect(): Connection {
     const cancelTimer = this.#clock.after(CONNECT_MS_MAX, () => {
-      connection.destroy(new Error("no connection in time"));
+      connection.destroy(new Error("no connection to the engine in time"));
     });
     const connection = new Connection(this.#server, {
       up: cancelTimer,

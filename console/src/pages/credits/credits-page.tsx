@@ -86,8 +86,8 @@ function Figures() {
           </Stats>
           {available_micro.startsWith("-") && (
             <Notice tone="bad" title="Your balance is negative">
-              A refund or dispute took more than was left. Add credits: requests are refused until the balance is above
-              zero.
+              A refund or dispute was larger than the balance. Add credits: requests are refused until the balance is
+              above zero.
             </Notice>
           )}
         </>

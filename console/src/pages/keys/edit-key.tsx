@@ -39,7 +39,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
           maxLength={200}
           autoComplete="off"
           defaultValue={begin.name}
-          hint="Past requests keep the old name."
+          hint="Past requests keep the key's old name."
           error={errorOfField(change.error, "name")}
         />
         <SettingsFields begin={begin} problem={problem} error={change.error} ceiling={apiKey.limits_max} />

@@ -50,8 +50,8 @@ export function Addresses({ account, settings, mayChange }: Props) {
       </Card>
       <Card title="Slack">
         <p className="mb-4 text-ink-soft">
-          An incoming webhook of Slack, Mattermost or another Slack-compatible service. Only its start is shown once it
-          is saved.
+          An incoming webhook of Slack, Mattermost or another Slack-compatible service. Once it is saved, only the
+          beginning of its URL is shown.
         </p>
         <Address {...{ account, mayChange }} field="slack_url" label="Slack webhook URL" url={slack_url} hidden>
           {slack_url !== null && test("slack")}
@@ -88,7 +88,10 @@ const TESTS = { email: "Test email", webhook: "Send test", slack: "Send test" } 
 function TestButton({ account, channel }: { account: Account; channel: keyof typeof TESTS }) {
   const { mutate, isPending } = useSendTest(account.id);
   const send = (): void =>
-    mutate(channel, { onSuccess: () => toast("Test is on its way. See deliveries below."), onError: toastError });
+    mutate(channel, {
+      onSuccess: () => toast("A test message was sent. Its delivery is listed below."),
+      onError: toastError,
+    });
   return (
     <Button busy={isPending} onClick={send}>
       {TESTS[channel]}

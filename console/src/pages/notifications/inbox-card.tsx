@@ -50,7 +50,7 @@ export function InboxCard({ account }: { account: Account }) {
 
 const Nothing = () => (
   <Empty icon={<Bell />} title="No notifications">
-    What happens from now on is listed here for 90 days.
+    New notifications are listed here for 90 days.
   </Empty>
 );
 

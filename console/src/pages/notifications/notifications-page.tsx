@@ -30,8 +30,8 @@ export function NotificationsPage() {
         title="Notifications"
         about={
           <>
-            What happens in <strong className="font-medium text-ink">{account.name}</strong>, your {account.kind}{" "}
-            account, and where you are notified of it.
+            Events in <strong className="font-medium text-ink">{account.name}</strong>, your {account.kind} account, and
+            how you are notified of them.
           </>
         }
         actions={

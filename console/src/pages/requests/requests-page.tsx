@@ -163,7 +163,7 @@ function SearchedTo({ at }: { at: number | undefined }) {
   if (at === undefined) return null;
   return (
     <p role="status" className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
-      Searched back to <Time at={at} as="full" />. A shorter time range finds faster.
+      Searched back to <Time at={at} as="full" />. A shorter time range is faster to search.
     </p>
   );
 }
@@ -174,7 +174,7 @@ const WrongFilter = ({ onClear }: { onClear: () => void }) => (
     title="This filter cannot be used"
     action={<Button onClick={onClear}>Clear filters</Button>}
   >
-    Correct what is marked above, and the requests appear.
+    Correct the marked fields above to see the requests.
   </Empty>
 );
 

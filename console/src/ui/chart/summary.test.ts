@@ -16,14 +16,14 @@ const format = (value: number): string => `$${value}`;
 test("bars say what they add up to and where they are highest", () => {
   assert.equal(
     summaryOf({ kind: "bars", format, series, rows }),
-    "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in all, at most $3 at Nov 15 UTC. b: $5 in all, at most $4 at Nov 14 UTC. " +
-      "Highest in all: $5 at Nov 14 UTC.",
+    "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in total, at most $3 at Nov 15 UTC. b: $5 in total, at most $4 at Nov 14 UTC. " +
+      "Highest overall: $5 at Nov 14 UTC.",
   );
 });
 
 test("bars count the series that are shown", () => {
   const shown = summaryOf({ kind: "bars", format, series: series.slice(0, 1), rows });
-  assert.equal(shown, "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in all, at most $3 at Nov 15 UTC.");
+  assert.equal(shown, "3 values, Nov 14 UTC to Nov 16 UTC. a: $6 in total, at most $3 at Nov 15 UTC.");
 });
 
 test("lines say their lowest, highest and last value, without their gaps", () => {

@@ -17,7 +17,7 @@ type Format = ChartProps["format"];
 function sumOf(name: string, rows: ChartRow[], format: Format): string {
   const top = highest(rows, ({ values }) => values[name] ?? 0);
   const sum = rows.reduce((all, { values }) => all + (values[name] ?? 0), 0);
-  return `${name}: ${format(sum)} in all, at most ${top.row.texts?.[name] ?? format(top.value)} at ${top.row.label}.`;
+  return `${name}: ${format(sum)} in total, at most ${top.row.texts?.[name] ?? format(top.value)} at ${top.row.label}.`;
 }
 
 function rangeOf(name: string, rows: ChartRow[], format: Format): string {
@@ -33,7 +33,7 @@ function highestTotal(rows: ChartRow[], series: Series[], format: Format): strin
   const names = new Set(series.map(({ name }) => name));
   const hidden = new Set(rows.flatMap(({ values }) => Object.keys(values).filter((name) => !names.has(name))));
   const { row, value } = highest(rows, (each) => totalOf(each, hidden));
-  return `Highest in all: ${format(value)} at ${row.label}.`;
+  return `Highest overall: ${format(value)} at ${row.label}.`;
 }
 
 /** The first of equals. */

@@ -63,7 +63,7 @@ export const accountCommands: Record<string, AdminCommand> = {
     run: restore,
   },
   suspend: {
-    help: "the same as account suspend",
+    help: 'the same as "account suspend"',
     args: ACCOUNT,
     flags: REASON,
     example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "unpaid since May"',
@@ -90,7 +90,7 @@ export const accountCommands: Record<string, AdminCommand> = {
       below: {
         value: "USD",
         required: true,
-        help: "email the owners when the balance drops below this amount in dollars, such as 2, or none",
+        help: 'email the owners when the balance drops below this amount in dollars, such as 2, or "none"',
       },
       ...REASON,
     },

@@ -40,7 +40,7 @@ export async function writeBackup(
   await mkdir(folder, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== "EEXIST") throw cause;
     throw new CommandError(`${folder} exists already, and a backup never overwrites another`, {
-      next: "give --to a new folder",
+      next: "name another folder with --to",
       cause,
     });
   });
@@ -68,7 +68,7 @@ export interface Backup {
 export async function readBackup(folder: string): Promise<Backup> {
   const text = await readFile(join(folder, MANIFEST), "utf8").catch((cause: NodeJS.ErrnoException) => {
     throw new CommandError(`${folder} is not a backup: its ${MANIFEST} cannot be read (${cause.code})`, {
-      next: "give the folder that tollgate admin backup made",
+      next: 'name the folder that "tollgate admin backup" created',
       cause,
     });
   });

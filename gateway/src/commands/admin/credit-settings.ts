@@ -46,7 +46,7 @@ export function markOf(text = ""): Pico | null {
   const [, whole = "", part = ""] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   const micro = BigInt(whole + part.padEnd(6, "0"));
   if (whole === "" || !AlertFields.safeParse({ mark_micro: micro.toString() }).success) {
-    throw new UsageError("--below must be an amount in dollars from 0.01 to 1000000, such as 2 or 0.50, or none");
+    throw new UsageError('--below must be an amount in dollars from 0.01 to 1000000, such as 2 or 0.50, or "none"');
   }
   return pico(micro * PICO_PER_MICRO);
 }

@@ -15,7 +15,7 @@ import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts
 import { settingTable, sharedSettingCommands, sharedSettings, shownSetting } from "./shared-settings.ts";
 
 const SHOW: AdminCommand = {
-  help: "show which deployment this database is, whose the NATS plane is, and the settings that gateways share",
+  help: "show the deployment of this database, the owner of the NATS plane, and the settings that gateways share",
   example: "",
   run: show,
 };
@@ -98,7 +98,7 @@ async function fork(run: AdminRun): Promise<number> {
   const { id: from } = await record.read();
   if (!run.switches.has("yes")) {
     throw new UsageError(
-      `--yes is missing: fork makes this database a deployment separate from ${from}, and it can no longer join that deployment's NATS plane`,
+      `--yes is missing: this command makes the database a separate deployment, which can never join the NATS plane of deployment ${from} again`,
     );
   }
   const act = { operator: SHELL_OPERATOR, action: "deployment.fork", subject: from };
@@ -125,12 +125,9 @@ async function assertUnused(record: DeploymentRecord): Promise<void> {
 
 async function adopt(run: AdminRun): Promise<number> {
   if (run.config.plane.nats === undefined) {
-    throw new CommandError(
-      "deployment adopt needs the environment variables of the NATS plane (NATS_URL, PLANE_SEED)",
-      {
-        next: "set -a; . gateway.env; set +a",
-      },
-    );
+    throw new CommandError("the environment variables of the NATS plane are missing (NATS_URL, PLANE_SEED)", {
+      next: "set -a; . gateway.env; set +a",
+    });
   }
   const record = openDeploymentRecord(run);
   const { id } = await record.read();

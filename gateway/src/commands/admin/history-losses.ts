@@ -7,15 +7,15 @@ import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts
 
 export const lossCommands: Record<string, AdminCommand> = {
   "history losses": {
-    help: "list failovers that lost data: what gateways entered again, and what is missing with the reason",
+    help: "list failovers that lost data: what gateways replayed from their journals, and what is missing with the reason",
     example: "",
     run: losses,
   },
   "history accept": {
-    help: "let gateways follow this database although they have seen a later or another history",
-    flags: { yes: { help: "confirm: this database is the one to go on with, and no gateway uses another one" } },
+    help: "let gateways use this database although it does not continue the one that they used before",
+    flags: { yes: { help: "confirm: gateways use this database from now on, and none uses another copy" } },
     more: [
-      "After a restore from a backup, or a move to another PostgreSQL cluster. Gateways enter what their journals have.",
+      "After a restore from a backup, or a move to another PostgreSQL cluster. Gateways then replay their journals.",
     ],
     example: "--yes",
     run: accept,
@@ -27,7 +27,7 @@ const COLUMNS: Column<Loss>[] = [
   { title: "GATEWAY", cell: ({ gateway }) => gateway },
   { title: "TIMELINE", align: "right", cell: ({ timeline }) => String(timeline) },
   { title: "LOST", align: "right", cell: ({ positions }) => `${positions} s` },
-  { title: "ENTERED AGAIN", cell: ({ entered }) => enteredText(entered) },
+  { title: "REPLAYED", cell: ({ entered }) => enteredText(entered) },
   { title: "MISSING", align: "right", cell: ({ notEntered }) => String(notEntered.length) },
 ];
 
@@ -44,7 +44,7 @@ async function losses({ pool, json, print, terminal }: AdminRun): Promise<number
   }
   print(found.length === 0 ? "No failover lost data." : table(COLUMNS, found, terminal));
   for (const { gateway, notEntered } of found) {
-    if (notEntered.length > 0) print(`\nMissing, by the journal of ${gateway}:`);
+    if (notEntered.length > 0) print(`\nMissing, according to the journal of ${gateway}:`);
     for (const { kind, id, reason } of notEntered) print(`    ${kind} ${id}: ${reason}`);
   }
   return 0;
@@ -62,13 +62,13 @@ const shown = ({ epoch, timeline, gateway, foundAt, positions, entered, notEnter
 
 async function accept(run: AdminRun): Promise<number> {
   if (!run.switches.has("yes"))
-    throw new UsageError("--yes is required: gateways that use another database are refused by theirs from then on");
+    throw new UsageError("--yes is missing: from then on, gateways reject every other copy of the database");
   const act = { operator: SHELL_OPERATOR, action: "history.accept", subject: "database" };
   const { epoch, system, timeline } = await openAudit(run).record(act, () => acceptHistory(run.pool, run.newId));
   run.print(
     run.json
       ? JSON.stringify({ epoch, system, timeline })
-      : `Gateways follow this database from now on (system identifier ${system}, timeline ${timeline}).`,
+      : `Gateways use this database from now on (system identifier ${system}, timeline ${timeline}).`,
   );
   return 0;
 }

@@ -10,14 +10,14 @@ import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import type { AdminRun } from "./admin-run.ts";
 
 const BUDGET_DOLLARS_MAX = 1_000_000n;
-const BUDGET_RULE = "an amount in dollars, or none";
-const LIMIT_RULE = "a whole number up to the key's maximum, or none";
+const BUDGET_RULE = 'an amount in dollars, or "none"';
+const LIMIT_RULE = `a whole number up to the key's maximum, or "none"`;
 
 export const SETTING_FLAGS: Record<string, Flag> = {
   "budget-day": { value: "USD", help: `the most that the key may spend in a UTC day: ${BUDGET_RULE}` },
   "budget-month": { value: "USD", help: `the most that the key may spend in a UTC month: ${BUDGET_RULE}` },
-  expires: { value: "TIME", help: "2027-01-31, 2027-01-31T18:00:00Z, or never" },
-  models: { value: "A,B", help: "the models that the key may call, or all", repeated: true },
+  expires: { value: "TIME", help: '2027-01-31, 2027-01-31T18:00:00Z, or "never"' },
+  models: { value: "A,B", help: 'the models that the key may call, or "all"', repeated: true },
   "requests-per-minute": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
   "tokens-per-minute": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
   "in-flight": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
@@ -37,10 +37,10 @@ export async function settingsOf(run: AdminRun, nowMs: number): Promise<Partial<
   const budgetDay = read("budget-day", budgetOf, budget);
   const budgetMonth = read("budget-month", budgetOf, budget);
   const moment = (text: string): Date | null | undefined => momentOf(text, nowMs);
-  const expiresAt = read("expires", moment, "a future day or time, such as 2027-01-31T18:00:00Z, or never");
+  const expiresAt = read("expires", moment, 'a future day or time, such as 2027-01-31T18:00:00Z, or "never"');
   const { entries } = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const known = entries.map(({ id }) => id);
-  const models = read("models", (text) => modelsOf(text, known), `all, or some of ${known.join(", ")}`);
+  const models = read("models", (text) => modelsOf(text, known), `"all", or some of ${known.join(", ")}`);
   const ownLimits: Partial<LimitOverrides> = {};
   for (const [flag, name] of LIMIT_FLAGS) {
     const limit = read(flag, limitOf, LIMIT_RULE);
@@ -66,7 +66,7 @@ const LIMIT_FLAGS = [
 export function checkOwnLimits({ ownLimits = {} }: Partial<KeySettings>, ceiling: KeyLimits): void {
   const above = LIMIT_FLAGS.filter(([, name]) => (ownLimits[name] ?? 0) > ceiling[name]);
   if (above.length === 0) return;
-  throw new UsageError(above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or none`));
+  throw new UsageError(above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or "none"`));
 }
 
 /** To the picodollar: a budget is an owner's to set as finely as the books are kept. */

@@ -66,12 +66,12 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: revoke,
   },
   "key limits": {
-    help: "set an API key's limits; limits that you leave out or set to default become the platform's",
+    help: "set an API key's limits; limits that you leave out or set to \"default\" become the platform's",
     args: KEY,
     flags: {
-      "requests-per-minute": { value: "N", help: "a whole number, or default" },
-      "tokens-per-minute": { value: "N", help: "a whole number, or default" },
-      "in-flight": { value: "N", help: "requests in flight: a whole number, or default" },
+      "requests-per-minute": { value: "N", help: 'a whole number, or "default"' },
+      "tokens-per-minute": { value: "N", help: 'a whole number, or "default"' },
+      "in-flight": { value: "N", help: 'requests in flight: a whole number, or "default"' },
     },
     example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z --requests-per-minute 60 --in-flight 4",
     run: limits,
@@ -140,7 +140,7 @@ async function set(run: AdminRun): Promise<number> {
   const settings = await settingsOf(run, run.clock.now());
   const name = run.flags.name === undefined ? {} : { name: nameOf(run.flags.name) };
   const change = { ...name, ...settings };
-  if (Object.keys(change).length === 0) throw new UsageError("give at least one setting to change");
+  if (Object.keys(change).length === 0) throw new UsageError("name at least one setting to change");
   return withSecrets(run, openApiKeys, async (keys) => {
     const found = await keys.find(null, id);
     if (found === undefined || found.revokedAt !== null) throw noKey();
@@ -282,6 +282,6 @@ function keyId({ args }: AdminRun): Uuid {
 function limitOf({ flags }: AdminRun, name: string): number | null {
   const text = flags[name];
   if (text === undefined || text === "default") return null;
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number, or default`);
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number, or "default"`);
   return Number(text);
 }

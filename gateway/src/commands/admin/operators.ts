@@ -17,7 +17,7 @@ const EMAIL = { value: "EMAIL", required: true, help: "the email address to sign
 
 export const operatorCommands: Record<string, AdminCommand> = {
   "operator create": {
-    help: "make a user an operator, or create a user who is one",
+    help: "make a user an operator, or create a new user who is an operator",
     flags: {
       email: EMAIL,
       password: { value: "-", help: "read a new password from standard input" },
@@ -115,6 +115,6 @@ async function create(run: AdminRun): Promise<number> {
 async function readPassword(flag: string | undefined): Promise<string | undefined> {
   if (flag === undefined) return undefined;
   if (flag !== "-")
-    throw new UsageError("--password must be -, with the password on standard input: other users can see flags");
+    throw new UsageError('--password must be "-", with the password on standard input: other users can see flags');
   return (await text(process.stdin)).replace(/\r?\n$/, "");
 }

@@ -25,7 +25,7 @@ export const payoutCommands: Record<string, AdminCommand> = {
     run: create,
   },
   "payout list": { help: "list batches, newest first", example: "", run: list },
-  "payout show": { help: "show who is paid what in a batch", args: BATCH, example: EXAMPLE, run: show },
+  "payout show": { help: "show the amount for each host in a batch", args: BATCH, example: EXAMPLE, run: show },
   "payout export": {
     help: "print a batch as CSV, for the bank",
     args: BATCH,

@@ -98,7 +98,7 @@ describe("plane init, several servers", () => {
 
   test("one server and several exclude each other", async () => {
     const both = ["--url", "tls://x:1", "--servers", "a=x,b=y"];
-    await assert.rejects(planeInit(["--dir", "/nowhere/x", ...both]), /--url is for one server/);
+    await assert.rejects(planeInit(["--dir", "/nowhere/x", ...both]), /--url .* and --servers .* cannot be combined/);
   });
 });
 

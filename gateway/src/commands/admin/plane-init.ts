@@ -62,7 +62,8 @@ function readAddresses({ url, servers, server }: Given["flags"]): {
 } {
   const named = [servers, server].filter((text) => text !== undefined);
   if (named.length > 0) {
-    if (url !== undefined) throw new UsageError("--url is for one server, --servers for several: give one of them");
+    if (url !== undefined)
+      throw new UsageError("--url (for one server) and --servers (for several) cannot be combined");
     const parsed = parseServers(named.join(","));
     return { url: parsed.map(urlOf).join(","), servers: parsed };
   }

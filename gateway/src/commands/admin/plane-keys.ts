@@ -13,7 +13,7 @@ import { createKey, keyFromSeed } from "../../plane/credentials/nkeys.ts";
 export const planeNewKey: Command = {
   help: "create a key for PLANE_SIGNING_SEED, which signs credentials on NATS servers",
   flags: JSON_FLAG,
-  more: ["The key is shown once. A gateway that starts with it tells the NATS servers to accept its signatures."],
+  more: ["The key is shown once. A gateway that starts with it makes the NATS servers accept its signatures."],
   example: "",
   async run({ json }, { terminal }) {
     const { seed, publicKey } = createKey("account", systemRandom());
@@ -26,7 +26,7 @@ export const planeRetireKeys: Command = {
   help: "remove every signing key of the NATS plane that PLANE_SIGNING_SEED does not name",
   flags: {
     ...JSON_FLAG,
-    yes: { help: "confirm that nodes and gateways are disconnected whose credentials these keys signed" },
+    yes: { help: "confirm: nodes and gateways whose credentials these keys signed are disconnected" },
   },
   more: ["Run this command with the gateways' environment variables, after all gateways have started with them."],
   example: "--yes",
@@ -35,13 +35,13 @@ export const planeRetireKeys: Command = {
     const { nats, signingSeeds } = plane;
     const account = plane.seed === undefined ? plane.account : keyFromSeed(plane.seed, "account").publicKey;
     if (nats === undefined || account === undefined || signingSeeds.length === 0) {
-      throw new CommandError("retire-keys needs the plane's variables (NATS_URL, PLANE_SIGNING_SEED)", {
+      throw new CommandError("the environment variables of the NATS plane are missing (NATS_URL, PLANE_SIGNING_SEED)", {
         next: "set -a; . gateway.env; set +a",
       });
     }
     if (!switches.has("yes")) {
       throw new UsageError(
-        "--yes is missing: retire-keys disconnects every node and gateway whose credentials another key signed",
+        "--yes is missing: this command disconnects every node and gateway whose credentials another key signed",
       );
     }
     const { keepSigners } = await import("../../plane/nats/signers.ts");

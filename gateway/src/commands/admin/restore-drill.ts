@@ -87,7 +87,7 @@ async function run({ flags, json }: Given, { terminal, env }: Surroundings): Pro
   if (!/^postgres(ql)?:\/\//.test(database))
     throw new UsageError("--database must begin with postgres:// or postgresql://");
   if (key !== undefined && key !== "-")
-    throw new UsageError("--key must be -: a key on the command line can be read by others");
+    throw new UsageError('--key must be "-", with the key on standard input: others can read the command line');
   const backup = folder === undefined ? undefined : await readBackup(resolve(folder));
   const token = key === undefined ? undefined : (await text(process.stdin)).trim();
   const log = createErrorLog("warn");
@@ -139,7 +139,7 @@ async function assertCopy({
   const { gateways } = await copy.inUse();
   if (gateways > 0)
     throw new CommandError(`${gateways} gateways use this database`, {
-      next: "give --database a copy that no gateway uses",
+      next: "set --database to the URL of a copy that no gateway uses",
     });
   if (live === undefined) return;
   const mark = await copy.mark();

@@ -59,7 +59,7 @@ interface Left {
 /** What would end with the old pepper and the old session secret. */
 async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: Replaceable): Promise<Left> {
   if (!(await keepsPeppers(pool)))
-    throw new CommandError("this database was migrated by an older version and does not record peppers", {
+    throw new CommandError("an older version migrated this database: it does not record peppers", {
       next: "tollgate migrate",
     });
   const { pepper } = secrets;

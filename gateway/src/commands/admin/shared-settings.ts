@@ -25,7 +25,7 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
   "deployment set": {
     help: "change a setting that all gateways share to the value in this command's environment",
     args: SETTING,
-    flags: { yes: { help: "confirm a pepper that makes the present API keys and host tokens invalid" } },
+    flags: { yes: { help: "confirm that the new pepper makes all present API keys and host tokens invalid" } },
     more: [
       "Run this command with the new settings of a gateway, then restart the gateways one by one with them, then run tollgate admin deployment finish.",
       "The database stores no secret, only a check value of it.",
@@ -34,7 +34,7 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
     run: set,
   },
   "deployment finish": {
-    help: "end a change of a shared setting: gateways with the old value are not ready any more",
+    help: "finish a change of a shared setting: gateways with the old value then stop serving",
     args: SETTING,
     example: "limits",
     run: finish,
@@ -158,7 +158,9 @@ async function finish(run: AdminRun): Promise<number> {
   const stored = await storedIn(run);
   const names = namesIn(run, stored).filter((name) => stored[name]?.previous != null);
   if (names.length === 0)
-    throw new CommandError(`no change of ${run.args[0]} is under way`, { next: "tollgate admin deployment show" });
+    throw new CommandError(`the setting "${run.args[0]}" is not being changed`, {
+      next: "tollgate admin deployment show",
+    });
   for (const name of names) {
     const from = stored[name] as StoredSetting;
     const details = { ended: inWords(name, from.previous ?? "") };
@@ -167,12 +169,12 @@ async function finish(run: AdminRun): Promise<number> {
       changeShared(run.pool, name, { from, to: { value: from.value, previous: null } }),
     );
   }
-  return told(run, names, "Gateways with the old value are not ready any more.");
+  return told(run, names, "Gateways with the old value no longer serve.");
 }
 
 async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {
   if (await keepsSharedSettings(pool)) return await readShared(pool);
-  throw new CommandError("this database was migrated by an older version and does not record shared settings", {
+  throw new CommandError("an older version migrated this database: it does not record shared settings", {
     next: "tollgate migrate --finish",
   });
 }

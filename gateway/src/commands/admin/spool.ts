@@ -22,7 +22,7 @@ export const spoolCommands: Record<string, AdminCommand> = {
     run: list,
   },
   "spool enter": {
-    help: "enter what the spool files in a directory have and the ledger lacks, each settlement once",
+    help: "commit the settlements in a directory's spool files that the ledger lacks, each of them once",
     args: DIR,
     more: ["Safe to repeat, and while gateways run. The files stay; gateways remove those of gateways that are gone."],
     example: "/srv/old/spool",

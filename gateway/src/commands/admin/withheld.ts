@@ -15,8 +15,8 @@ export const withheldCommands: Record<string, AdminCommand> = {
   "withheld list": {
     help: "list withheld shares, newest request first",
     flags: {
-      node: { value: "NODE", help: "only shares of this node: node_…" },
-      host: { value: "ACCOUNT", help: "only shares of this host: acc_…" },
+      node: { value: "NODE", help: "only shares of this node (node_…)" },
+      host: { value: "ACCOUNT", help: "only shares of this host (acc_…)" },
       all: { help: "also list released shares" },
     },
     example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z",
@@ -25,9 +25,9 @@ export const withheldCommands: Record<string, AdminCommand> = {
   "withheld release": {
     help: "pay a withheld share to its host",
     flags: {
-      request: { value: "REQUEST", help: "release the share of this request: req_…" },
-      node: { value: "NODE", help: "release all shares of this node: node_…" },
-      note: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters; the host sees it" },
+      request: { value: "REQUEST", help: "release the share of this request (req_…)" },
+      node: { value: "NODE", help: "release all shares of this node (node_…)" },
+      note: { value: "TEXT", required: true, help: "why, in 1 to 200 characters; the host sees it" },
     },
     example: '--request req_01jc9v6w2e8t3k5m7q9r1s4x6z --note "the failure was ours"',
     run: release,
@@ -74,7 +74,8 @@ async function list({ flags, switches, json, pool, print, terminal }: AdminRun):
 
 async function release({ flags, json, pool, newId, print }: AdminRun): Promise<number> {
   const { request, node, note = "" } = flags;
-  if ((request === undefined) === (node === undefined)) throw new UsageError("give --request or --node, and not both");
+  if ((request === undefined) === (node === undefined))
+    throw new UsageError("exactly one of --request and --node is required");
   if (note.trim() === "" || note.length > 200 || !isPlain(note))
     throw new UsageError("--note must have 1 to 200 characters and no control characters");
   const of =

@@ -62,10 +62,10 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
   yield* stateChecks(state, { needed: databasePoolMax + OTHER_CONNECTIONS });
   yield await misconfigured(
     "settings",
-    "fsync, full_page_writes, synchronous_commit and the session's settings are right",
+    "fsync, full_page_writes, synchronous_commit and the session's settings have the required values",
     () => checkSession(pool, durability),
   );
-  yield await misconfigured("pooler", "sessions are this gateway's own", () =>
+  yield await misconfigured("pooler", "no connection pooler shares this gateway's sessions", () =>
     checkPooler(clientConfig(connection, connectionName())),
   );
   // A private database, and one whose data may be lost, has no standby.
@@ -129,7 +129,9 @@ export function clockCheck(offsetMs: number, slackMs: number): Check {
   const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's`;
   const next = "synchronise both with NTP: timedatectl set-ntp true";
   if (offMs > CLOCK_OFF_MS_MAX) return fail("clock", said, next);
-  return offMs > CLOCK_OFF_MS ? warn("clock", said, next) : ok("clock", "agrees with the database's");
+  return offMs > CLOCK_OFF_MS
+    ? warn("clock", said, next)
+    : ok("clock", "this machine's clock agrees with the database's");
 }
 
 async function schemaCheck(pool: pg.Pool): Promise<Check> {
@@ -153,6 +155,6 @@ async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerat
   // A standby was told already.
   if (timeline === null || epoch === null || position === null) return;
   const judged = judge(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
-  if (judged.kind !== "refused") yield ok("history", "the database is the one that this gateway followed");
+  if (judged.kind !== "refused") yield ok("history", "the database continues the one that this gateway used before");
   else yield fail("history", judged.why, "correct DATABASE_URL, or after a restore: tollgate admin history accept");
 }

@@ -38,7 +38,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
       ),
     ];
   });
-  yield* found.length > 0 ? found : [ok("deployment", "these settings are those of the other gateways")];
+  yield* found.length > 0 ? found : [ok("deployment", "these settings are the same as those of the other gateways")];
 }
 
 async function ownOf(config: Config, stored: StoredSettings): Promise<OwnSettings> {

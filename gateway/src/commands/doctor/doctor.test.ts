@@ -147,7 +147,7 @@ describe("a check of", () => {
   test("a limits server tells a policy that forgets counts", () => {
     assertCheck(policyCheck("noeviction"), "ok eviction", /noeviction/);
     assertCheck(policyCheck("allkeys-lru"), "fail eviction", /allkeys-lru/, /CONFIG SET maxmemory-policy noeviction/);
-    assertCheck(policyCheck(undefined), "warn eviction", /does not tell/, /noeviction/);
+    assertCheck(policyCheck(undefined), "warn eviction", /does not report/, /noeviction/);
   });
 
   test("payments tells test keys on a public platform, and live keys at a test address", () => {

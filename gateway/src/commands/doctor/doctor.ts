@@ -14,7 +14,7 @@ export const doctor: Command = {
     ...JSON_FLAG,
   },
   more: [
-    "Run doctor with the environment variables of a gateway, as the gateway's user. It checks directories, disks and open files, the database, the settings that gateways share, the limits server, the dispatch plane, certificates, mail and payments, and changes nothing. serve makes the same checks when it starts.",
+    "Run this command with the environment variables of a gateway, as the gateway's user. It checks directories, disks and open files, the database, the settings that gateways share, the limits server, the dispatch plane, certificates, mail and payments, and changes nothing. When a gateway starts, it makes the same checks.",
     "Each finding is ok, warn or fail, with what to do. The exit code is 1 if anything failed.",
   ],
   example: "--json",
@@ -33,7 +33,9 @@ async function run({ flags: { data }, json }: Given, { terminal, env }: Surround
   const checks = findings.map(({ isAway: _, ...check }) => check);
   const counts = `${counted(failed, "failure")}, ${counted(warned, "warning")}`;
   const verdict =
-    failed === 0 ? `ready to serve, ${counted(warned, "warning")}` : `${counts}: repair these, then run doctor again`;
+    failed === 0
+      ? `ready to serve, ${counted(warned, "warning")}`
+      : `${counts}: repair these, then run tollgate doctor again`;
   terminal.print(json ? JSON.stringify({ ok: failed === 0, checks }, null, 2) : `\n${verdict}`);
   return failed === 0 ? 0 : 1;
 }

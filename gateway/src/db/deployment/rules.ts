@@ -69,7 +69,7 @@ export interface Difference {
 
 export function differenceOf(setting: SharedName, recorded: Recorded, own: Own): Difference {
   const variable = VARIABLES[setting];
-  const remedy = `set ${variable} as the other gateways have it; to change it for all of them: tollgate admin deployment set ${setting}`;
+  const remedy = `set ${variable} to the value of the other gateways; to change it for all of them: tollgate admin deployment set ${setting}`;
   if (setting !== "pepper") {
     const [ours, theirs] = [own.written(), recorded.value].map((value) => inWords(setting, value));
     return { setting, what: `${variable} differs: this gateway has ${ours}, and the deployment ${theirs}`, remedy };

@@ -52,15 +52,15 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
         told = now;
       })
       // What is away says so itself. What was found last still holds.
-      .catch((error) => log.debug({ err: error }, "comparing the settings with the deployment's failed"))
+      .catch((error) => log.debug({ err: error }, "could not compare the settings with the deployment's"))
       .finally(() => {
         looking = undefined;
       });
     return looking;
   };
   const tell = (now: string): void => {
-    if (now === "") log.info("the settings fit the deployment's again");
-    else log.error(factsOf(differences), "settings differ from the deployment's; not ready until they fit");
+    if (now === "") log.info("the settings match the deployment's again");
+    else log.error(factsOf(differences), "settings differ from the deployment's; not ready until they match");
   };
   const stop = clock.every(LOOK_EVERY_MS, () => void look());
   return {

@@ -59,7 +59,7 @@ export async function usableBinaries(
   const copy = { ...installed, native: join(place, `postgresql-${installed.version}`) };
   await namingPath("The directory for PostgreSQL's programs", place, async () => {
     if (await orAbsent(lstat(copy.native))) return;
-    progress("copying PostgreSQL to an executable location");
+    progress("copying PostgreSQL's programs to a directory that allows execution");
     await copyNative(installed.native, copy.native);
   });
   const trial = await tryOut(copy, runAs);

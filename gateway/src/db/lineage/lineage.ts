@@ -29,10 +29,10 @@ export class WrongHistory extends Away {
   override name = "WrongHistory";
   readonly what: string;
   readonly remedy =
-    "stop that server or correct DATABASE_URL; if this database is the one to go on with, run tollgate admin history accept";
+    "stop that server or correct DATABASE_URL; to use this database from now on, run tollgate admin history accept";
   constructor(why: string) {
     super("database", why);
-    this.what = `the database is refused: ${why}`;
+    this.what = `the database is rejected: ${why}`;
     this.message = this.what;
   }
 }
@@ -169,7 +169,7 @@ export class Lineage {
     if (found.isDue !== true || judged === "moved") return;
     // Not awaited: where commits hang, the next heartbeat waits behind it.
     client.query(MOVE, [found.epoch, found.position]).catch((error) => {
-      this.#options.log.debug({ err: error }, "moving the position in the ledger's history failed");
+      this.#options.log.debug({ err: error }, "could not update the position in the database's history");
     });
   }
 
@@ -191,7 +191,11 @@ export class Lineage {
     if (judged.kind !== "refused") return { found, judged: judged.kind };
     this.refusals += 1;
     const { why: reason } = judged;
-    this.#sparing.error("", { reason }, "database connection refused: it leads to another history");
+    this.#sparing.error(
+      "",
+      { reason },
+      "database rejected: its contents do not continue those that this gateway used before",
+    );
     throw new WrongHistory(reason);
   }
 
@@ -255,7 +259,7 @@ export class Lineage {
         this.#sparing.error(
           "rest",
           { err: error },
-          "could not enter charges from the journals again; retrying every second",
+          "could not replay charges from the journals; retrying every second",
         );
         again();
       },

@@ -71,7 +71,7 @@ async function readHistory(path: string): Promise<Remembered | undefined> {
   try {
     return Remembered.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Error(`${path} cannot be read: it is damaged. Remove it if DATABASE_URL is the right database`, {
+    throw new Error(`${path} is damaged and cannot be read. If DATABASE_URL is the right database, remove the file`, {
       cause,
     });
   }

@@ -202,7 +202,7 @@ function tellOfDependencies(page: Page, { dependencies, pool, databaseClock }: M
   );
   page.gauge(
     "tollgate_clock_uncertainty_seconds",
-    "How wrong the gateway's time of day can be.",
+    "Largest possible error of the gateway's time of day.",
     () => {
       const { offsetMs, uncertaintyMs } = databaseClock();
       return offsetMs === null ? [] : [[uncertaintyMs / 1000]];
@@ -299,7 +299,7 @@ function tellOfChecks(page: Page, { checks }: MetricFacts): void {
   sum("tollgate_spot_checks_bad_total", "Spot checks that found a bad answer.", ({ bad }) => bad);
   sum(
     "tollgate_spot_checks_tokens_total",
-    "Tokens that verifiers read and wrote for spot checks.",
+    "Input and output tokens of verifiers in spot checks.",
     ({ tokens }) => tokens,
   );
   sum("tollgate_spot_checks_paid_microdollars_total", "Amount paid to verifiers for spot checks.", ({ pico: paid }) =>
@@ -347,11 +347,19 @@ function tellOfLosses(page: Page, { losses }: MetricFacts): void {
       return found === undefined ? [] : [[read(found)]];
     });
   sum("tollgate_history_lost_total", "Failovers of the database that lost data.", (of) => of.losses);
-  sum("tollgate_history_entered_total", "Charges and changes entered again after such a failover.", (of) => of.entered);
-  sum("tollgate_history_missing_total", "Charges and changes that could not be entered again.", (of) => of.notEntered);
+  sum(
+    "tollgate_history_entered_total",
+    "Charges and changes that gateways replayed after failovers that lost data.",
+    (of) => of.entered,
+  );
+  sum(
+    "tollgate_history_missing_total",
+    "Charges and changes that gateways could not replay after failovers that lost data.",
+    (of) => of.notEntered,
+  );
   sum(
     "tollgate_database_refused_total",
-    "Database connections refused: they led to another history.",
+    "Database connections rejected: the database's contents did not continue those that gateways used before.",
     (of) => of.refused,
   );
   page.gauge(

@@ -57,7 +57,7 @@ export function keepIncidents({ incidents, gateway, verdicts, outages, clock, lo
     clock.every(FORGET_EVERY_MS, () => {
       incidents
         .forget(clock.now())
-        .catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "deleting old incidents failed"));
+        .catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not delete old incidents"));
     }),
   ];
   return async () => {

@@ -82,7 +82,7 @@ describe("joining a plane", () => {
     assert.equal(plane.owner, id);
     await assert.rejects(join(records.copy), (error: Error) => {
       assert.ok(error instanceof WrongPlane);
-      assert.match(error.message, /^this database is a copy: .*DATABASE_URL.*tollgate admin deployment fork/);
+      assert.match(error.message, /^this database is a copy of .*DATABASE_URL.*tollgate admin deployment fork/);
       return !error.message.includes("\n");
     });
     assert.equal(await join(records.original), id, "and those that belong there still do");

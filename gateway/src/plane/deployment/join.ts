@@ -90,9 +90,9 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   const found = await inquire(options, await record.mark());
   if (found === "other") {
     throw new WrongPlane(
-      `this database is a copy: gateways on the NATS plane use another database of the same deployment ${deployment}`,
-      "set DATABASE_URL to the database of the other gateways. If this database replaces theirs, stop them first. For a restore drill, " +
-        "give this database a new ID (tollgate admin deployment fork) and NATS servers of its own",
+      `this database is a copy of deployment ${deployment}, and the gateways on the NATS plane use the other copy`,
+      "to join those gateways, set DATABASE_URL to their database. To replace their database with this one, stop them first. For a " +
+        "restore drill, give this database a new ID (tollgate admin deployment fork) and NATS servers of its own",
     );
   }
   if (found === "unknown")

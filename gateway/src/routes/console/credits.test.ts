@@ -170,11 +170,11 @@ test("400: the field and its rule", async () => {
   const { browser } = await person(["builder"]);
   const cents = "must be microdollars as a decimal string, whole cents from 5000000 ($5) to 5000000000 ($5,000)";
   const rows: [object, string, string][] = [
-    [{}, "pack_id", "is required and must be the ID of a pack, unless amount_micro is given"],
+    [{}, "pack_id", 'is required and must be the ID of a pack, unless "amount_micro" is given'],
     [{ pack_id: null }, "pack_id", "is required and must be the ID of a pack"],
     [{ pack_id: 20 }, "pack_id", "must be a string"],
     [{ pack_id: ["pack_20"] }, "pack_id", "must be a string"],
-    [{ pack_id: "pack_20", amount_micro: "5000000" }, "amount_micro", "must not be combined with pack_id"],
+    [{ pack_id: "pack_20", amount_micro: "5000000" }, "amount_micro", 'must not be combined with "pack_id"'],
     ...[5_000_000, "4999999", "4990000", "5000000.5", "5005000", "5000010000", "five", "-5000000", "5e6"].map(
       (amount_micro): [object, string, string] => [{ amount_micro }, "amount_micro", cents],
     ),
@@ -184,7 +184,7 @@ test("400: the field and its rule", async () => {
     const answer = await buy(browser, body);
     assert.equal(answer.status, 400, JSON.stringify(body));
     assert.equal(answer.body.error?.param, param);
-    assert.ok(String(answer.body.error?.message).startsWith(`${param} ${rule}`), answer.body.error?.message);
+    assert.ok(String(answer.body.error?.message).startsWith(`"${param}" ${rule}`), answer.body.error?.message);
   }
   assert.equal(demo.shop.sales.length, sales);
 });

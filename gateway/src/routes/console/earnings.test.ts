@@ -108,7 +108,7 @@ describe("400", () => {
     for (const [query, field] of wrong) {
       const { status, body } = await host.browser.send("GET", `${API}/earnings/sums?${query}`);
       assert.equal(status, 400, query);
-      assert.match(body.error?.message ?? "", new RegExp(`^${field} must`), query);
+      assert.match(body.error?.message ?? "", new RegExp(`^"${field}" must`), query);
     }
   });
 });

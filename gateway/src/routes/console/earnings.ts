@@ -5,7 +5,7 @@ import type { Columns } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { DAY_MS, seconds } from "../../base/time.ts";
-import { invalidRequest } from "../../faults.ts";
+import { breaksRule } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { noSuchRequest } from "../../http/lists/no-such-request.ts";
@@ -39,10 +39,10 @@ export function earningHandlers(
     async sumEarnings({ account, query }) {
       const { by, split, to = new Date(now()) } = query;
       const { from = new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) } = query;
-      if (to < from) throw invalidRequest("to", "to must not be before from");
-      if (split === by) throw invalidRequest("split", "split must differ from by");
+      if (to < from) throw breaksRule("to", 'must not be before "from"');
+      if (split === by) throw breaksRule("split", 'must differ from "by"');
       if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
-        throw invalidRequest("from", `from must be at most 31 days before to where by is hour`);
+        throw breaksRule("from", `must be at most ${HOURLY_DAYS_MAX} days before "to" when "by" is "hour"`);
       }
       const data = bounded(await earnings.sums(account.id, { by, split, from, to, nodeId: namedNode(query) }));
       const shown = data.map((row) => sumObject(row, query));

@@ -124,7 +124,7 @@ describe("200", () => {
     for (const field of ["labels", "reasoning_content"]) {
       const wrong = await change({ [field]: "yes" });
       const { error } = wrong.body as { error: { param: string; message: string } };
-      assert.deepEqual([wrong.status, error.param, error.message], [400, field, `${field} must be true or false`]);
+      assert.deepEqual([wrong.status, error.param, error.message], [400, field, `"${field}" must be true or false`]);
     }
   });
 
@@ -249,7 +249,7 @@ test("a body as large as on any API: the field's own bound refuses it, by its na
   for (const chars of [70_000, 5_000_000]) {
     const answer = await create(owner, "x".repeat(chars));
     assert.equal(answer.status, 400);
-    assert.match(JSON.stringify(answer.body), /name must have at most 200 characters/);
+    assert.match(JSON.stringify(answer.body), /\\"name\\" must have at most 200 characters/);
   }
   assertRefused(await create(owner, "x".repeat(10 * 1024 * 1024)), 413, "request_too_large");
 });

@@ -6,7 +6,7 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
 import { seconds, startOfDay, startOfMonth } from "../../base/time.ts";
-import { invalidRequest } from "../../faults.ts";
+import { breaksRule, invalidRequest } from "../../faults.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { roleRequired } from "../../http/guards.ts";
@@ -85,7 +85,8 @@ export function keyHandlers(
       const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
       const looser = account.role === "owner" ? undefined : loosened(found, change);
       if (looser !== undefined) throw roleRequired("own", onlyOwnersLoosen(looser));
-      if (Object.keys(change).length === 0) throw invalidRequest("name", `name or one of ${SETTINGS} is required`);
+      if (Object.keys(change).length === 0)
+        throw invalidRequest("name", `"name" or one of these fields is required: ${SETTINGS}`);
       const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
       });
@@ -143,11 +144,11 @@ function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<strin
     limits,
   } = fields;
   if (end != null && end * 1000 <= rules.now) {
-    throw invalidRequest("expires_at", "expires_at must be in the future; to end a key now, revoke it");
+    throw breaksRule("expires_at", "must be in the future; to end a key now, revoke it");
   }
   for (const [index, model] of (models ?? []).entries()) {
     if (!rules.models.has(model)) {
-      throw invalidRequest(`models[${index}]`, `models[${index}] must be the ID of a model in the catalogue`);
+      throw breaksRule(`models[${index}]`, `must be the ID of a model in the catalogue`);
     }
   }
   return {
@@ -180,7 +181,7 @@ function ownLimits(
     const limit = limits === null ? null : limits[field];
     if (limit === undefined) continue;
     if (limit !== null && limit > ceiling[name]) {
-      throw invalidRequest(`limits.${field}`, `limits.${field} must be ${ceiling[name]} or less, or null`);
+      throw breaksRule(`limits.${field}`, `must be ${ceiling[name]} or less, or null`);
     }
     own[name] = limit;
   }

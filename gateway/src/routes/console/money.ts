@@ -5,7 +5,7 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
-import { invalidRequest } from "../../faults.ts";
+import { breaksRule } from "../../faults.ts";
 import { SUMS_MAX } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { page } from "../../http/lists/pages.ts";
@@ -31,15 +31,15 @@ export function moneyHandlers(
 
     async getUsage({ account, query }) {
       const { by, split, key, to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
-      if (to < from) throw invalidRequest("to", "to must not be before from");
+      if (to < from) throw breaksRule("to", 'must not be before "from"');
       const days = (to.getTime() - from.getTime()) / DAY_MS;
       if (by === "hour" && days > DAYS_BY_HOUR_MAX) {
-        throw invalidRequest("from", `from must be at most ${DAYS_BY_HOUR_MAX} days before to where by is hour`);
+        throw breaksRule("from", `must be at most ${DAYS_BY_HOUR_MAX} days before "to" when "by" is "hour"`);
       }
-      if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
+      if (days > DAYS_MAX) throw breaksRule("from", `must be at most ${DAYS_MAX} days before "to"`);
       if (by === "label") {
-        if (split !== undefined) throw invalidRequest("split", "split must not be set when by is label");
-        if (key !== undefined) throw invalidRequest("key", "key must not be set when by is label");
+        if (split !== undefined) throw breaksRule("split", 'must not be set when "by" is "label"');
+        if (key !== undefined) throw breaksRule("key", 'must not be set when "by" is "label"');
         const sums = await usage.byLabel(account.id, { from, to });
         const data = sums.map(({ promptTokens, completionTokens, charge, ...sum }) => ({
           ...sum,
@@ -81,7 +81,7 @@ export function moneyHandlers(
 /** A long span, split by hundreds of keys, would be an answer of any size. */
 export function bounded<Row>(sums: Row[]): Row[] {
   if (sums.length <= SUMS_MAX) return sums;
-  throw invalidRequest("from", `from must be later, or to earlier: this range has more than ${SUMS_MAX} sums`);
+  throw breaksRule("from", `must be later, or "to" earlier: this range has more than ${SUMS_MAX} sums`);
 }
 
 export function balanceObject({ balance, held }: AccountBalance): Untimed<z.input<typeof Balance>> {

@@ -17,7 +17,7 @@ import {
   type NotificationKind,
 } from "../../base/states.ts";
 import { seconds } from "../../base/time.ts";
-import { invalidRequest } from "../../faults.ts";
+import { breaksRule } from "../../faults.ts";
 import { page, whole } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { urlMistake } from "../../notifications/addresses.ts";
@@ -61,7 +61,7 @@ export function notificationHandlers(
   };
   const checked = (field: string, url: string | null | undefined): string | null | undefined => {
     const mistake = url == null ? undefined : urlMistake(url, { allowLoopback: loopbackWebhooks });
-    if (mistake !== undefined) throw invalidRequest(field, `${field} ${mistake}`);
+    if (mistake !== undefined) throw breaksRule(field, mistake);
     return url;
   };
 

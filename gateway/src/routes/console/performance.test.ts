@@ -96,6 +96,6 @@ describe("performance of the playground", () => {
     assert.equal(status, 400);
     const { param, message } = body.error as { param: string; message: string };
     assert.equal(param, "key");
-    assert.match(message, /^key must be a key ID \(key_…\) or playground$/);
+    assert.match(message, /^"key" must be a key ID \(key_…\) or playground$/);
   });
 });

@@ -7,7 +7,7 @@ import type { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { picoOfMicro } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { type Fault, invalidRequest } from "../../faults.ts";
+import { breaksRule, type Fault } from "../../faults.ts";
 import { type Bounds, type Filter, isNamed, isSearched } from "../../history/filter.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import type { Asked } from "../../http/routes.ts";
@@ -24,7 +24,7 @@ const SORTED_DAYS_MAX = 31;
 export const READ_MAX = 200_000;
 
 export const tooMany = (what: string): Fault =>
-  invalidRequest("from", `from must be later, or to earlier: at most ${READ_MAX} requests can be ${what}`);
+  breaksRule("from", `must be later, or "to" earlier: at most ${READ_MAX} requests can be ${what}`);
 
 export function requestFilters({
   history,
@@ -71,7 +71,7 @@ export function requestFilters({
       if (sort === "cost" && label === undefined && !isSearched(filter, ["cost"]) && history.sortsByCost())
         return filter;
       if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
-        throw invalidRequest("from", `from must be at most ${SORTED_DAYS_MAX} days before to where sort is ${sort}`);
+        throw breaksRule("from", `must be at most ${SORTED_DAYS_MAX} days before "to" when "sort" is "${sort}"`);
       }
       if ((await inSpan(accountId, { label, from, to: filter.to })) > READ_MAX) throw tooMany(`sorted by ${sort}`);
       return filter;
@@ -111,7 +111,7 @@ function measuresOf(query: Query): NonNullable<Filter["measures"]> {
 function boundsOf(name: string, min: bigint | undefined, max: bigint | undefined): Bounds | undefined {
   if (min === undefined && max === undefined) return undefined;
   if (min !== undefined && max !== undefined && max < min) {
-    throw invalidRequest(`${name}_max`, `${name}_max must not be below ${name}_min`);
+    throw breaksRule(`${name}_max`, `must not be below "${name}_min"`);
   }
   return { min, max };
 }

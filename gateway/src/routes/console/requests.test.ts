@@ -462,7 +462,7 @@ describe("400", () => {
       [{ limit: "" }, "limit", /from 1 to 100/],
       [{ from: "yesterday" }, "from", /must be a time/],
       [{ to: "2026-11-15T06:30" }, "to", /must be a time/],
-      [{ from: "2026-11-15", to: "2026-11-14" }, "to", /to must not be before from/],
+      [{ from: "2026-11-15", to: "2026-11-14" }, "to", /^"to" must not be before "from"$/],
       [{ key: "production" }, "key", /key_….* or playground$/],
       [{ key: past[0]?.id as string }, "key", /key_/],
       [{ not_key: "playground,production" }, "not_key", /key_….* or playground$/],
@@ -470,8 +470,8 @@ describe("400", () => {
       [{ tokens_min: "1.5" }, "tokens_min", /whole number from 0 to 9999999999/],
       [{ ttft_ms_max: "-1" }, "ttft_ms_max", /whole number/],
       [{ charge_micro_min: "0.0000001" }, "charge_micro_min", /microdollars/],
-      [{ charge_micro_min: "2", charge_micro_max: "1.5" }, "charge_micro_max", /must not be below charge_micro_min/],
-      [{ duration_ms_min: "2", duration_ms_max: "1" }, "duration_ms_max", /must not be below duration_ms_min/],
+      [{ charge_micro_min: "2", charge_micro_max: "1.5" }, "charge_micro_max", /must not be below "charge_micro_min"/],
+      [{ duration_ms_min: "2", duration_ms_max: "1" }, "duration_ms_max", /must not be below "duration_ms_min"/],
       [{ not_label: "" }, "not_label", /must not be empty/],
     ] as const) {
       // A file has no pages.

@@ -5,7 +5,7 @@ import type { Columns } from "../../base/csv.ts";
 import { parseId, publicId, timeOf, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
-import { invalidRequest } from "../../faults.ts";
+import { breaksRule } from "../../faults.ts";
 import { isSearched } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -113,9 +113,9 @@ export function requestHandlers(
 
     async listUnfunded({ account, query }) {
       const { to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
-      if (to < from) throw invalidRequest("to", "to must not be before from");
+      if (to < from) throw breaksRule("to", 'must not be before "from"');
       if (to.getTime() - from.getTime() > UNFUNDED_DAYS_MAX * DAY_MS) {
-        throw invalidRequest("from", `from must be at most ${UNFUNDED_DAYS_MAX} days before to`);
+        throw breaksRule("from", `must be at most ${UNFUNDED_DAYS_MAX} days before "to"`);
       }
       const sums = await unfunded.sums(account.id, { from, to });
       const data = sums.map(({ keyId, reason, requests }) => ({ key: publicId("key", keyId), reason, requests }));

@@ -3,7 +3,7 @@ import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
-import { type Fault, type FaultOptions, invalidRequest } from "../../faults.ts";
+import { breaksRule, type Fault, type FaultOptions } from "../../faults.ts";
 import { type ListedNode, type MoveOutcome, type Node, NodeNameTaken } from "../../fleet/fleet.ts";
 import { page } from "../../http/lists/pages.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
@@ -50,7 +50,7 @@ export function ownNodes(parts: OwnNodesParts) {
       const models = chosen();
       for (const [i, model] of models.entries()) {
         if (!catalogue().active.has(model))
-          throw invalidRequest(`models[${i}]`, `models[${i}] must be the ID of an active model in the catalogue`);
+          throw breaksRule(`models[${i}]`, `must be the ID of an active model in the catalogue`);
       }
       const outcome = await fleet.elect(accountId, node.id, [...new Set(models)]);
       if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });

@@ -4,7 +4,7 @@ import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import type { FastifyInstance } from "fastify";
 import { parseId, publicId } from "../../base/ids.ts";
 import { sparingLog } from "../../base/sparing-log.ts";
-import { invalidRequest } from "../../faults.ts";
+import { breaksRule } from "../../faults.ts";
 import { TooManyNodes } from "../../fleet/fleet.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { hostTokenGuard } from "../../http/guards.ts";
@@ -107,8 +107,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       if (node === undefined) throw refuse("node_not_found");
       const { model: modelId, prompt, max_tokens } = body();
       const model = catalogue().active.get(modelId);
-      if (model === undefined)
-        throw invalidRequest("model", "model must be the ID of an active model in the catalogue");
+      if (model === undefined) throw breaksRule("model", "must be the ID of an active model in the catalogue");
       const outputTokensMax = model.kind === "embedding" ? 0 : max_tokens;
       const job = {
         id: parts.newId(),

@@ -27,9 +27,9 @@ function refusal(parse: (body: unknown) => unknown, body: unknown): { param: unk
 describe("chat fields", () => {
   for (const [name, body, param, rule] of [
     ["no object", [], undefined, /JSON object/],
-    ["no model", { messages }, "model", /model is required and must be a string/],
+    ["no model", { messages }, "model", /"model" is required and must be a string/],
     ["empty model", { ...good, model: "" }, "model", /must not be empty/],
-    ["no messages", { model: "m" }, "messages", /messages is required/],
+    ["no messages", { model: "m" }, "messages", /"messages" is required/],
     ["no message", { ...good, messages: [] }, "messages", /at least one/],
     ["a message that is none", { ...good, messages: ["hi"] }, "messages[0]", /must be an object/],
     [
@@ -134,7 +134,7 @@ describe("chat fields", () => {
       const refused = refusal(chat.parse, body);
       assert.equal(refused.param, param);
       assert.match(refused.message, rule);
-      if (param !== undefined) assert.ok(refused.message.startsWith(param), refused.message);
+      if (param !== undefined) assert.ok(refused.message.startsWith(`"${param}" `), refused.message);
     });
   }
 
@@ -274,7 +274,7 @@ describe("the form of the answer", () => {
         const refused = refusal(parse, { prompt: "hi", ...body });
         assert.equal(refused.param, param);
         assert.match(refused.message, rule);
-        assert.ok(refused.message.startsWith(param), refused.message);
+        assert.ok(refused.message.startsWith(`"${param}" `), refused.message);
       }
     });
   }
@@ -366,7 +366,7 @@ describe("token ids for embeddings", () => {
       assert.match(message, /token IDs are not supported/);
       assert.match(message, /LangChain for Python, set check_embedding_ctx_length=False/);
     }
-    assert.equal(refusal(embeddings.parse, { model: "m", input: [{}] }).message, "input[0] must be a string");
+    assert.equal(refusal(embeddings.parse, { model: "m", input: [{}] }).message, '"input[0]" must be a string');
   });
 });
 

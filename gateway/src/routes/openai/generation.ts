@@ -55,10 +55,10 @@ function keywordsOf({ response_format: asked }: Generation): KeywordUse[] {
   const reading = readSchema(asked.json_schema.schema);
   if (reading.isValid) return reading.uses;
   // The place is named by properties of the client's own.
-  const about = { message: `${SCHEMA_FIELD} is not valid` };
+  const about = { message: `"${SCHEMA_FIELD}" is not valid` };
   throw invalidRequest(
     SCHEMA_FIELD,
-    `${SCHEMA_FIELD} is not valid at ${reading.place}: ${reading.rule}`,
+    `"${SCHEMA_FIELD}" is not valid at ${reading.place}: ${reading.rule}`,
     undefined,
     about,
   );

@@ -38,7 +38,11 @@ export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promi
   const reach =
     best.elapsedMs < SLOW_MS
       ? ok("gateway", took)
-      : warn("gateway", took, "every token travels this way: a closer gateway or a better connection is faster");
+      : warn(
+          "gateway",
+          took,
+          "every token takes this time to travel: a closer gateway or a better connection is faster",
+        );
   return [reach, skew];
 }
 
@@ -120,9 +124,9 @@ export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): n
 export function clockCheck(ping: Ping, nowMs: number): Check {
   const skew = clockSkewMs(ping, nowMs);
   if (skew === undefined)
-    return warn("clock", "the gateway's response has no date", "check this machine's clock yourself");
+    return warn("clock", "the gateway's response has no Date header", "check this machine's clock yourself");
   const off = Math.abs(skew);
-  if (off < NOTICED_MS) return ok("clock", "agrees with the gateway's clock");
+  if (off < NOTICED_MS) return ok("clock", "this machine's clock agrees with the gateway's");
   const detail = `${milliseconds(off)} ${skew > 0 ? "ahead of" : "behind"} the gateway's`;
   const next = "set this machine's clock by the network: timedatectl set-ntp true";
   return off < HARMFUL_MS ? warn("clock", detail, next) : fail("clock", detail, next);

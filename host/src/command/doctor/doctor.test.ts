@@ -47,7 +47,7 @@ test("doctor reports every passed check, in the order of dependency", async (t) 
   const shapes = [
     /^ok {4}login {6}.*host\.json$/,
     /^ok {4}gateway {4}http:.* answers in [\d.]+ ms$/,
-    /^ok {4}clock {6}agrees with the gateway's clock$/,
+    /^ok {4}clock {6}this machine's clock agrees with the gateway's$/,
     /^ok {4}token {6}accepted; the account has 1 node$/,
     /^ok {4}node {7}node_\w+ \(box\) is ready; tollgate-host up starts serving$/,
     /^ok {4}plane {6}nats:\/\/plane:4222 answers in [\d.]+ ms$/,

@@ -26,7 +26,7 @@ export const doctor: Command = {
   help: "check everything that serving needs, and show what to do",
   flags: { "no-speed": { help: "skip the speed test of the engine" } },
   more: [
-    "doctor checks the login, the gateway and its clock, the token, the node, the dispatch plane, the engine with its tokenizers, chat templates and speed, memory and disk. Each finding is ok, warn or fail, with what to do. The exit code is 1 if anything failed.",
+    "The command checks the login, the gateway and its clock, the token, the node, the dispatch plane, the engine with its tokenizers, chat templates and speed, memory and disk. Each finding is ok, warn or fail, with what to do. The exit code is 1 if anything failed.",
   ],
   example: "--no-speed",
   run,
@@ -58,7 +58,11 @@ async function* examine(context: CommandContext, options: { speed: boolean }): A
     yield fail("login", "this machine is not logged in", "tollgate-host login");
   } else {
     yield (await logins.isExposed())
-      ? warn("login", `others can read ${logins.path}`, `chmod 600 it, then replace the token: tollgate-host login`)
+      ? warn(
+          "login",
+          `others can read ${logins.path}`,
+          `run chmod 600 on the file, then replace the token: tollgate-host login`,
+        )
       : ok("login", logins.path);
     yield* platformChecks(login, context);
   }

@@ -16,7 +16,7 @@ const FIRST_MS_LATE = 2_000;
 const TOKENS_PER_SECOND_SLOW = 5;
 const CHARS_PER_TOKEN = 4;
 
-const ENGINE_TROUBLE = "check the engine's own log: does it run, and can it load this model?";
+const ENGINE_TROUBLE = "check the engine's log: is it running, and can it load this model?";
 
 export async function speedCheck(engine: Engine, model: string, kind: "generation" | "embedding", clock: Clock) {
   const limit = new AbortController();

@@ -43,8 +43,8 @@ export const elect: Command = {
   },
   more: [
     "Electing a model means choosing it for this node: the platform then sends the node requests for this model.",
-    "elect proposes models that an engine on this machine has, that fit into memory, and for which the engine counts tokens as the gateway does. elect looks for engines at their usual ports, and for Ollama at OLLAMA_HOST. elect waits up to a minute for an engine that is still loading.",
-    "elect stores the choice and the engine's address, so that tollgate-host up needs no flags. If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY; elect stores the key too.",
+    "The command proposes models that an engine on this machine has, that fit into memory, and for which the engine counts tokens as the gateway does. It looks for engines at their usual ports, and for Ollama at OLLAMA_HOST. It waits up to a minute for an engine that is still loading.",
+    "The command stores the choice and the engine's address, so that tollgate-host up needs no flags. If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY; the command stores the key too.",
   ],
   example: "--models tiny-3b,embed-m3",
   run,

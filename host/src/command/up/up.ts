@@ -22,8 +22,8 @@ export const up: Command = {
   help: "serve requests as a node",
   flags: UP_FLAGS,
   more: [
-    "After login, register and elect, up needs no flags.",
-    "If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY. OLLAMA_HOST gives Ollama's address if it has changed since you ran tollgate-host elect. up waits for an engine that is still loading.",
+    "After tollgate-host login, register and elect, this command needs no flags.",
+    "If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY. OLLAMA_HOST gives Ollama's address if it has changed since you ran tollgate-host elect. The command waits for an engine that is still loading.",
     "Ctrl-C finishes the requests in flight, then stops; a second Ctrl-C stops at once.",
   ],
   example: "",

@@ -261,7 +261,7 @@ export class AnswerParser {
   }
 
   #takeRoom(): void {
-    if (this.#room-- === 0) throw new MalformedAnswer("too many bytes around a chunk");
+    if (this.#room-- === 0) throw new MalformedAnswer("the lines around a chunk are too long");
   }
 }
 

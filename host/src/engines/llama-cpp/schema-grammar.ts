@@ -76,7 +76,7 @@ class Writer {
     const name = `s${this.#names.size}`;
     this.#names.set(part, name);
     if (this.#width(part) > ALTERNATIVES_MAX)
-      throw unsupported(`more than ${ALTERNATIVES_MAX} alternatives at one point`);
+      throw unsupported(`more than ${ALTERNATIVES_MAX} alternatives in one place of the schema`);
     this.#rules.push(`${name} ::= ${this.#any(part)}\n`);
     return name;
   }

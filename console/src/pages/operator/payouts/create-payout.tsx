@@ -31,7 +31,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
           onClose();
           onCreated(id);
           const created = `Created a payout for ${hosts} ${hosts === 1 ? "host" : "hosts"}`;
-          toast(hosts === 0 ? "All earnings were deducted for debts. Nothing to pay out." : created);
+          toast(hosts === 0 ? "All earnings were deducted for debts. There is nothing to pay out." : created);
         },
       },
     );
@@ -41,7 +41,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
       open
       onClose={onClose}
       title="Create payout"
-      about="Includes earnings past the hold-back period that are not in an open payout. Debts of the owners' builder accounts are deducted first (set-off)."
+      about="Earnings past the hold-back period and not yet in an open payout, less what an owner owes on their own builder account (set-off)."
     >
       <Form onSubmit={submit} error={create.error} fields={["note", "minimum_micro"]}>
         <AmountField

@@ -16,7 +16,7 @@ export function Inbox({ of: { quarantines, payouts, disputes, settlements_given_
   return (
     <Card title={open === 0 ? "Decisions" : `Decisions (${open})`} flush>
       {open === 0 ? (
-        <p className="px-4 pb-4 text-ink-soft sm:px-5">Nothing waits for a decision.</p>
+        <p className="px-4 pb-4 text-ink-soft sm:px-5">No decisions are waiting.</p>
       ) : (
         <ul aria-label="Decisions" className="border-t border-line">
           {settlements_given_up > 0 && (
@@ -30,7 +30,8 @@ export function Inbox({ of: { quarantines, payouts, disputes, settlements_given_
                 </a>
               }
             >
-              The database refused them permanently. given-up.jsonl in the spool directory has each with its reason.
+              The database permanently refused them. The file given-up.jsonl in the spool directory lists each with the
+              reason.
             </Item>
           )}
           {disputes.map(({ id, account, account_name, amount_micro, at }) => (

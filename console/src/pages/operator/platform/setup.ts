@@ -21,10 +21,14 @@ const STEPS: Record<Setup["steps"][number]["step"], StepWords> = {
     says: "Without email, no one can reset a password or get an alert.",
     guide: `${GUIDE}/sign-in`,
   },
-  payments: { title: "Set up payments", says: "Or grant credit by hand under Accounts.", guide: `${GUIDE}/payments` },
+  payments: {
+    title: "Set up payments",
+    says: "You can also grant credit by hand under Accounts.",
+    guide: `${GUIDE}/payments`,
+  },
   second_operator: {
     title: "Add a second operator",
-    says: "So that someone can act while you cannot: tollgate admin operator create.",
+    says: "A second operator can act while you cannot: tollgate admin operator create.",
     guide: `${GUIDE}/admin`,
   },
 };
@@ -32,7 +36,7 @@ const STEPS: Record<Setup["steps"][number]["step"], StepWords> = {
 const OWN = {
   backups: {
     title: "Back up the database",
-    says: "And restore a backup once, to know that it works.",
+    says: "Restore a backup once, to know that it works.",
     guide: `${GUIDE}/backup`,
   },
   alerts: {

@@ -66,7 +66,7 @@ const unreachable = (sinceMs: number): VerdictWords => ({
   title: "This gateway does not answer",
   meaning: "Requests through this address are not answered. Other gateways may still serve.",
   since: Math.floor(sinceMs / 1000),
-  cause: "The gateway stopped, or the network or proxy before it failed.",
+  cause: "The gateway stopped, or the network or the proxy in front of it failed.",
   next: "Restart it. If it runs, look at its log.",
   runbook: "/docs/guide/operators/runbook#tollgategatewaydown",
 });

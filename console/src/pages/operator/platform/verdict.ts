@@ -75,7 +75,7 @@ function missing(models: string[], { state, models: of }: Pick<Triage, "state" |
       title: "Down: no node is connected",
       meaning: "Every request gets 503 and costs nothing.",
       cause: "No node was added yet, all agents stopped, or they cannot reach the dispatch plane.",
-      next: "Look at All nodes. If the dispatch plane is up, check its address and certificate.",
+      next: "Look at the page “All nodes”. If the dispatch plane is up, check its address and certificate.",
       runbook: `${RUNBOOK}#tollgatenonodes`,
     };
   }
@@ -84,7 +84,7 @@ function missing(models: string[], { state, models: of }: Pick<Triage, "state" |
     title: `Degraded: ${models.length} of ${of} models ${models.length === 1 ? "has" : "have"} no capacity`,
     meaning: `Requests for ${models.join(", ")} get 503. Other models are served.`,
     cause: "The nodes that served them disconnected, were paused or are in quarantine.",
-    next: "Look at All nodes, and contact their hosts.",
+    next: "Look at the page “All nodes”, and contact the hosts of these nodes.",
     runbook: `${RUNBOOK}#tollgatenocapacity`,
   };
 }

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, floorMicro, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
 import { seconds, startOfDay, startOfMonth } from "../../../base/time.ts";
-import { type Fault, invalidRequest } from "../../../faults.ts";
+import { breaksRule, type Fault } from "../../../faults.ts";
 import { page } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
@@ -119,16 +119,13 @@ export function microAmount(field: string, value: string | number): Pico {
   const digits = String(value);
   const amount = /^\d{1,15}$/.test(digits) ? BigInt(digits) * PICO_PER_MICRO : 0n;
   if (amount < 1n || amount > GRANT_MAX) {
-    throw invalidRequest(field, `${field} must be a whole number of microdollars from 1 to ${floorMicro(GRANT_MAX)}`);
+    throw breaksRule(field, `must be a whole number of microdollars from 1 to ${floorMicro(GRANT_MAX)}`);
   }
   return pico(amount);
 }
 
 const tooMuch = (): Error =>
-  invalidRequest(
-    "amount_micro",
-    `amount_micro must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`,
-  );
+  breaksRule("amount_micro", `must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`);
 
 function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
   const { id, kind, name, owners, members, suspendedAt, createdAt, balance, held } = account;

@@ -66,7 +66,7 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   ]) {
     const { body } = await ask(browser, 400, "changeKey", { id, body: wrong });
     const { param, message } = body.error as { param: string; message: string };
-    assert.ok(param.startsWith(Object.keys(wrong)[0] as string) && message.startsWith(param), message);
+    assert.ok(param.startsWith(Object.keys(wrong)[0] as string) && message.startsWith(`"${param}" `), message);
   }
   await ask(browser, 400, "createKey", { body: { name: "new", models: [] } });
   assert.deepEqual((await ask(browser, 200, "getKey", { id })).body, changed);
