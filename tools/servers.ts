@@ -28,6 +28,7 @@ const SERVERS: Server[] = [
 
 /** For `npm run failovers` alone. */
 export const PATRONI: Server[] = [
+  // For what Patroni needs; a newer one than Debian 12's runs (python-tools.ts).
   { binary: "patroni", package: "patroni", tests: "failovers of PostgreSQL under Patroni" },
   { binary: "etcd", package: "etcd-server", tests: "failovers of PostgreSQL under Patroni" },
   { binary: "/usr/sbin/haproxy", package: "haproxy", tests: "failovers of PostgreSQL under Patroni" },

@@ -45,7 +45,7 @@ const FILE_HANG_LIMIT_MS = 6 * HANG_LIMIT_MS;
 const QUICK_FILE_S_MAX = 8;
 const QUICK_AFFECTED_S_MAX = 60;
 /** Suites with software of others at the other end that has to be built first. */
-const NEEDS_PEERS = /^e2e\/(openid|stripe-mock|proxies)/;
+const NEEDS_PEERS = /^e2e\/(openid|stripe-mock|proxies|pgbouncer)/;
 
 const cores = availableParallelism();
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -11,6 +11,7 @@ import { startLoad } from "@tollgate/stage/load/load.ts";
 import { type Entrance, startPatroni, whyNoPatroni } from "@tollgate/stage/servers/patroni.ts";
 import { findServer } from "../../gateway/src/limits/testing.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
+import { installPythonTools } from "../../tools/python-tools.ts";
 import { ensureServers, PATRONI } from "../../tools/servers.ts";
 import { runFaults } from "../engine.ts";
 import { openPlatform } from "../stage/stage.ts";
@@ -53,6 +54,7 @@ if (flags.entrance !== "haproxy" && flags.entrance !== "hosts") throw new Error(
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 ensureServers();
 ensureServers(PATRONI);
+for (const line of await installPythonTools(["patroni"])) console.log(line);
 const without = whatIsMissing();
 if (without !== undefined) console.log(`left out: npm run failovers (${without})`);
 else {

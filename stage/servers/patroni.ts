@@ -12,13 +12,16 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { chooseRunAs, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
+import { pythonPath, pythonTool } from "../../tools/python-tools.ts";
 import { isOnPath } from "../../tools/servers.ts";
 import { freePort, killTree, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
 import { type Front, openFront } from "./front.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy/patroni/", import.meta.url));
-const BINARIES = { patroni: "/usr/bin/patroni", etcd: "/usr/bin/etcd", haproxy: "/usr/sbin/haproxy" };
+const BINARIES = { etcd: "/usr/bin/etcd", haproxy: "/usr/sbin/haproxy" };
+/** Debian's, whose packages have all that Patroni needs. */
+const PYTHON = "/usr/bin/python3";
 const DATABASE = "tollgate";
 /** In seconds. Patroni asks for ttl >= loop_wait + 2 * retry_timeout. */
 const PATIENCE = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
@@ -76,11 +79,13 @@ interface MemberState {
 /** Why it cannot be run here; undefined where it can. */
 export function whyNoPatroni(): string | undefined {
   const missing = Object.values(BINARIES).filter((binary) => !isOnPath(binary));
+  if (pythonTool("patroni") === undefined) missing.push("patroni");
   return missing.length === 0 ? undefined : `${missing.join(", ")}: not installed`;
 }
 
 export async function startPatroni(options: ClusterOptions): Promise<PatroniCluster> {
   const { synchronous, entrance, major = 15, members: count = 3 } = options;
+  const patroniCommand = [PYTHON, pythonTool("patroni") as string];
   const runAs = await chooseRunAs();
   const directory = await mkdtemp("/tmp/tollgate-patroni-");
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
@@ -101,7 +106,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
     if (runAs) await chown(sockets, runAs.uid, runAs.gid);
     const patroni = newProcess({
       name,
-      command: [BINARIES.patroni, config],
+      command: [...patroniCommand, config],
       log: join(directory, `${name}.log`),
       directory,
       user: runAs,
@@ -109,6 +114,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
       lastSignal: "TERM",
       environment: {
         ...spawnOptions(runAs).env,
+        ...pythonPath("patroni"),
         PATRONI_NAME: name,
         PATRONI_ETCD3_HOSTS: `127.0.0.1:${etcd.port}`,
         PATRONI_RESTAPI_LISTEN: `127.0.0.1:${restPort}`,
@@ -192,7 +198,10 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
   const tls = `sslmode=verify-full&sslrootcert=${encodeURIComponent(join(directory, "ca.pem"))}`;
   const target = entrance === "hosts" ? "&target_session_attrs=read-write" : "";
   const [row] = await query<{ v: string }>("select current_setting('server_version') as v");
-  const patroniVersion = spawnSync(BINARIES.patroni, ["--version"], { encoding: "utf8" }).stdout.trim();
+  const patroniVersion = spawnSync(PYTHON, [...patroniCommand.slice(1), "--version"], {
+    encoding: "utf8",
+    env: { ...process.env, ...pythonPath("patroni") },
+  }).stdout.trim();
 
   return {
     url: `postgres://tollgate:${passwords.owner}@${hosts.map((port) => `127.0.0.1:${port}`).join(",")}/${DATABASE}?${tls}${target}`,

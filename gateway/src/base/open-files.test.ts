@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
-import { filesAreShort, systemOpenFiles, watchOpenFiles } from "./open-files.ts";
+import { filesAreAlmostGone, filesAreShort, systemOpenFiles, watchOpenFiles } from "./open-files.ts";
 import { manualClock } from "./testing.ts";
 
-test("keeps an eighth of the file descriptors free, at most 256", () => {
+test("keeps an eighth of the file descriptors free, at most 256, and half of that for a burst of connections", () => {
   for (const [max, last] of [
     [64, 56],
     [1_024, 896],
@@ -12,6 +12,9 @@ test("keeps an eighth of the file descriptors free, at most 256", () => {
   ] as const) {
     assert.equal(filesAreShort({ open: last, max }), false);
     assert.equal(filesAreShort({ open: last + 1, max }), true);
+    const half = (last + max) / 2;
+    assert.equal(filesAreAlmostGone({ open: half, max }), false);
+    assert.equal(filesAreAlmostGone({ open: half + 1, max }), true);
   }
 });
 
@@ -38,6 +41,9 @@ test("counts connections immediately and all descriptors every second, and logs 
   clock.advance(60_000);
   assert.equal(watch.refuses(), true);
   assert.deepEqual([lines.length, lines.at(-1)?.open], [2, 60]);
+  assert.equal(watch.refusesConnections(), false);
+  watch.connected();
+  assert.equal(watch.refusesConnections(), true);
   watch.stop();
 });
 

@@ -26,14 +26,21 @@ export function systemOpenFiles(): OpenFiles | undefined {
 }
 
 /** Pure. An eighth, up to 256, stays free for connections to the database and the plane, and for the spool. */
-export const filesAreShort = ({ open, max }: { open: number; max: number }): boolean =>
-  open > max - Math.min(256, Math.ceil(max / 8));
+export const filesAreShort = (state: { open: number; max: number }): boolean => exceeds(state, 1);
+
+/** Pure. Half of that eighth is in use. */
+export const filesAreAlmostGone = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
+
+const exceeds = ({ open, max }: { open: number; max: number }, share: number): boolean =>
+  open > max - Math.min(256, Math.ceil(max / 8)) * share;
 
 export interface FileWatch {
   /** A client's connection began; call the returned function when it has ended. */
   connected(): () => void;
   /** Whether a request that comes now is to be refused. */
   refuses(): boolean;
+  /** Whether a connection that comes now is to be closed before it asks anything. */
+  refusesConnections(): boolean;
   state(): { open: number; max: number };
   stop(): void;
 }
@@ -55,6 +62,11 @@ export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWat
     since = 0;
   });
   const state = () => ({ open: counted + since, max });
+  const refuses = (): boolean => {
+    if (!filesAreShort(state())) return false;
+    sparing.error("", state(), "file descriptors are running out: requests get 503 until some are free");
+    return true;
+  };
   return {
     connected() {
       since += 1;
@@ -62,11 +74,8 @@ export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWat
         since -= 1;
       };
     },
-    refuses() {
-      if (!filesAreShort(state())) return false;
-      sparing.error("", state(), "file descriptors are running out: requests get 503 until some are free");
-      return true;
-    },
+    refuses,
+    refusesConnections: () => filesAreAlmostGone(state()) && refuses(),
     state,
     stop,
   };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { describe, test } from "node:test";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
@@ -62,7 +62,7 @@ describe("behind the door", () => {
 
   test("short of file descriptors, requests get 503 and lose their connection, on every way", async (t) => {
     const clock = manualClock();
-    const files = { count: () => 4, max: 8 };
+    const files = { count: () => 4, max: 64 };
     const watch = watchOpenFiles({ files, clock, log: createLog("silent") });
     const app = bareServer(testDoor({ files: watch }));
     t.after(() => app.close());
@@ -86,10 +86,31 @@ describe("behind the door", () => {
       files.count = () => 4;
       clock.advance(1_000);
       assert.deepEqual(await ask(method, path), [200, undefined, "keep-alive"]);
-      files.count = () => 8;
+      files.count = () => 57;
       clock.advance(1_000);
       assert.deepEqual(await ask(method, path), [503, "1", "close"]);
     }
+  });
+
+  test("with almost no file descriptors left, a connection gets 503 and is closed before it asks anything", async (t) => {
+    const watch = watchOpenFiles({
+      files: { count: () => 63, max: 64 },
+      clock: manualClock(),
+      log: createLog("silent"),
+    });
+    const statuses: number[] = [];
+    const answered = ({ status }: { status: number }): void => void statuses.push(status);
+    const app = bareServer(testDoor({ files: watch, watch: { answered, refused() {} } }));
+    t.after(() => app.close());
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
+    const text = (await socket.setEncoding("utf8").toArray()).join("");
+    assert.match(text, /^HTTP\/1\.1 503 Service Unavailable\r\nx-request-id: req_/);
+    assert.match(text, /\r\nretry-after: 1\r\n/);
+    const [, body = ""] = text.split("\r\n\r\n");
+    assert.equal(JSON.parse(body).error.code, "no_capacity");
+    assert.match(text, new RegExp(`\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`));
+    assert.deepEqual(statuses, [503]);
   });
 
   for (const error of [coded("23505"), coded("42601"), new TypeError("secret words")]) {

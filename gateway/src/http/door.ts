@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { fault } from "../faults.ts";
 import { type DoorOptions, type OpenCall, openCall } from "./call.ts";
 import { faultHeaders } from "./reply.ts";
+import { turningAway } from "./turn-away.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -25,7 +26,13 @@ type Handler = (call: OpenCall) => Promise<void> | void;
 /** Every request of this server becomes a call; whatever its handler throws becomes the envelope. */
 export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   const { files } = door;
-  if (files !== undefined) app.server.on("connection", (socket) => void socket.once("close", files.connected()));
+  if (files !== undefined) {
+    const turnAway = turningAway(app.server, door);
+    app.server.on("connection", (socket) => {
+      if (files.refusesConnections()) turnAway(socket);
+      else socket.once("close", files.connected());
+    });
+  }
   app.decorateRequest("call");
   app.addHook("onRequest", (request, reply, done) => {
     request.call = openCall(door, { request: request.raw, response: reply.raw, route: request.routeOptions.url });

@@ -1,0 +1,229 @@
+/**
+ * Machines and settings that are not as they should be, under a gateway as a process: too few file descriptors, a clock a day ahead,
+ * settings of another deployment, a spool that is left behind. What clients get, what the log says, and which alert of deploy/ fires.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { makeKey, NO_LIMITS } from "@tollgate/stage/accounts.ts";
+import { newDataDir, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
+import { newGateway, ROOT } from "@tollgate/stage/gateway-process.ts";
+import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { inOne } from "@tollgate/stage/periods.ts";
+import { skipWithoutNats } from "@tollgate/stage/plane.ts";
+import { freePort } from "@tollgate/stage/process.ts";
+import { requestUuid } from "@tollgate/stage/raw-http.ts";
+import { ask, begun, script } from "@tollgate/stage/requests.ts";
+import { openClock, whyNoClock } from "@tollgate/stage/servers/clock.ts";
+import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
+import { openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
+import type { TestDatabase } from "../gateway/src/db/testing.ts";
+import { findServer } from "../gateway/src/limits/testing.ts";
+import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
+
+const MODEL = "tiny-3b";
+/** File descriptors of the gateway that is short of them. */
+const FILES = 256;
+const DAY_S = 24 * 60 * 60;
+/** Alerts wait and look back for so long, instead of their minutes. */
+const PERIOD_S = 20;
+
+const opened = async (
+  t: TestContext,
+  options: Partial<Parameters<typeof openStage>[0]> = {},
+): Promise<ProcessStage> => {
+  const stage = await openStage({ as: "processes", env: HONEST_NODES, ...options } as { as: "processes" });
+  t.after(() => stage.close());
+  return stage;
+};
+/** A gateway that need not get ready, on ports that are known before. */
+const started = async (t: TestContext, settings: Record<string, string>, wrapper: string[] = []) => {
+  const dataDir = await newDataDir();
+  const logFile = join(dataDir, "gateway.log");
+  const [port, internalPort] = [await freePort(), await freePort()];
+  const ports = { PORT: String(port), INTERNAL_PORT: String(internalPort), PLANE_PORT: "0" };
+  const env = { LOG_LEVEL: "info", WORKERS: "1", DRAIN_DELAY_S: "0", ...ports, ...settings };
+  const gateway = newGateway({ name: "gateway", dataDir, logFile, root: ROOT, env, wrapper });
+  t.after(async () => {
+    await gateway.end();
+    await removeDataDir(dataDir);
+  });
+  await gateway.start();
+  return { gateway, logFile, port, internalPort };
+};
+const watched = async (t: TestContext, targets: Record<string, string>): Promise<Prometheus> => {
+  const prometheus = await Prometheus.open({ targets, everyS: 2, periodS: PERIOD_S });
+  t.after(() => prometheus.close());
+  return prometheus;
+};
+const fires = (prometheus: Prometheus, alert: string): Promise<unknown> =>
+  eventually(`${alert} fires`, async () => (await prometheus.firing()).includes(alert));
+const gaugesOf = async (internalPort: number): Promise<(name: string) => number> => {
+  const text = await (await fetch(`http://127.0.0.1:${internalPort}/metrics`)).text();
+  return (name) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+};
+const errorLines = async (logFile: string): Promise<Record<string, unknown>[]> =>
+  (await readFile(logFile, "utf8"))
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ level }) => Number(level) >= 40);
+
+describe("a gateway that is set up wrong", { skip: skipWithoutPrometheus }, () => {
+  test("short of file descriptors refuses with a 503 and says so, and serves again when connections end", async (t) => {
+    const stage = await opened(t, { gateways: 0 });
+    const { logFile, port, internalPort } = await started(t, stage.env, [
+      ...["/bin/sh", "-c", `ulimit -n ${FILES} && exec "$@"`, "sh"],
+    ]);
+    const idle: Socket[] = [];
+    const free = (): void => {
+      for (const socket of idle.splice(0)) socket.destroy();
+    };
+    t.after(free);
+    await eventually("it serves", async () => /"msg":"serving"/.test(await readFile(logFile, "utf8")));
+    const prometheus = await watched(t, { gateway: `127.0.0.1:${internalPort}` });
+    const { key } = await stage.builder();
+    const models = async (): Promise<[number, string | null, string | null]> => {
+      const asked = fetch(`http://127.0.0.1:${port}/v1/models`, {
+        headers: { authorization: `Bearer ${key}`, connection: "close" },
+      });
+      const { status, headers } = await asked;
+      return [status, headers.get("retry-after"), headers.get("connection")];
+    };
+    assert.equal((await models())[0], 200);
+    assert.equal((await gaugesOf(internalPort))("tollgate_open_files_max"), FILES);
+    await eventually("it refuses", async () => {
+      // An eighth of them is to stay free; of that eighth three quarters do.
+      if ((await gaugesOf(internalPort))("tollgate_open_files") < (FILES * 29) / 32) {
+        const socket = connect(port, "127.0.0.1").on("error", () => {});
+        await once(socket, "connect");
+        idle.push(socket);
+        return false;
+      }
+      return (await models())[0] === 503;
+    });
+    assert.deepEqual(await models(), [503, "1", "close"]);
+    const told = (await errorLines(logFile)).filter(({ msg }) => /^file descriptors are running out/.test(String(msg)));
+    assert.equal(told.length, 1);
+    assert.equal(told[0]?.max, FILES);
+    await fires(prometheus, "TollgateRunningOut");
+    free();
+    await eventually("it serves again", async () => (await models())[0] === 200);
+  });
+
+  test("on a machine whose clock is a day ahead gives no budget twice and dates records by the database", {
+    skip: whyNoClock() ?? false,
+  }, async (t) => {
+    const clock = await openClock();
+    t.after(() => clock.close());
+    const stage = await opened(t, { gateways: 0 });
+    const gateway = await stage.addGateway(clock.environment);
+    await stage.joined();
+    const prometheus = await watched(t, { gateway: `127.0.0.1:${gateway.internalPort}` });
+    await stage.node({ models: [MODEL] });
+    const { account, key } = await stage.builder();
+    const chat = (by: string): Promise<Response> =>
+      ask(stage, by, { model: MODEL, prompt: script({ tokens: 5 }), max_tokens: 20 });
+    const first = await stage.record(await chat(key));
+    const seen = await inOne("day", async () => {
+      await clock.jump(0);
+      const budgetDay = BigInt(first?.hold_pico ?? 0);
+      const { token } = await makeKey(stage.query, account, { ...NO_LIMITS, budgetDay });
+      const statuses = [(await chat(token)).status, (await chat(token)).status];
+      await clock.jump(DAY_S);
+      return [...statuses, (await chat(token)).status];
+    });
+    assert.deepEqual(seen, [200, 402, 402]);
+    const record = await stage.record(await chat(key));
+    const [row] = await stage.query<{ apart: boolean }>(
+      "select abs(extract(epoch from clock_timestamp() - created_at)) > 3600 as apart from request where id = $1",
+      [record?.id],
+    );
+    assert.deepEqual(row, { apart: false });
+    await fires(prometheus, "TollgateClockOff");
+    await eventually("it says so", async () =>
+      (await errorLines(gateway.logFile)).some(({ msg }) =>
+        /^this machine's clock is ahead of the database's/.test(String(msg)),
+      ),
+    );
+  });
+
+  test("with settings of another deployment is not ready, and names the setting and the command", {
+    skip: skipWithoutNats || (findServer() === undefined && "neither valkey-server nor redis-server is installed"),
+  }, async (t) => {
+    const stage = await opened(t, { plane: "nats", limits: "valkey" });
+    const wrong: [name: string, value: string][] = [
+      ["KEY_PEPPER", "the pepper of another deployment, in these tests"],
+      ["NATS_URL", ""],
+      ["VALKEY_URL", ""],
+    ];
+    const targets: Record<string, string> = {};
+    for (const [name, value] of wrong) {
+      const { gateway, internalPort } = await started(t, { ...stage.env, [name]: value });
+      const readyz = (): Promise<Response | undefined> =>
+        fetch(`http://127.0.0.1:${internalPort}/readyz`).catch(() => undefined);
+      const said = await eventually(`it says why it is not ready without its ${name}`, async () => {
+        const text = await (await readyz())?.text();
+        return text?.includes(name) && text;
+      });
+      assert.equal((await readyz())?.status, 503);
+      assert.match(said, /Next: /);
+      assert.ok(!(await gateway.log()).includes('"msg":"serving"'));
+      targets[name] = `127.0.0.1:${internalPort}`;
+    }
+    const prometheus = await watched(t, targets);
+    const firing = 'ALERTS{alertname="TollgateSettingDiffers",alertstate="firing"}';
+    await eventually("the alert fires for each", async () => {
+      const instances = (await prometheus.now(firing)).map(({ metric }) => metric.instance);
+      return wrong.every(([name]) => instances.includes(name));
+    });
+  });
+
+  test("stopped while its database is away leaves a spool that it names, and that a command enters once", async (t) => {
+    const stage = await opened(t, { gateways: 0 });
+    const proxy = await openDatabaseProxy((stage.shared.database as TestDatabase).connection);
+    t.after(() => proxy.close());
+    const gateway = await stage.addGateway({ DATABASE_URL: proxy.connection.connectionString });
+    await stage.joined();
+    const prometheus = await watched(t, { gateway: `127.0.0.1:${gateway.internalPort}` });
+    await stage.node({ models: [MODEL] });
+    const { key } = await stage.builder();
+    const streams = await Promise.all(
+      Array.from({ length: 3 }, () =>
+        ask(stage, key, { model: MODEL, prompt: script({ tokens: 80, delta_ms: 100 }), stream: true }),
+      ),
+    );
+    const rests = await Promise.all(streams.map(begun));
+    await proxy.refuse();
+    for (const rest of rests) assert.match(await rest(), /\[DONE\]/);
+    await eventually(
+      "Prometheus saw that they wait",
+      async () => (await prometheus.now("tollgate_settlements_waiting == 3")).length > 0,
+    );
+    await stage.removeGateway(gateway);
+    const left = (await errorLines(gateway.logFile)).filter(({ msg }) =>
+      /^stopped with charges that wait in the spool/.test(String(msg)),
+    );
+    assert.deepEqual(
+      left.map(({ settlements, directory }) => [settlements, directory]),
+      [[3, join(stage.dataDir, "spool")]],
+    );
+    await fires(prometheus, "TollgateSpoolLeft");
+    const ids = streams.map(({ headers }) => requestUuid(headers.get("x-request-id") as string));
+    const charged = (): Promise<object[]> =>
+      stage.query("select id from request where id = any ($1) and charge_pico > 0", [ids]);
+    assert.equal((await charged()).length, 0);
+    for (const entered of [3, 0]) {
+      const command = tollgate(["admin", "spool", "enter", join(stage.dataDir, "spool"), "--json"], stage.env);
+      assert.equal(await command.ended, 0, command.output());
+      assert.equal((JSON.parse(command.output()) as { entered: number }).entered, entered);
+    }
+    assert.equal((await charged()).length, 3);
+    await stage.noHolds();
+    await assertBalanced(stage);
+  });
+});

@@ -1,0 +1,64 @@
+/**
+ * Programs of a newer Debian than this machine's, for suites whose subject is their version. apt downloads the packages and checks their
+ * signatures; they are unpacked with the libraries they need and run by the loader among these, so nothing is installed.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, globSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { buildOnce, cacheFolder } from "./go-builds.ts";
+
+const RELEASE = "trixie";
+const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
+const DOWNLOAD_MS_MAX = 600_000;
+
+/** The packages of pgbouncer 1.24 and of all that it links. */
+const PGBOUNCER = [
+  ...["pgbouncer", "libc6", "libcares2", "libevent-2.1-7t64", "libssl3t64", "libpam0g", "libsystemd0"],
+  ...["libcap2", "libaudit1", "libcap-ng0", "libzstd1", "zlib1g"],
+];
+const TREE = join(cacheFolder("debian-packages"), `pgbouncer-${RELEASE}`);
+
+/** The start of a command line that runs it; undefined on a machine where nobody has unpacked it. */
+export function newerPgbouncer(): string[] | undefined {
+  const binary = join(TREE, "usr/sbin/pgbouncer");
+  const [loader] = globSync(join(TREE, "usr/lib*/ld-linux-*.so.*"));
+  if (!existsSync(binary) || loader === undefined) return undefined;
+  return [loader, "--library-path", globSync(join(TREE, "usr/lib/*-linux-gnu")).join(":"), binary];
+}
+
+/** A line says what is left out. */
+export async function unpackNewerPgbouncer(): Promise<string[]> {
+  const why = await buildOnce(TREE, "tree", (folder) => unpack(PGBOUNCER, folder));
+  return why === undefined ? [] : [`left out: the gateway behind pgbouncer of Debian ${RELEASE} (${why})`];
+}
+
+/** Into `tree` in that folder. Why it failed. */
+async function unpack(packages: string[], folder: string): Promise<string | undefined> {
+  const at = (...names: string[]): string => join(folder, ...names);
+  for (const name of ["tree", "debs", "lists/partial", "cache/archives/partial"])
+    mkdirSync(at(name), { recursive: true });
+  writeFileSync(at("sources.list"), `deb [signed-by=${KEYRING}] http://deb.debian.org/debian ${RELEASE} main\n`);
+  writeFileSync(at("status"), "");
+  const settings = {
+    "Dir::Etc::SourceList": at("sources.list"),
+    "Dir::Etc::SourceParts": "-",
+    "Dir::State::Lists": at("lists"),
+    "Dir::State::status": at("status"),
+    "Dir::Cache": at("cache"),
+    // As root it would become another user, who may not write here.
+    "APT::Sandbox::User": process.getuid?.() === 0 ? "root" : "",
+  };
+  const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
+  const run = promisify(execFile);
+  try {
+    for (const args of [["update"], ["download", ...packages]])
+      await run("apt-get", [...options, "-qq", ...args], { cwd: at("debs"), timeout: DOWNLOAD_MS_MAX });
+    for (const file of globSync(at("debs/*.deb"))) await run("dpkg-deb", ["--extract", file, at("tree")]);
+    return undefined;
+  } catch (error) {
+    const { code, path, stderr = "", message } = error as NodeJS.ErrnoException & { stderr?: string };
+    if (code === "ENOENT") return `${path} is not installed`;
+    return `apt could not download it: ${stderr.trim().split("\n").at(-1) || message}`;
+  }
+}
