@@ -17,7 +17,7 @@ import { COST, holdOf, newId, patientClock, settlementOf, untilOneWaits } from "
 
 const LEASE_S = 60;
 
-describe("a request whose lease ran out", () => {
+describe("late settlement of a request whose lease expired", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   let host: Uuid;
@@ -56,7 +56,7 @@ describe("a request whose lease ran out", () => {
     assert.deepEqual(differing, []);
   };
 
-  test("is charged and paid in full, once, and its record and the rollups are as if it had been in time", async () => {
+  test("charges and pays in full, once, and writes the same record and rollups as a timely settlement", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const before = await balance(host);
@@ -79,7 +79,7 @@ describe("a request whose lease ran out", () => {
     await assertBooks();
   });
 
-  test("that ended without a charge costs nothing and says how it ended", async () => {
+  test("charges nothing for a request that ended without a charge, and records its outcome", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const free = {
@@ -95,7 +95,7 @@ describe("a request whose lease ran out", () => {
     await assertBooks();
   });
 
-  test("never overspends: what the account has spent meanwhile is written down as short", async () => {
+  test("never overspends, and records what the account could not pay as short", async () => {
     const builder = await open("builder", 1_000_000n);
     const hold = await lost(builder);
     // All but 60,007 of it is promised to another request by now.
@@ -120,7 +120,7 @@ describe("a request whose lease ran out", () => {
     await assertBooks();
   });
 
-  test("a charge above what was held is refused, as in time; an account that there is not, too", async () => {
+  test("refuses a charge above the hold, and an unknown account", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder, COST - 1n);
     await assert.rejects(ledger.settle(settlementOf(hold, host)), /exceeds its hold/);
@@ -129,7 +129,7 @@ describe("a request whose lease ran out", () => {
     await assertBooks();
   });
 
-  test("many of one account at once, from two gateways: each is charged once", async () => {
+  test("charges each of many requests of one account once, from two concurrent gateways", async () => {
     const builder = await open("builder", 50_000_000n);
     const holds: HoldOrder[] = [];
     for (let i = 0; i < 20; i++) holds.push(await lost(builder));
@@ -146,7 +146,7 @@ describe("a request whose lease ran out", () => {
     await assertBooks();
   });
 
-  test("what is billed and paid to nobody is no difference: an answer that broke off", async () => {
+  test("accepts a broken answer that is billed to the builder and paid to no host", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = holdOf(builder);
     await ledger.hold(hold);
@@ -206,7 +206,7 @@ describe("leases", () => {
     return rows.map((row) => row.left_s);
   };
 
-  test("stand still while the store is away: a living gateway has as long to renew as before", async () => {
+  test("do not expire while the database is unreachable, so a running gateway can still renew them", async () => {
     const ids = await away(100, [45, 59, 20]);
     assert.equal(await sweep(), 0);
     // All but the quarter of a lease in which a gateway renews anyway.
@@ -218,12 +218,12 @@ describe("leases", () => {
     assert.equal((await left(ids)).length, 3);
   });
 
-  test("run on where somebody sweeps: what was not renewed ends", async () => {
+  test("expire when another gateway sweeps and they were not renewed", async () => {
     await away(14, [1, 60]);
     assert.equal(await sweep(), 1);
   });
 
-  test("after a night without a gateway they end a lease after the first is back, and new ones are left alone", async () => {
+  test("expire one lease period after the first gateway restarts, and newer holds are left alone", async () => {
     const [old, fresh] = (await away(8 * 3600, [45, 8 * 3600 + LEASE_S])) as [Uuid, Uuid];
     assert.equal(await sweep(), 0);
     const [oldLeft, freshLeft] = (await left([old, fresh])) as [number, number];
@@ -234,7 +234,7 @@ describe("leases", () => {
     assert.equal(await sweep(), 1);
   });
 
-  test("sweeps that are seldom still come to an end, with another lease than the caller's, too", async () => {
+  test("expire also when sweeps are rare or use another lease period", async () => {
     const ids = await away(0, [45]);
     let sweeps = 0;
     for (let ended = 0; ended === 0; sweeps++) {
@@ -254,7 +254,7 @@ describe("leases", () => {
     ["released", "select ledger_void(array[$1]::uuid[])", 0],
     ["left alone", "select $1::uuid", 1],
   ] as const) {
-    test(`a sweep that waited for the account ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
+    test(`a sweep that waited for the account lock ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
       const [hold] = (await away(1, [0])) as [Uuid];
       await still.query("commit");
       const client = await db.pool.connect();
@@ -276,7 +276,7 @@ describe("leases", () => {
     });
   }
 
-  test("a hold that is just ending is passed over, and nobody waits for it", async () => {
+  test("sweeping skips a hold that is being settled, without waiting for it", async () => {
     const [ending, lasting] = (await away(100, [45, 45])) as [Uuid, Uuid];
     // Others see them from now on.
     await still.query("commit");
@@ -294,7 +294,7 @@ describe("leases", () => {
   });
 });
 
-test("from 0018 with rows: holds and records stay, gateways of before call what they called, a lost one is settled late", async (t) => {
+test("migrating from 0018 keeps holds and records, serves older gateways and settles late", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0018") });
   t.after(close);
   await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");

@@ -59,7 +59,7 @@ const budget = fc.record({
   month: fc.option(fc.bigInt({ min: BUDGET, max: 2n * BUDGET })),
 });
 
-describe("the ledger under random concurrent histories", () => {
+describe("the ledger under random concurrent operations", () => {
   let db: TestDatabase;
   let ledgers: Ledger[];
   const pools: ReturnType<typeof openPool>[] = [];
@@ -79,7 +79,7 @@ describe("the ledger under random concurrent histories", () => {
     await db.close();
   });
 
-  test("never overspent, entries sum to zero, balances equal entries, and the sums are the model's", async () => {
+  test("never overspends, sums entries to zero, and matches the model's balances", async () => {
     const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
     const steps = fc.array(fc.oneof({ weight: 6, arbitrary: request }, transfer, budget), {
       minLength: 5,

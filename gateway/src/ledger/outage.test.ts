@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000;
 
 const coded = (code: string): Error => Object.assign(new Error(`refused with ${code}`), { code });
 
-describe("a store in trouble", () => {
+describe("settling during database failures", () => {
   let db: TestDatabase;
   let builder: Uuid;
   let host: Uuid;
@@ -125,7 +125,7 @@ describe("a store in trouble", () => {
     ["it is known to be away", { before: () => new Away("database", "no answer") }],
   ];
   for (const [what, how] of troubles) {
-    test(`${what}: the settlement is on the disk at once, and in the books once when it is over`, async (t) => {
+    test(`${what}: spools the settlement immediately and enters it once afterwards`, async (t) => {
       const { ledger, clock, trouble, lines, directory } = await open(t);
       const holds = [await held(ledger), await held(ledger)];
       Object.assign(trouble, how);
@@ -146,7 +146,7 @@ describe("a store in trouble", () => {
     });
   }
 
-  test("an account is locked: after a second the settlement is on the disk, and in the books once when it is over", async (t) => {
+  test("spools the settlement after 1 s when the account is locked, and enters it once afterwards", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("55P03");
@@ -161,7 +161,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("it hangs: after a second the settlement is on the disk; others go there at once, and a stop does not wait", async (t) => {
+  test("spools after 1 s when the database hangs, then spools others immediately, and closes without waiting", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     const hanging = Promise.withResolvers<void>();
@@ -182,7 +182,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("the gateway dies with its settlements on the disk: the next one on that disk charges each of them once", async (t) => {
+  test("charges each spooled settlement once after the gateway was killed", async (t) => {
     const first = await open(t);
     const holds = [await held(first.ledger), await held(first.ledger), await held(first.ledger)];
     first.trouble.before = () => coded("57P03");
@@ -210,7 +210,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("another gateway charges a spooled request late and once whose hold the database has lost", async (t) => {
+  test("charges a spooled request late and once by another gateway when its hold was lost", async (t) => {
     const dead = await open(t);
     const hold = await held(dead.ledger);
     dead.trouble.before = () => coded("57P01");
@@ -231,7 +231,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("a ledger that closes with charges in its spool logs how many, how much and where", async (t) => {
+  test("logs the number, amount and location of charges that are left in the spool at shutdown", async (t) => {
     const { ledger, trouble, lines, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("57P01");
@@ -252,7 +252,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("neither store nor disk take it: the client is answered after two seconds, and it is charged when one does", async (t) => {
+  test("answers the client after 2 s when neither database nor disk accept the settlement, and charges later", async (t) => {
     const { ledger, clock, trouble, lines, spool } = await open(t);
     const hold = await held(ledger);
     const append = t.mock.method(spool, "append", async () => {
@@ -274,7 +274,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("an error of our own code keeps the settlement on the disk, and tells of it once", async (t) => {
+  test("keeps the settlement in the spool on an error of our own code, and logs it once", async (t) => {
     const { ledger, clock, trouble, lines, directory } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => new TypeError("a bug");
@@ -292,7 +292,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("a settlement whose values the database refuses is given up, by itself, and written down", async (t) => {
+  test("gives up only the settlement whose values the database refuses, and records it", async (t) => {
     const { ledger, lines, directory } = await open(t);
     const [bad, good] = [await held(ledger), await held(ledger)];
     await Promise.all([
@@ -315,7 +315,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("a spooled settlement that proves a bug stays on the disk while giving it up cannot be written down", async (t) => {
+  test("keeps a settlement that reveals a bug in the spool until giving it up can be recorded", async (t) => {
     const { ledger, clock, trouble, directory, spool } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("57P03");
@@ -347,7 +347,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("a ledger that closes waits for the settlements that are on their way to the store", async (t) => {
+  test("waits at shutdown for settlements that are being written to the database", async (t) => {
     const { ledger, trouble, directory } = await open(t);
     const hold = await held(ledger);
     const hanging = Promise.withResolvers<void>();
@@ -364,7 +364,7 @@ describe("a store in trouble", () => {
     assert.deepEqual([await chargesOf(hold.id), await onDisk(directory)], [[COST], []]);
   });
 
-  test("what went on with a function that a migration had replaced meanwhile is tried again, not given up", async (t) => {
+  test("retries a settlement when a migration replaced the SQL function meanwhile", async (t) => {
     const { ledger, trouble } = await open(t);
     const [mine, anothers] = [await held(ledger), await held(ledger)];
     const onceTheTableIsGone = (): void => {
@@ -381,7 +381,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("a hold whose connection is lost after the commit is given back, though its client saw a refusal", async (t) => {
+  test("releases a hold whose connection was lost after the commit, while its client got a refusal", async (t) => {
     const { ledger, clock, trouble, done } = await open(t);
     trouble.after = () => coded("ECONNRESET");
     const asked = ledger.hold(holdOf(builder));
@@ -401,7 +401,7 @@ describe("a store in trouble", () => {
     assert.deepEqual(rows, [], "and not recorded as lost");
   });
 
-  test("a hold that hangs is refused after two seconds, and given back if the store took it after all", async (t) => {
+  test("refuses a hold that hangs after 2 s, and releases it if the database accepted it", async (t) => {
     const { ledger, clock, trouble, asked, done } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
@@ -418,7 +418,7 @@ describe("a store in trouble", () => {
     await assertBooks();
   });
 
-  test("credit that a slow hold found counts from when the hold was asked for", async (t) => {
+  test("counts the age of a balance that a slow hold returned from the hold's start", async (t) => {
     const { ledger, clock, trouble, asked } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
@@ -438,7 +438,7 @@ describe("a store in trouble", () => {
     await ledger.void(hold.id);
   });
 
-  test("away, it refuses holds at once", async (t) => {
+  test("refuses holds immediately while the database is unreachable", async (t) => {
     const { ledger, trouble } = await open(t);
     let queries = 0;
     trouble.before = () => {
@@ -449,7 +449,7 @@ describe("a store in trouble", () => {
     assert.equal(queries, 1);
   });
 
-  test("nobody waits for a hold to be given back while the store is away", async (t) => {
+  test("does not wait for the release of a hold while the database is unreachable", async (t) => {
     const { ledger, clock, trouble } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("ECONNREFUSED");
@@ -461,8 +461,8 @@ describe("a store in trouble", () => {
   });
 });
 
-describe("leases while the store is away", () => {
-  test("what waits to be settled is renewed too, every moment until it works; an outage is told once", async (t) => {
+describe("renewing leases while the database is unreachable", () => {
+  test("includes spooled settlements, repeats until it succeeds, and logs an outage once", async (t) => {
     const clock = manualClock();
     const lines: string[] = [];
     const log = createLog("debug", { write: (line) => void lines.push(line) });
