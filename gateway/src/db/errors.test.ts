@@ -47,21 +47,21 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
   ["no answer in time", new Error("Query read timeout"), true, true],
 ];
 
-describe("what an error of the store says", () => {
+describe("classifying database errors", () => {
   for (const [name, error, loss, trouble] of TABLE) {
     test(name, () => {
       assert.deepEqual([isConnectionLoss(error), isStorageTrouble(error), provesBug(error)], [loss, trouble, !trouble]);
     });
   }
 
-  test("of what is away, only the store's is the store's", () => {
+  test("a network error counts as an unreachable database only when the database's connection raised it", () => {
     assert.equal(isAway(new Error("x", { cause: new Away("database", "x") })), true);
     assert.equal(isAway(new Away("limits", "x")), false);
     assert.equal(isAway(coded("ECONNREFUSED")), false);
   });
 });
 
-describe("what makes a settlement impossible", () => {
+describe("errors that make a settlement impossible", () => {
   /** Every class of PostgreSQL 18 that is an error, with some of its codes. Only these four and what our functions raise are final. */
   const CLASSES: [codes: string, isFinal: boolean][] = [
     ["03000 08000 08003 08006 08P01 09000 0A000 0B000 0F000 0L000 0P000 0Z000 10608 20000", false],
@@ -88,14 +88,14 @@ describe("what makes a settlement impossible", () => {
     });
   }
 
-  test("no error without a code of PostgreSQL's does", () => {
+  test("errors without a PostgreSQL code are not among them", () => {
     for (const error of [new TypeError("x"), coded("ENOSPC"), coded("ECONNRESET"), new Away("database", "x"), "x"])
       assert.equal(isDataFault(error), false, String(error));
     assert.equal(isDataFault(new Error("x", { cause: coded("23514") })), true);
   });
 });
 
-describe("as PostgreSQL says it", () => {
+describe("real errors of PostgreSQL", () => {
   let database: TestDatabase;
   before(async () => {
     database = await openTestDatabase();

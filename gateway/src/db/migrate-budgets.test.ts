@@ -52,7 +52,7 @@ const OLD = `select jsonb_build_object(
                 from ledger_entry),
   'accounts', (select jsonb_agg(to_jsonb(a) - 'granted' order by id) from ledger_account a where kind in ('builder', 'host')))::text`;
 
-test("from 0020 with rows: all of it stays, the last 90 days are rolled up, and a budget counts what was before it", async (t) => {
+test("migrating from 0020 keeps all rows, rolls up the last 90 days and counts earlier spending in budgets", async (t) => {
   await pastMidnight();
   database = await openTestDatabase({ sql: await sqlUpTo(t, "0020") });
   t.after(database.close);

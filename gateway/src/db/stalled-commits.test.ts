@@ -10,7 +10,7 @@ import { query, scratch } from "./embedded/testing.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 
-test("a commit that hangs is an outage, which a server that still answers reads does not end", async (t) => {
+test("a hanging commit is an outage, even while the server still answers reads", async (t) => {
   const { connection } = await (await scratch(t)).start();
   const lines: { msg: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });

@@ -43,7 +43,7 @@ describe("judging a connection by the history it leads to", () => {
     });
   }
 
-  test("uses any history when none was seen", () => {
+  test("accepts any history when none was seen before", () => {
     assert.deepEqual(judge(undefined, found({ system: "7002" })), { kind: "same" });
   });
 });
