@@ -15,7 +15,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const random = seeded(1);
 const newId = newIds(systemClock, random);
 
-test("stops as soon as a page is full", async () => {
+test("stops when a page is full", async () => {
   const asked: (number | null)[] = [];
   const reading = (found: Record<string, number>) => async (days: number | null) => {
     asked.push(days);
@@ -45,7 +45,7 @@ describe("on a database", () => {
   /** Days ago. Between them, at every half day, lie requests that nobody looks for. */
   const RARE = [0.01, 0.02, 0.9, 1.1, 3, 14.9, 15.1, 16, 40, 40.01, 70];
 
-  test("rare requests and rare earnings are found page by page, from 70 days back", async () => {
+  test("finds rare requests and earnings page by page, up to 70 days back", async () => {
     const [account, host, rareNode] = [newId(), newId(), newId()];
     const idAt = (daysAgo: number): Uuid =>
       newIds({ ...systemClock, now: () => Date.now() - daysAgo * DAY_MS }, random)();

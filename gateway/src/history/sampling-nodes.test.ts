@@ -9,7 +9,7 @@ import { keepSamplingNodes } from "./sampling-nodes.ts";
 
 const EVERY_MS = 60_000;
 
-test("every gateway samples, each slot of time counts once; one that cannot see the nodes leaves it to others", async (t) => {
+test("every gateway samples, each slot of time counts once, and a gateway that cannot see nodes skips", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const seen: SeenNode[] = [
