@@ -81,7 +81,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
   });
 }
 
-test("with TOLLGATE_TRACE the places come after the line, and --json makes it an object", async () => {
+test("prints the stack after the message with TOLLGATE_TRACE, and an object with --json", async () => {
   const terminal = new FakeTerminal();
   const env = { DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, TOLLGATE_TRACE: "1" };
   assert.equal(await perform(TOLLGATE, ["migrate", "--json"], { terminal, env }, explain), 1);

@@ -13,7 +13,7 @@ import { type Books, BY_ITSELF, keepProving, openBooks, watchVerdict } from "./b
 const newId = newIds(systemClock, systemRandom());
 const LOOK_MS = 10 * 60 * 1000;
 
-describe("the books are proved without being asked", () => {
+describe("the ledger check runs on a schedule", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
@@ -32,7 +32,7 @@ describe("the books are proved without being asked", () => {
   const verdicts = async (): Promise<{ asked_by: string; balanced: boolean }[]> =>
     (await db.pool.query("select asked_by, balanced from books_verdict order by at, id")).rows;
 
-  test("of two gateways one does it, once a day", async () => {
+  test("runs in one of two gateways, once a day", async () => {
     const two = [gateway(), gateway()];
     for (const { clock } of two) clock.advance(LOOK_MS);
     await Promise.all(two.map(({ stop }) => stop()));
@@ -47,7 +47,7 @@ describe("the books are proved without being asked", () => {
     assert.equal((await verdicts()).length, 1, "a day has not passed");
   });
 
-  test("a difference is logged as an error by name, and is the last verdict", async () => {
+  test("logs each difference by name as an error, and stores the result", async () => {
     await db.pool.query("update books_verdict set at = now() - interval '25 hours'");
     const account = await openAccounts({ pool: db.pool, newId }).open("builder", "A builder");
     await db.pool.query("update ledger_account set balance = balance + 1 where id = $1", [account]);
@@ -69,7 +69,7 @@ describe("the books are proved without being asked", () => {
     assert.equal((await books.last())?.askedBy, "olga@example.com");
   });
 
-  test("a gateway that stops gives up what it is proving, by itself or for an operator, and leaves no verdict", async () => {
+  test("is cancelled when its gateway stops, and then stores no result", async () => {
     await db.pool.query("update books_verdict set at = now() - interval '25 hours'");
     const before = await verdicts();
     const blocker = await db.pool.connect();

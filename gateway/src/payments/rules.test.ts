@@ -16,7 +16,7 @@ const refund = (amount: bigint, status: string): Reversal => ({
 });
 const dispute = (amount: bigint, status: string): Reversal => ({ ...refund(amount, status), kind: "dispute" });
 
-describe("what should have been moved", () => {
+describe("the expected balance of a payment", () => {
   const rows: [string, Partial<Known>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
     ["a paid checkout is credited", {}, { purchase: 100n }],
     ...CHECKOUT_STATES.filter((state) => state !== "paid").map((state): [string, Partial<Known>, object] => [
@@ -78,7 +78,7 @@ const words = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-test("the last word on a dispute does not depend on the order in which the words came", () => {
+test("does not depend on the order of a dispute's events", () => {
   const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newest(a, b));
   fc.assert(
     fc.property(
@@ -91,14 +91,14 @@ test("the last word on a dispute does not depend on the order in which the words
   );
 });
 
-test("a later word outweighs an earlier one, and in one second the one further on", () => {
+test("follows the later event, and within one second the more advanced one", () => {
   const word = (status: string, second: number): Reversal => ({ ...dispute(1n, status), asOf: at(second) });
   assert.equal(newest(word("won", 1), word("under_review", 2)).status, "under_review");
   assert.equal(newest(word("won", 1), word("needs_response", 1)).status, "won");
   assert.equal(newest(word("lost", 1), word("won", 1)).status, "won");
 });
 
-test("a state never goes back, and money outweighs everything", () => {
+test("never returns to an earlier state, and actual payments take precedence", () => {
   for (const a of CHECKOUT_STATES) {
     assert.equal(furthest(a, "paid"), "paid");
     assert.equal(furthest("open", a), a);
@@ -106,7 +106,7 @@ test("a state never goes back, and money outweighs everything", () => {
   }
 });
 
-test("whatever was moved before, what is left brings it to what is due; then nothing is left", () => {
+test("is reached from any earlier transfers, and then nothing is left to move", () => {
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(
@@ -123,7 +123,7 @@ test("whatever was moved before, what is left brings it to what is due; then not
   );
 });
 
-test("a transfer's id follows from its checkout and number, is a UUIDv7, and has its checkout's time", () => {
+test("a transfer's ID is a UUIDv7 derived from its checkout and number, with the checkout's time", () => {
   const checkout = parseId("pay", "pay_06dg3m8q6pfxs3nxrk5mfa3ygc") as Uuid;
   const ids = Array.from({ length: 1000 }, (_, i) => transferIdOf(checkout, i + 1));
   assert.equal(new Set(ids).size, ids.length);

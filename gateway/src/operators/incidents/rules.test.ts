@@ -15,7 +15,7 @@ const failing: PlatformVerdict = {
   causes: [{ code: "errors", models: ["a"], since: NOW - 60_000 }],
 };
 
-describe("what several gateways see", () => {
+describe("observations of several gateways", () => {
   const TABLE: [string, PlatformVerdict[], string | undefined, string[] | undefined][] = [
     ["no gateway says anything", [], undefined, undefined],
     ["all serve", [serving, serving], undefined, []],
@@ -36,13 +36,13 @@ describe("what several gateways see", () => {
     });
   }
 
-  test("what is wrong began when the first gateway saw it", () => {
+  test("start a problem at the time of the first gateway that saw it", () => {
     assert.equal(troublesOf([away, serving], NOW).platform?.sinceMs, NOW - 5_000);
     assert.equal(troublesOf([missing("a")], NOW).models?.get("a")?.sinceMs, NOW);
   });
 });
 
-describe("over time, looked at every ten seconds", () => {
+describe("observations over time, every ten seconds", () => {
   /** `.`: serving, `g`: degraded, `d`: down. Returns every incident that was told, in tens of seconds. */
   function incidentsOf(course: string): string[] {
     const told: string[] = [];
@@ -73,7 +73,7 @@ describe("over time, looked at every ten seconds", () => {
     test(title, () => assert.deepEqual(incidentsOf(course), expected));
   }
 
-  test("that no gateway ran gives way to what is known", () => {
+  test("an interval without a running gateway takes the cause that a gateway reports later", () => {
     const known = { state: "down" as const, cause: "stopped" as const, beganMs: 0, lastMs: 60_000, isOpen: true };
     const step = nextStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
     assert.deepEqual(step, { kind: "track", ...known, cause: "database" });

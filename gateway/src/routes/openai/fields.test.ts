@@ -138,7 +138,7 @@ describe("chat fields", () => {
     });
   }
 
-  test("null means absent, unknown fields are ignored, the alias wins", () => {
+  test("null counts as absent, unknown fields are ignored, and an alias takes precedence", () => {
     const ask = chat.parse({
       ...good,
       temperature: null,
@@ -154,7 +154,7 @@ describe("chat fields", () => {
     assert.equal(ask.stream, false);
   });
 
-  test("text parts are joined; assistant content may be null beside tool calls", () => {
+  test("text parts are joined, and assistant content can be null beside tool calls", () => {
     const ask = chat.parse({
       ...good,
       messages: [
@@ -178,7 +178,7 @@ describe("chat fields", () => {
     });
   });
 
-  test("stream_options count only with stream", () => {
+  test("stream_options apply only to streams", () => {
     const options = { stream_options: { include_usage: true } };
     assert.equal(chat.parse({ ...good, ...options }).includeUsage, false);
     assert.equal(chat.parse({ ...good, ...options, stream: true }).includeUsage, true);
@@ -190,7 +190,7 @@ describe("chat fields", () => {
     }
   });
 
-  test("a choice between no tools is none", () => {
+  test("tool_choice without tools is accepted", () => {
     const { ignored: _, ...plain } = chat.parse(good);
     for (const field of ["tool_choice", "function_call"]) {
       for (const choice of ["auto", "none", null]) {
@@ -202,7 +202,7 @@ describe("chat fields", () => {
   });
 });
 
-describe("the form of the answer", () => {
+describe("response_format", () => {
   const asks = (response_format: unknown) => ({ ...good, response_format });
   const schemaOf = (json_schema: unknown) => asks({ type: "json_schema", json_schema });
   /** `{}` is one level. */
@@ -279,7 +279,7 @@ describe("the form of the answer", () => {
     });
   }
 
-  test("it travels in the job's body, and only nodes that keep to it are asked", () => {
+  test("is sent in the job's body, and only to nodes that support it", () => {
     const schema = { type: "object", properties: { b: {}, a: {} } };
     const use = (keyword: string) => ({ needs: keyword, keyword, place: "#" });
     for (const [response_format, format] of [
@@ -307,7 +307,7 @@ describe("the form of the answer", () => {
     }
   });
 
-  test("text is what there is without it, whatever stands beside; so is null", () => {
+  test("text and null have no effect", () => {
     for (const response_format of [{ type: "text" }, { type: "text", json_schema: 7 }, null]) {
       assert.deepEqual(chat.parse({ ...good, response_format }), chat.parse(good));
     }
@@ -318,25 +318,25 @@ describe("the form of the answer", () => {
     );
   });
 
-  test("a schema may have 64 KiB, and 100 levels", () => {
+  test("limits a schema to 64 KiB and 100 levels", () => {
     assert.ok(chat.parse(schemaOf({ name: "x".repeat(64), schema: nested(100), strict: true })));
     assert.ok(chat.parse(schemaOf({ name: "A-z_0", schema: long(65_536) })));
   });
 });
 
 describe("completion fields", () => {
-  test("the prompt defaults to nothing and an array is one prompt", () => {
+  test("the prompt defaults to an empty string, and an array is one prompt", () => {
     assert.deepEqual(completions.parse({ model: "m" }).body, { prompt: "" });
     assert.deepEqual(completions.parse({ model: "m", prompt: ["a", "b"] }).body, { prompt: "a\nb" });
   });
-  test("token ids are refused", () => {
+  test("token IDs are refused", () => {
     assert.equal(refusal(completions.parse, { model: "m", prompt: [1, 2] }).param, "prompt[0]");
     assert.equal(refusal(completions.parse, { model: "m", prompt: 7 }).param, "prompt");
   });
 });
 
 describe("embedding fields", () => {
-  test("one vector per element", () => {
+  test("each input element returns one vector", () => {
     assert.deepEqual(embeddings.parse({ model: "m", input: "a", encoding_format: "base64", dimensions: 3 }).body, {
       input: ["a"],
     });
@@ -356,8 +356,8 @@ describe("embedding fields", () => {
   }
 });
 
-describe("token ids for embeddings", () => {
-  test("who sends them is told what sends them, and how to send text", () => {
+describe("token IDs for embeddings", () => {
+  test("are refused with the client that sends them and how to send text", () => {
     for (const input of [
       [1, 2],
       [[1, 2], [3]],
@@ -370,7 +370,7 @@ describe("token ids for embeddings", () => {
   });
 });
 
-describe("embeddings for libraries that turn floats into zeros", () => {
+describe("embeddings for clients that need floats", () => {
   const vectors = [Float32Array.of(0.5, -1)];
   const answer = {
     text: "",
@@ -392,7 +392,7 @@ describe("embeddings for libraries that turn floats into zeros", () => {
   };
   const encoded = Buffer.from(new Float32Array([0.5, -1]).buffer).toString("base64");
 
-  test("base64 goes only to those that need it, only when they asked, only when the operator said so", () => {
+  test("are sent as base64 only to clients that need it, request it, and when the operator allows it", () => {
     for (const version of ["4.91.0", "5.0.0", "6.49.0", "7.11.9"]) assert.equal(shown(true, version), encoded, version);
     for (const version of ["4.90.9", "7.12.0", "8.0.0", "nonsense"])
       assert.deepEqual(shown(true, version), [0.5, -1], version);
@@ -412,8 +412,8 @@ const DIALECT =
   );
 const VALUES = [true, 7, "x", "", [{}], {}, Array(33_000).fill(1), [{ content: Array(33_000).fill(1) }]];
 
-describe("the bounds themselves, and what is ignored", () => {
-  test("every bound is within its range", () => {
+describe("limits and ignored fields", () => {
+  test("every limit accepts its own value", () => {
     for (const [least, most] of [
       [{ temperature: 0 }, { temperature: 2 }],
       [{ top_p: 0 }, { top_p: 1 }],
@@ -432,7 +432,7 @@ describe("the bounds themselves, and what is ignored", () => {
     assert.ok(chat.parse({ ...good, n: 1, response_format: { type: "text" } }));
   });
 
-  test("input takes 1 to 2,048 elements", () => {
+  test("input accepts 1 to 2,048 elements", () => {
     for (const count of [1, 2048]) {
       const input = Array(count).fill("x");
       assert.deepEqual(embeddings.parse({ model: "m", input }).body, { input });
@@ -443,7 +443,7 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("one step beyond a bound is refused on both generation endpoints, naming the field", () => {
+  test("one step beyond a limit is refused on both generation endpoints, naming the field", () => {
     for (const fields of [
       { temperature: -0.1 },
       { temperature: 2.1 },
@@ -461,13 +461,13 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("every role of the dialect is taken", () => {
+  test("every role of the OpenAI API is accepted", () => {
     for (const role of ["system", "developer", "user", "assistant", "tool", "function"]) {
       assert.ok(chat.parse({ ...good, messages: [{ role, content: "x" }] }), role);
     }
   });
 
-  test("fields of the dialect that mean nothing here change nothing, whatever they hold, and are named", () => {
+  test("OpenAI fields without a meaning here change nothing, for any value, and are listed as ignored", () => {
     const asked: [Endpoint, object][] = [
       [chat, good],
       [completions, { model: "m", prompt: "a" }],
@@ -491,7 +491,7 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("metadata.label, or else user, is a label where it is a plain string of 64 characters or less", () => {
+  test("metadata.label, or else user, is a label when it is a plain string of up to 64 characters", () => {
     const long = "x".repeat(64);
     for (const [sent, label, field] of [
       [{ user: "me" }, "me", "user"],
@@ -510,7 +510,7 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("they are named in one order; what shapes no answer without a stream is named then", () => {
+  test("ignored fields are listed in one order, with stream-only fields when not streaming", () => {
     const body = { ...good, logprobs: true, tools: [], user: "me", stream_options: { include_usage: true } };
     assert.deepEqual(chat.parse(body).ignored, ["tools", "logprobs", "user", "stream_options"]);
     assert.deepEqual(chat.parse({ ...body, stream: true }).ignored, ["tools", "logprobs", "user"]);

@@ -77,7 +77,7 @@ const BODIES: [string, Endpoint, string | Buffer][] = [
   ],
 ];
 
-describe("reading on another thread", async () => {
+describe("parsing in a worker thread", async () => {
   const log = createLog("silent");
   const metering = await openMetering({ log });
   const reading = openReading({ log, tables: metering.tables, base64Compat: false });
@@ -111,7 +111,7 @@ describe("reading on another thread", async () => {
     });
 
   for (const [name, endpoint, text] of BODIES) {
-    test(`${name}: as it is read on this thread`, async () => {
+    test(`${name}: gives the same result as on the main thread`, async () => {
       const bytes = Buffer.from(text);
       const here = (async () => {
         const sdk = null;
@@ -140,7 +140,7 @@ describe("reading on another thread", async () => {
     });
   }
 
-  test("what was ignored comes back with the request, and with a refusal as its header", async () => {
+  test("returns ignored fields with the request, or as a refusal's header", async () => {
     const read = (fields: object) =>
       reading.read(bodyOf(Buffer.from(json({ messages: says(words(5_000)), tools: [], logprobs: 1, ...fields }))), {
         ...{ schema: "chat", sdk: null, models, allowed: null, labels: false, payer: "a" },
@@ -152,7 +152,7 @@ describe("reading on another thread", async () => {
     await assert.rejects(read({ model: 1 }), { status: 400, headers: {} });
   });
 
-  test("labels are taken for keys that have them, and ignored otherwise", async () => {
+  test("reads labels for keys that have them enabled only", async () => {
     const body = { model: "tiny-3b", messages: says(words(5_000)), user: "me", metadata: { label: "nightly" } };
     const read = (labels: boolean, more: object = {}) =>
       reading.read(bodyOf(Buffer.from(json({ ...body, ...more }))), {
@@ -164,7 +164,7 @@ describe("reading on another thread", async () => {
     await assert.rejects(read(true, { model: "no-such" }), { headers: { "x-tollgate-ignored": "user" } });
   });
 
-  test("the catalogue that it is given is the one that counts", async () => {
+  test("uses the catalogue that the main thread sent", async () => {
     const bytes = Buffer.from(json({ model: "tiny-3b", messages: says(words(5_000)) }));
     const read = (of: Catalogue["active"], allowed: string[] | null = null) =>
       reading.read(bodyOf(bytes), {
@@ -180,7 +180,7 @@ describe("reading on another thread", async () => {
     await assert.rejects(read(active, ["embed-m3"]), { code: "model_not_found" });
   });
 
-  test("bodies use the same memory one after the other, and each is read as itself", async () => {
+  test("reuses memory for consecutive bodies without mixing them", async () => {
     const used = new Set<ArrayBufferLike>();
     const read = async (round: number, index: number) => {
       // Large and larger ones, so that one's rest would be behind another's end.
@@ -196,7 +196,7 @@ describe("reading on another thread", async () => {
     assert.ok(used.size <= 32, `${used.size} pieces of memory for 80 bodies`);
   });
 
-  test("a form comes back as it is, but for texts that no field takes", async () => {
+  test("returns a response format unchanged, except texts that no field accepts", async () => {
     const form = { name: "a", list: [1, null, "b"], long: "y".repeat(200_000), ["k".repeat(90_000)]: true };
     const parsed = (await reading.parseForm(bodyOf(Buffer.from(json(form))), "a")) as typeof form;
     assert.deepEqual([parsed.name, parsed.list], [form.name, form.list]);
