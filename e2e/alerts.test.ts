@@ -19,7 +19,7 @@ import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 const MODEL = "tiny-3b";
 const PERIOD_S = 20;
 
-describe("alerts under faults", { skip: skipWithoutPrometheus }, () => {
+describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
   let dataDir: string;
   let postgres: Postgres;
   let gateway: GatewayProcess;
@@ -59,7 +59,7 @@ describe("alerts under faults", { skip: skipWithoutPrometheus }, () => {
   const isScraped = (): Promise<unknown> =>
     eventually("it is scraped", async () => (await prometheus.now("tollgate_ready == 1")).length > 0);
 
-  test("fire while the database is away and settlements wait on the disk, and end when it is back", async () => {
+  test("fire while the database is unreachable and settlements are spooled, and resolve afterwards", async () => {
     assert.equal((await chat({ tokens: 5 })).status, 200);
     await isScraped();
     await nothingFires();

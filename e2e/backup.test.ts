@@ -138,7 +138,7 @@ describe("backup and restore", { skip }, () => {
     await writeFile(join(dataDir, "spool", `${machine}~${pid}~dead~1.spool`), lineOf(settlement));
   }
 
-  test("what is lost comes back: the drill proves it on a copy, and then the key works and the node returns", async () => {
+  test("restores lost data: checked on a copy first, then the key works and the node reconnects", async () => {
     const take = async (to: string): Promise<{ code: number | null; said: string }> => {
       const taken = tollgate(["admin", "backup", "--to", to], { ...env, DATA_DIR: dataDir });
       return { code: await taken.ended, said: taken.output() };

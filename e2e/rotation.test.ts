@@ -62,7 +62,7 @@ describe("replacing secrets", { skip }, () => {
     return { ...(JSON.parse(asked.output()) as Told), code };
   }
 
-  test("pepper, session secret, receipt key and the plane's: no client sees an error, keys and sessions go on", async () => {
+  test("replacing pepper, session, receipt and plane keys causes no client error and keeps keys and sessions", async () => {
     const { query, baseUrl: url } = stage;
     const person = new ConsoleClient({ ready: { gateway_url: url } });
     await person.send("POST", "auth/sign-up/email", { ...PERSON, name: "Ada" });

@@ -77,7 +77,7 @@ async function proxyOf(databaseUrl: string): Promise<Cut> {
   };
 }
 
-describe("answered while the store is away", () => {
+describe("answers given while the database is unreachable", () => {
   let dataDir: string;
   let database: Cut;
   let platform: Platform;
@@ -151,7 +151,7 @@ describe("answered while the store is away", () => {
     assert.equal(await check.ended, 0, check.output());
   };
 
-  test("the gateway is killed, and another starts on its disk: every answer is charged, once", async () => {
+  test("are charged once when the gateway was killed and another one starts on its disk", async () => {
     await start();
     const { balance } = await builder(platform);
     const requests = await answers();
@@ -163,7 +163,7 @@ describe("answered while the store is away", () => {
     await assertCharged(requests, balance);
   });
 
-  test("so is every answer of a gateway that lives on, when the store is back after the lease", async () => {
+  test("are charged once by a gateway that keeps running until the database is back after the lease", async () => {
     const { balance } = await builder(platform);
     const requests = await answers();
     // As if the outage had lasted longer than the lease: its gateway is cut off and could not renew it.
@@ -178,7 +178,7 @@ describe("answered while the store is away", () => {
     assert.ok(told.length < REQUESTS, `${told.length} lines tell of it:\n${platform.output()}`);
   });
 
-  test("and when the gateway starts again only after the holds were given back", async () => {
+  test("are charged once when the gateway restarts after their holds expired", async () => {
     const { balance } = await builder(platform);
     const requests = await answers();
     await platform.kill();

@@ -23,7 +23,7 @@ type Status = z.infer<typeof StatusSchema>;
 /** Requests during an outage, each of which could have its line in the log. */
 const REFUSED = 50;
 
-describe("a store that is away", () => {
+describe("an unreachable database", () => {
   let dataDir: string;
   let proxy: DatabaseProxy;
   let platform: Platform;
@@ -94,7 +94,7 @@ describe("a store that is away", () => {
     ["frozen", async () => proxy.hang()],
     ["gone", () => proxy.refuse()],
   ] as const) {
-    test(`${name}: 503 for everybody, not ready, and back again; told in a few lines`, async () => {
+    test(`${name}: requests get 503, the gateway is not ready and recovers, and the log stays short`, async () => {
       await eventually("requests are served", isServed);
       const before = (await log()).length;
       await leave();
@@ -146,7 +146,7 @@ describe("a store that is away", () => {
     });
   }
 
-  test("a model whose node is stopped is an incident that everybody can read, until a node is back", async () => {
+  test("a model whose node stopped is a public incident until a node is back", async () => {
     const MODEL = "small-8b";
     const seen = async () => {
       const { models, incidents } = await status();
@@ -197,7 +197,7 @@ describe("a store that is away", () => {
     assert.doesNotMatch(text, /acc_|node_|key_|@|"requests"|"slots"|"nodes"/, "nothing of accounts, nodes or traffic");
   });
 
-  test("nothing of it was billed, and the books balance", async () => {
+  test("nothing was billed meanwhile, and the ledger balances", async () => {
     await assertBalanced(platform);
   });
 });

@@ -85,7 +85,7 @@ describe("upgrade", { skip }, () => {
   });
   after(() => stage?.close());
 
-  test("from the last release to the next: no client sees an error, every answer is charged once", async () => {
+  test("upgrading to the next release under load causes no client error and charges every answer once", async () => {
     const { query, baseUrl } = stage;
     const old = await stage.addGateway({}, released);
     const { key } = await stage.builder();

@@ -102,7 +102,7 @@ describe("trust in nodes", () => {
     ...more,
   });
 
-  test("an empty answer of the only node costs nothing and pays nothing", async () => {
+  test("an empty answer of the only node is free and pays nothing", async () => {
     const node = await join("small-8b", onMarked(doNothing));
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
@@ -114,7 +114,7 @@ describe("trust in nodes", () => {
     await assertTrusted(node);
   });
 
-  test("beside an honest node a node that does nothing is never paid and goes into quarantine; every answer is the honest one", async () => {
+  test("a node without output is never paid and is quarantined, while an honest node answers every request", async () => {
     const idler = await join("small-8b", doNothing);
     const worker = await join(
       "small-8b",
@@ -346,7 +346,7 @@ describe("trust in nodes", () => {
     await assertTrusted(...nodes);
   });
 
-  test("honest nodes stay trusted when clients leave at once", async () => {
+  test("honest nodes stay trusted when clients disconnect immediately", async () => {
     const nodes = [
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
