@@ -5,7 +5,7 @@ import { readPage, runnable } from "./page.ts";
 
 const fence = (info: string, code = "true"): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
 
-test("takes sh, python and ts blocks in order, with their lines, also within lists", () => {
+test("reads sh, python and ts blocks in order, with their lines, also within lists", () => {
   const page = readPage(
     `# A\n\n${fence("sh", "a")}\n1. An item:\n\n   \`\`\`python\n   if b:\n     c\n   \`\`\`\n\n${fence("json", "{}")}${fence("ts", "d")}`,
   );
@@ -21,7 +21,7 @@ test("takes sh, python and ts blocks in order, with their lines, also within lis
   assert.deepEqual(page.mistakes, []);
 });
 
-test("gives a block the output that stands directly after it", () => {
+test("pairs a block with the output directly after it", () => {
   const { blocks, mistakes } = readPage(`${fence("sh", "a")}${fence("output", "b")}\n${fence("sh", "c")}`);
   assert.deepEqual(
     blocks.map(({ output }) => output),
@@ -30,7 +30,7 @@ test("gives a block the output that stands directly after it", () => {
   assert.deepEqual(mistakes, []);
 });
 
-test("leaves out a block with a reason, and knows one that keeps running", () => {
+test("skips a block with a reason, and recognises one that keeps running", () => {
   const page = readPage(`${fence('sh no-run="needs Docker"')}${fence('sh background="is ready"', "b")}`);
   assert.deepEqual(
     page.blocks.map(({ noRun, background }) => [noRun, background]),
@@ -45,7 +45,7 @@ test("leaves out a block with a reason, and knows one that keeps running", () =>
   );
 });
 
-test("reads the kind of a page from its first line; runs nothing of a page of kind none", () => {
+test("reads a page's kind from its first line, and runs nothing of a page of kind none", () => {
   for (const kind of ["platform", "platform-without-node", "clone", "none"]) {
     const page = readPage(`<!-- doctest: ${kind} -->\n# A\n\n${fence("sh")}`);
     assert.deepEqual([page.kind, page.mistakes, runnable(page).length], [kind, [], kind === "none" ? 0 : 1]);
@@ -78,6 +78,6 @@ for (const [what, text, mistake] of [
   });
 }
 
-test("a variable and a file whose name has jq in it are no prompt and no jq", () => {
+test("accepts variables and files with jq in their names", () => {
   assert.deepEqual(readPage(fence("sh", 'echo "$KEY" $ref\n./my-jq.sh jq.json')).mistakes, []);
 });
