@@ -98,12 +98,7 @@ test("accepts a history that the ledger explains", () => {
 });
 
 const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
-  [
-    "an acknowledged grant that is not there",
-    ["lost", "balance"],
-    history(),
-    ledger({ credits: [], balance: -CHARGE }),
-  ],
+  ["an acknowledged grant that is missing", ["lost", "balance"], history(), ledger({ credits: [], balance: -CHARGE })],
   [
     "a grant that was entered twice",
     ["double", "balance"],
@@ -111,7 +106,7 @@ const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
     ledger({ credits: [...ledger().credits, ...ledger().credits], balance: 2_000n - CHARGE }),
   ],
   [
-    "a grant of another amount",
+    "a grant with a wrong amount",
     ["double", "balance"],
     history(),
     ledger({ credits: [{ mark: "first", kind: "grant", account: ACCOUNT, amount: 999n }], balance: 999n - CHARGE }),
@@ -123,13 +118,13 @@ const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
     ledger({ credits: [...ledger().credits, SECOND], balance: 1_005n - CHARGE }),
   ],
   [
-    "credit that nobody called for",
+    "credit without a grant",
     ["double", "balance"],
     history(),
     ledger({ credits: [...ledger().credits, SECOND], balance: 1_005n - CHARGE }),
   ],
   [
-    "a late charge of more than there was",
+    "a late charge above the balance",
     ["overspent"],
     history({ credits: [credit({ amount: 100n })] }),
     ledger({
@@ -138,29 +133,29 @@ const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
       balance: -20n,
     }),
   ],
-  ["a charge that a lost update undid", ["balance"], history(), ledger({ balance: 1_000n })],
+  ["a charge lost by a concurrent update", ["balance"], history(), ledger({ balance: 1_000n })],
   [
-    "an answer that was charged less than its tokens",
+    "an answer charged below its tokens",
     ["balance"],
     history(),
     ledger({ records: [record(1, { charge: 300n })], balance: 700n }),
   ],
   [
-    "spending before the credit came",
+    "spending before the credit arrived",
     ["overspent"],
     history({ credits: [credit({ calledAt: 500, returnedAt: 510 })] }),
     ledger(),
   ],
   [
-    "spending past the budget of the time",
+    "spending above the budget at that time",
     ["budget"],
     history({ budgets: [budget(CHARGE - 1n, 50), budget(CHARGE, 250)] }),
     ledger(),
   ],
   ["a balance below zero", ["read"], history({ balances: [read(-1n)] }), ledger()],
-  ["more held than there is", ["read"], history({ balances: [read(680n, {}, 681n)] }), ledger()],
-  ["a balance without a grant that had returned", ["read"], history({ balances: [read(679n)] }), ledger()],
-  ["a balance with more than ever came in", ["read"], history({ balances: [read(1_001n)] }), ledger()],
+  ["more held than the balance", ["read"], history({ balances: [read(680n, {}, 681n)] }), ledger()],
+  ["a balance without an acknowledged grant", ["read"], history({ balances: [read(679n)] }), ledger()],
+  ["a balance above all grants", ["read"], history({ balances: [read(1_001n)] }), ledger()],
 ];
 for (const [what, rules, calls, kept] of cases) {
   test(`detects ${what}`, () => {

@@ -71,14 +71,14 @@ describe("fuzz", () => {
     });
 
   for (const [name, ...headers] of [
-    ["two lengths that differ", sized(BODY), "content-length: 3"],
-    ["two lengths that agree", sized(BODY), sized(BODY)],
+    ["two different lengths", sized(BODY), "content-length: 3"],
+    ["two equal lengths", sized(BODY), sized(BODY)],
     ["a list of lengths", `content-length: ${BODY.length}, ${BODY.length}`],
-    ["a length beside chunks", sized(BODY), "transfer-encoding: chunked"],
-    ["chunks beside a length", "transfer-encoding: chunked", sized(BODY)],
-    ["a transfer that ends in something else than chunks", "transfer-encoding: chunked, identity"],
+    ["a length together with chunked encoding", sized(BODY), "transfer-encoding: chunked"],
+    ["chunked encoding together with a length", "transfer-encoding: chunked", sized(BODY)],
+    ["a transfer encoding that does not end in chunked", "transfer-encoding: chunked, identity"],
     ["a negative length", "content-length: -1"],
-    ["a length that is none", "content-length: 0x10"],
+    ["an invalid length", "content-length: 0x10"],
   ] as const) {
     test(`${name}: returns 400 and closes the connection`, async () => {
       const answer = await expectAnswer(NOT_HTTP, head(...headers), BODY);
@@ -210,7 +210,7 @@ describe("fuzz", () => {
     ["a million levels of objects", '{"messages":'.repeat(8e5)],
     ["five million elements", `[${"1,".repeat(5e6 - 1)}1]`],
     ["five million messages", `{"model":"tiny-3b","messages":[${"1,".repeat(5e6 - 100)}1]}`],
-    ["five million parts that are none", messages(`{"role":"user","content":[${"1,".repeat(32_000)}1]}`, 150)],
+    ["five million invalid parts", messages(`{"role":"user","content":[${"1,".repeat(32_000)}1]}`, 150)],
     ["three million parts without a type", messages(`{"role":"user","content":[${"{},".repeat(22_000)}{}]}`, 150)],
     [
       "five million tool calls",

@@ -29,7 +29,7 @@ const events = chunk({ role: "assistant", content: "" }, null) + chunk({}, "stop
 
 const right: [name: string, answer: Answer, expected: Expected][] = [
   ["an answer", { status: 200, headers: json, text: JSON.stringify(whole) }, chat],
-  ["a refusal", { status: 400, headers: refused, text: error({ param: "model" }) }, field],
+  ["an error", { status: 400, headers: refused, text: error({ param: "model" }) }, field],
   ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
 ];
 for (const [name, answer, expected] of right) {
@@ -38,30 +38,35 @@ for (const [name, answer, expected] of right) {
 
 const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp][] = [
   ["a 500", { status: 500, headers: refused, text: error({}) }, chat, /answered 500/],
-  ["another status", { status: 404, headers: refused, text: error({}) }, chat, /404 where 200 is due/],
+  ["an unexpected status", { status: 404, headers: refused, text: error({}) }, chat, /404 where 200 is due/],
   [
-    "no id",
+    "a missing ID",
     { status: 400, headers: { ...refused, "x-request-id": "" }, text: error({ param: "model" }) },
     field,
     /x-request-id/,
   ],
-  ["no envelope", { status: 400, headers: refused, text: '{"statusCode":400}' }, field, /Error.error is missing/],
+  [
+    "a missing envelope",
+    { status: 400, headers: refused, text: '{"statusCode":400}' },
+    field,
+    /Error.error is missing/,
+  ],
   ["another param", { status: 400, headers: refused, text: error({ param: "stop" }) }, field, /param is stop/],
   ["no param", { status: 400, headers: refused, text: error({}) }, field, /param is undefined/],
   [
-    "a param for nothing",
+    "an unexpected param",
     { status: 400, headers: refused, text: error({ param: "n" }) },
     { status: 400, param: null },
     /param is n/,
   ],
   [
-    "a code",
+    "a wrong code",
     { status: 400, headers: refused, text: error({ code: "internal_error", param: "model" }) },
     field,
     /code is/,
   ],
   [
-    "a field of its own",
+    "an undeclared field",
     { status: 200, headers: json, text: JSON.stringify({ ...whole, x: 1 }) },
     chat,
     /x is not documented/,
@@ -78,15 +83,15 @@ const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp]
     { ...chat, model: "mid-14b" },
     /the model is/,
   ],
-  ["no [DONE]", { status: 200, headers: stream, text: events }, streamed, /the stream ends with/],
+  ["a missing [DONE]", { status: 200, headers: stream, text: events }, streamed, /the stream ends with/],
   [
-    "no finish",
+    "a missing finish_reason",
     { status: 200, headers: stream, text: `${chunk({}, null)}data: [DONE]\n\n` },
     streamed,
     /finish is not in its place/,
   ],
   [
-    "a mixture",
+    "mixed output",
     { status: 200, headers: stream, text: `${events}HTTP/1.1 400\n\ndata: [DONE]\n\n` },
     streamed,
     /without data/,

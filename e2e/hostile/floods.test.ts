@@ -50,7 +50,7 @@ const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],
   ["malformed frames", malformedFrames],
-  ["output of jobs that are nobody's", outputOfNoJob],
+  ["output of unknown jobs", outputOfNoJob],
 ];
 
 const greet = (stage: ProcessStage, key: string): Promise<Response> => {

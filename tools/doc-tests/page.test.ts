@@ -53,23 +53,27 @@ test("reads a page's kind from its first line, and runs nothing of a page of kin
 });
 
 for (const [what, text, mistake] of [
-  ["a language that nobody knows", fence("bash"), /^line 1: the fence's language "bash" is none of sh, python/],
+  ["an unknown language", fence("bash"), /^line 1: the fence's language "bash" is none of sh, python/],
   ["a fence without a language", fence(""), /^line 1: the fence's language "" is none of/],
-  ["an attribute that nobody knows", fence('sh norun="x"'), /^line 1: fences have no attribute norun/],
+  ["an unknown attribute", fence('sh norun="x"'), /^line 1: fences have no attribute norun/],
   [
-    "a word that is no attribute",
+    "a word that is not an attribute",
     fence("sh no-run"),
     /^line 1: after its language a fence has attributes .*not no-run/,
   ],
   ["no-run without a reason", fence('sh no-run=""'), /^line 1: no-run needs a text/],
-  ["no-run where nothing is run", fence('json no-run="x"'), /^line 1: only sh, python, ts blocks have no-run/],
+  ["no-run on a block that never runs", fence('json no-run="x"'), /^line 1: only sh, python, ts blocks have no-run/],
   ["background of another language", fence('ts background="x"'), /^line 1: only sh blocks have background/],
   ["output after a paragraph", `${fence("sh")}\nIt says:\n\n${fence("output")}`, /^line 7: output stands directly/],
   ["output after output", `${fence("sh")}${fence("output")}${fence("output")}`, /^line 7: output stands directly/],
   ["a prompt", fence("sh", "a\n$ npm start"), /^line 1: no \$ prompts/],
   ["jq", fence('sh no-run="x"', "curl -s x | jq .id"), /^line 1: no jq/],
-  ["a kind that nobody knows", "<!-- doctest: moon -->\n", /^line 1: "moon" is none of the kinds/],
-  ["a header further down", "# A\n\n<!-- doctest: none -->\n", /^line 1: <!-- doctest: … --> has to be the first/],
+  ["an unknown kind", "<!-- doctest: moon -->\n", /^line 1: "moon" is none of the kinds/],
+  [
+    "a header below the first line",
+    "# A\n\n<!-- doctest: none -->\n",
+    /^line 1: <!-- doctest: … --> has to be the first/,
+  ],
 ] as const) {
   test(`refuses ${what}`, () => {
     const { mistakes } = readPage(text);

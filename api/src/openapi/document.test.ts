@@ -161,27 +161,31 @@ describe("mistakes in a document", () => {
   const path = (name: string) => ({ name, in: "path", required: true, description: "x", schema: {} });
 
   for (const [name, spoil, mistake] of [
-    ["a reference to nothing", (d) => delete d.components.schemas.Usage, /schemas\/Usage points nowhere/],
-    ["a schema that nothing uses", (d) => Object.assign(d.components.schemas, { Lost: {} }), /Lost is used nowhere/],
+    ["a reference without a target", (d) => delete d.components.schemas.Usage, /schemas\/Usage points nowhere/],
+    ["an unused schema", (d) => Object.assign(d.components.schemas, { Lost: {} }), /Lost is used nowhere/],
     ["an operation without a summary", (d) => Object.assign(chatOf(d), { summary: "" }), /no summary/],
     [
-      "an operation without an answer",
+      "an operation without a response",
       (d) => Object.assign(chatOf(d), { responses: {} }),
       /there is no response for success/,
     ],
-    ["two operations of one id", (d) => Object.assign(chatOf(d), { operationId: "listModels" }), /listModels is taken/],
-    ["a scheme nobody declared", (d) => Object.assign(chatOf(d), { security: [{ x: [] }] }), /no security scheme x/],
+    ["a duplicate operation ID", (d) => Object.assign(chatOf(d), { operationId: "listModels" }), /listModels is taken/],
     [
-      "a part of the path nobody declared",
-      (d) => Object.assign(d.paths, { "/a/{b}": { get: chatOf(d) } }),
-      /\{b\} is no/,
+      "an undeclared security scheme",
+      (d) => Object.assign(chatOf(d), { security: [{ x: [] }] }),
+      /no security scheme x/,
     ],
+    ["an undeclared path parameter", (d) => Object.assign(d.paths, { "/a/{b}": { get: chatOf(d) } }), /\{b\} is no/],
     [
-      "a part that the path lacks",
+      "a parameter that the path lacks",
       (d) => Object.assign(chatOf(d), { parameters: [path("b")] }),
       /b is not in the path/,
     ],
-    ["a parameter twice", (d) => Object.assign(chatOf(d), { parameters: [path("b"), path("b")] }), /b is there twice/],
+    [
+      "a duplicate parameter",
+      (d) => Object.assign(chatOf(d), { parameters: [path("b"), path("b")] }),
+      /b is there twice/,
+    ],
   ] as [string, (d: Document) => unknown, RegExp][]) {
     test(`${name} is found`, () => {
       const copy = structuredClone(documentOf(publicApi));

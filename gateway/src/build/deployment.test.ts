@@ -170,14 +170,14 @@ describe("a gateway that shares a database", () => {
       },
     ],
     [
-      "NATS_URL forgotten",
+      "a missing NATS_URL",
       {
         ...{ first: { ...ENV, ...NATS }, second: ENV, setting: "plane" },
         says: /^NATS_URL differs: this gateway has the plane inside the gateway, and the deployment NATS, account A/,
       },
     ],
     [
-      "the keys of another NATS account",
+      "another NATS account's keys",
       {
         ...{ first: { ...ENV, ...NATS }, second: { ...ENV, ...NATS, PLANE_SEED: seedOf("account") } },
         ...{ setting: "plane", says: /^NATS_URL differs/ },

@@ -251,7 +251,7 @@ describe("bodies", () => {
     ["not UTF-8", Buffer.from([0x22, 0xff, 0x22]), {}, 400, /UTF-8/],
     ["not JSON", "{", {}, 400, /valid JSON/],
     ["empty", "", {}, 400, /valid JSON/],
-    ["nested beyond reason", "[".repeat(5_000_000), {}, 400, /nested/],
+    ["nested too deep", "[".repeat(5_000_000), {}, 400, /nested/],
     ["more values than any request has", `[${"0,".repeat(VALUES_MAX)}0]`, {}, 400, /values/],
     ["more fields than any request has", `{${'"":0,'.repeat(VALUES_MAX)}"":0}`, {}, 400, /values/],
     ["commas inside a string", JSON.stringify(",".repeat(VALUES_MAX)), {}, 200, /length/],
@@ -298,8 +298,8 @@ test("values are counted outside of strings, for any quotes and backslashes", ()
 
 describe("a client that disconnects before its body is read", () => {
   for (const [name, sent] of [
-    ["in the middle of it", "12345"],
-    ["when all of it had come", "1234567890"],
+    ["in the middle of the body", "12345"],
+    ["after the whole body arrived", "1234567890"],
   ]) {
     test(`${name}: the gateway does not wait for the rest`, async (t) => {
       const ended = Promise.withResolvers<string>();

@@ -31,13 +31,17 @@ function serve(error: unknown) {
 
 describe("errors in a handler", () => {
   for (const [what, error, linesDue] of [
-    ["the store is known to be away", new Away("database", "secret words"), 0],
-    ["the limits are", new Away("limits", "secret words"), 0],
-    ["a lookup failed because it is", new Error("a lookup failed", { cause: new Away("database", "secret words") }), 0],
-    ["the store cannot be reached", coded("ECONNREFUSED"), 1],
-    ["its disk is full", coded("53100"), 1],
-    ["it was too long locked", coded("55P03"), 1],
-    ["a table is missing, as in a restore that is half done", coded("42P01"), 1],
+    ["the database is known to be unreachable", new Away("database", "secret words"), 0],
+    ["the limits server is unreachable", new Away("limits", "secret words"), 0],
+    [
+      "a cached lookup failed for that reason",
+      new Error("a lookup failed", { cause: new Away("database", "secret words") }),
+      0,
+    ],
+    ["the database cannot be reached", coded("ECONNREFUSED"), 1],
+    ["the database's disk is full", coded("53100"), 1],
+    ["a lock was held too long", coded("55P03"), 1],
+    ["a table is missing, as during a restore", coded("42P01"), 1],
   ] as const) {
     test(`${what}: returns a retryable 503 without the cause, and logs a flood of them once`, async () => {
       const { ask, lines } = serve(error);

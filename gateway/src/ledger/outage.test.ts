@@ -111,18 +111,18 @@ describe("settling during database failures", () => {
   };
 
   const troubles: [string, Trouble][] = [
-    ["its disk is full", { before: () => coded("53100") }],
-    ["it is read only", { before: () => coded("25006") }],
-    ["it cannot read its own pages", { before: () => coded("XX001") }],
+    ["the database's disk is full", { before: () => coded("53100") }],
+    ["the database is read-only", { before: () => coded("25006") }],
+    ["the database cannot read its own pages", { before: () => coded("XX001") }],
     ["a grant is missing", { before: () => coded("42501") }],
     ["a pooler mixes up prepared statements", { before: () => coded("42P05") }],
-    ["a statement is prepared no more", { before: () => coded("26000") }],
-    ["a restore is half done: a table is missing", { before: () => coded("42P01") }],
-    ["a restore is half done: a function is missing", { before: () => coded("42883") }],
-    ["a plan has other columns", { before: () => coded("0A000") }],
+    ["a prepared statement is gone", { before: () => coded("26000") }],
+    ["a table is missing during a restore", { before: () => coded("42P01") }],
+    ["a function is missing during a restore", { before: () => coded("42883") }],
+    ["a plan's columns changed", { before: () => coded("0A000") }],
     ["the connection is lost before the commit", { before: () => coded("ECONNRESET") }],
     ["the connection is lost after the commit", { after: () => new Error("Connection terminated unexpectedly") }],
-    ["it is known to be away", { before: () => new Away("database", "no answer") }],
+    ["the database is known to be unreachable", { before: () => new Away("database", "no answer") }],
   ];
   for (const [what, how] of troubles) {
     test(`${what}: spools the settlement immediately and enters it once afterwards`, async (t) => {

@@ -290,25 +290,25 @@ describe("re-entered columns", () => {
     changed: string[],
     reason?: RegExp,
   ][] = [
-    ["all of a row that is missing", wanted, undefined, ["id", "name", "revoked_at", "last_used_at"]],
-    ["what an earlier transaction wrote", wanted, { xmin: 90, isFresh: true }, ["name"]],
+    ["include all columns of a missing row", wanted, undefined, ["id", "name", "revoked_at", "last_used_at"]],
+    ["include what an earlier transaction wrote", wanted, { xmin: 90, isFresh: true }, ["name"]],
     [
-      "what an earlier transaction wrote before numbers went round",
+      "include what an earlier transaction wrote before IDs wrapped around",
       wanted,
       { xmin: 4_294_967_290, isFresh: true },
       ["name"],
     ],
-    ["nothing that the journal's own transaction wrote", wanted, { xmin: 100, isFresh: true }, []],
-    ["nothing that a later one wrote", wanted, { xmin: 101, isFresh: true }, []],
-    ["a revocation, whatever wrote the row", revoked, { xmin: 101, isFresh: true }, ["revoked_at"]],
+    ["exclude what the journal's own transaction wrote", wanted, { xmin: 100, isFresh: true }, []],
+    ["exclude what a later transaction wrote", wanted, { xmin: 101, isFresh: true }, []],
+    ["include a revocation, whatever transaction wrote the row", revoked, { xmin: 101, isFresh: true }, ["revoked_at"]],
     [
-      "only a revocation, long after the failover",
+      "include only a revocation, long after the failover",
       revoked,
       { xmin: 90, isFresh: false },
       ["revoked_at"],
       /overwrite name/,
     ],
-    ["nothing else, long after the failover", wanted, { xmin: 90, isFresh: false }, [], /overwrite name/],
+    ["exclude everything else, long after the failover", wanted, { xmin: 90, isFresh: false }, [], /overwrite name/],
   ];
   for (const [what, row, found, changed, reason] of table) {
     test(what, () => {

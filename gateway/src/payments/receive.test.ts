@@ -190,17 +190,14 @@ describe("a payment event", () => {
 
 describe("credits nothing when its amount, currency or account do not match", () => {
   const cases: [string, (session: object) => object][] = [
-    ["less was paid", (session) => ({ ...session, amount_total: 1999 })],
-    ["more was paid", (session) => ({ ...session, amount_total: 2001 })],
+    ["too little was paid", (session) => ({ ...session, amount_total: 1999 })],
+    ["too much was paid", (session) => ({ ...session, amount_total: 2001 })],
     ["far too much was paid", (session) => ({ ...session, amount_total: Number.MAX_SAFE_INTEGER })],
     ["another currency", (session) => ({ ...session, currency: "eur" })],
     ["no amount", (session) => ({ ...session, amount_total: null })],
-    [
-      "nothing had to be paid",
-      (session) => ({ ...session, payment_status: "no_payment_required", payment_intent: null }),
-    ],
-    ["another checkout's name", (session) => ({ ...session, client_reference_id: `pay_${"0".repeat(26)}` })],
-    ["no name", (session) => ({ ...session, client_reference_id: null })],
+    ["nothing was due", (session) => ({ ...session, payment_status: "no_payment_required", payment_intent: null })],
+    ["another checkout's ID", (session) => ({ ...session, client_reference_id: `pay_${"0".repeat(26)}` })],
+    ["no checkout ID", (session) => ({ ...session, client_reference_id: null })],
   ];
   for (const [what, change] of cases) {
     test(what, async () => {

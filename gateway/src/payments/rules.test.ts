@@ -18,40 +18,40 @@ const dispute = (amount: bigint, status: string): Reversal => ({ ...refund(amoun
 
 describe("the expected balance of a payment", () => {
   const rows: [string, Partial<Known>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
-    ["a paid checkout is credited", {}, { purchase: 100n }],
+    ["credits a paid checkout", {}, { purchase: 100n }],
     ...CHECKOUT_STATES.filter((state) => state !== "paid").map((state): [string, Partial<Known>, object] => [
       `${state}: nothing, whatever is told of its payment`,
       { state, refundedTotal: pico(50n), reversals: [refund(50n, "succeeded"), dispute(100n, "lost")] },
       {},
     ]),
-    ["a total alone", { refundedTotal: pico(40n) }, { purchase: 100n, refund: -40n }],
+    ["debits a refunded total without refunds", { refundedTotal: pico(40n) }, { purchase: 100n, refund: -40n }],
     [
-      "refunds alone",
+      "debits refunds without a total",
       { reversals: [refund(10n, "succeeded"), refund(20n, "pending")] },
       { purchase: 100n, refund: -30n },
     ],
     [
-      "both, and one of the refunds was not told yet",
+      "debits the larger of the total and the refunds",
       { refundedTotal: pico(40n), reversals: [refund(10n, "succeeded")] },
       { purchase: 100n, refund: -40n },
     ],
     [
-      "a refund of the total failed",
+      "credits a failed refund of the total back",
       { refundedTotal: pico(40n), reversals: [refund(10n, "failed")] },
       { purchase: 100n, refund: -30n },
     ],
     [
-      "more failed than the total ever held",
+      "limits failed refunds to the refunded total",
       { refundedTotal: pico(10n), reversals: [refund(10n, "failed"), refund(10n, "canceled")] },
       { purchase: 100n },
     ],
     [
-      "two disputes, one won",
+      "debits one of two disputes when one was won",
       { reversals: [dispute(60n, "won"), dispute(40n, "needs_response")] },
       { purchase: 100n, dispute: -40n },
     ],
     [
-      "a refund and a dispute each take their own",
+      "debits a refund and a dispute separately",
       { refundedTotal: pico(100n), reversals: [dispute(100n, "lost")] },
       { purchase: 100n, refund: -100n, dispute: -100n },
     ],

@@ -60,14 +60,18 @@ describe("observations over time, every ten seconds", () => {
   }
   const calm = ".".repeat(12);
   const TABLE: [string, string, string[]][] = [
-    ["nothing is wrong", calm, []],
-    ["fifty seconds are too short", `dddddd${calm}`, []],
-    ["a minute is an incident", "..ddddddd", ["down 2-"]],
-    ["it ends when it was seen last", `ddddddd${calm}`, ["down 0-6"]],
-    ["it goes on until two minutes were calm", `ddddddd${".".repeat(11)}`, ["down 0-"]],
-    ["a platform that comes and goes has one", `dd..dd..dd..dd${calm}`, ["down 0-13"]],
-    ["two with two calm minutes between them", `ggggggg${calm}ggggggg${calm}`, ["degraded 0-6", "degraded 19-25"]],
-    ["it is told as the worst that it was", `ggggdggg${calm}`, ["down 0-7"]],
+    ["find no incident without a problem", calm, []],
+    ["find no incident in fifty seconds", `dddddd${calm}`, []],
+    ["find an incident after a minute", "..ddddddd", ["down 2-"]],
+    ["end an incident when the problem was last seen", `ddddddd${calm}`, ["down 0-6"]],
+    ["continue an incident until two calm minutes", `ddddddd${".".repeat(11)}`, ["down 0-"]],
+    ["join an intermittent problem to one incident", `dd..dd..dd..dd${calm}`, ["down 0-13"]],
+    [
+      "separate incidents with two calm minutes between them",
+      `ggggggg${calm}ggggggg${calm}`,
+      ["degraded 0-6", "degraded 19-25"],
+    ],
+    ["record the worst state of an incident", `ggggdggg${calm}`, ["down 0-7"]],
   ];
   for (const [title, course, expected] of TABLE) {
     test(title, () => assert.deepEqual(incidentsOf(course), expected));
