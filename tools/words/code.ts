@@ -1,4 +1,4 @@
-/** What of a source file a reader meets first: the titles of its tests, its comments and the names that it exports. Pure. */
+/** Reads what a newcomer meets first in a source file: titles of tests, comments and exported names. Pure. */
 import assert from "node:assert/strict";
 import { parseSync } from "vite";
 
@@ -13,8 +13,13 @@ export interface CodeText {
   text: string;
 }
 
+/** A title, with the titles of the suites around it. */
+interface Title extends CodeText {
+  suites: string[];
+}
+
 interface Code {
-  titles: CodeText[];
+  titles: Title[];
   comments: CodeText[];
   names: CodeText[];
 }
@@ -30,36 +35,43 @@ export function readCode(file: string, source: string): Code {
   assert.deepEqual(errors, [], file);
   const lineStarts = [0, ...[...source.matchAll(/\n/g)].map(({ index }) => index + 1)];
   const lineOf = (offset: number): number => lineStarts.findLastIndex((start) => start <= offset) + 1;
-  const titles = [...titlesOf(program as unknown as SyntaxNode)];
   const names = (program.body as unknown as SyntaxNode[]).flatMap(namesOf);
-  const at = ({ start, text }: { start: number; text: string }): CodeText => ({ line: lineOf(start), text });
   return {
-    titles: titles.map(at),
-    names: names.map(at),
-    comments: joined(comments.map(({ start, end, value }) => ({ line: lineOf(start), end: lineOf(end), text: value }))),
+    titles: [...titlesOf(program as unknown as SyntaxNode)].map(({ start, ...title }) => ({
+      line: lineOf(start),
+      ...title,
+    })),
+    names: names.map(({ start, text }) => ({ line: lineOf(start), text })),
+    comments: joined(
+      comments.map(({ type, start, end, value: text }) => {
+        const isAlone = source.slice(lineStarts[lineOf(start) - 1], start).trim() === "";
+        return { line: lineOf(start), end: lineOf(end), text, joins: type === "Line" && isAlone };
+      }),
+    ),
   };
 }
 
 interface Span extends CodeText {
   end: number;
+  /** A line comment without code before it. */
+  joins: boolean;
 }
 
 /** Line comments below each other are one comment. */
 function joined(comments: Span[]): CodeText[] {
   const blocks: Span[] = [];
-  for (const { line, end, text } of comments) {
-    const plain = text
-      .split("\n")
-      .map((part) => part.replace(/^\s*\*+ ?/, "").trim())
-      .join(" ")
+  for (const comment of comments) {
+    const text = comment.text
+      .replaceAll(/(^|\n)\s*\*+/g, " ")
+      .replaceAll(/\s+/g, " ")
       .trim();
     const last = blocks.at(-1);
-    if (plain === "" || DIRECTIVE.test(plain)) continue;
-    if (last !== undefined && last.end === line - 1)
-      blocks[blocks.length - 1] = { line: last.line, end, text: `${last.text} ${plain}` };
-    else blocks.push({ line, end, text: plain });
+    if (text === "" || DIRECTIVE.test(text)) continue;
+    if (comment.joins && last?.joins && last.end === comment.line - 1)
+      blocks[blocks.length - 1] = { ...last, end: comment.end, text: `${last.text} ${text}` };
+    else blocks.push({ ...comment, text });
   }
-  return blocks.map(({ line, text }) => ({ line, text: text.replaceAll(/\s+/g, " ") }));
+  return blocks.map(({ line, text }) => ({ line, text }));
 }
 
 interface Found {
@@ -67,11 +79,12 @@ interface Found {
   text: string;
 }
 
-function* titlesOf(node: SyntaxNode): Generator<Found> {
+function* titlesOf(node: SyntaxNode, suites: string[] = []): Generator<Found & { suites: string[] }> {
   const title = node.type === "CallExpression" && isTest(node.callee as SyntaxNode) ? titleOf(node) : undefined;
-  if (title !== undefined) yield { start: node.start, text: title };
+  if (title !== undefined) yield { start: node.start, text: title, suites };
+  const within = title === undefined ? suites : [...suites, title];
   for (const value of Object.values(node)) {
-    for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) yield* titlesOf(each);
+    for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) yield* titlesOf(each, within);
   }
 }
 
