@@ -344,7 +344,7 @@ function clientLeaves(plane: "hub" | "nats"): void {
   });
   after(() => stage?.close());
 
-  test("is free", async () => {
+  test("costs nothing", async () => {
     const builder = await stage.builder();
     const post = (orders: object, more: object, signal: AbortSignal) =>
       ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more }, signal).catch(() => undefined);

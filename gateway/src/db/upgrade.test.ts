@@ -154,7 +154,7 @@ describe("after-phase migrations", () => {
     });
 });
 
-test("count a gateway's connections by version, without counting listeners twice", async () => {
+test("counts a gateway's connections by version, without counting listeners twice", async () => {
   await connect(connectionName("heartbeat"));
   await connect("tollgate broadcast");
   await connect("tollgate heartbeat");

@@ -35,7 +35,7 @@ test("stops when a page is full", async () => {
   }
 });
 
-describe("on a database", () => {
+describe("looking back in a database", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();

@@ -163,7 +163,7 @@ describe("a slow body", () => {
   }
 });
 
-describe("bodies", () => {
+describe("a request body", () => {
   const echo: RequestListener = (request, response) =>
     void answer(openCall(door, { request, response }), async (call) => {
       call.checkDeclaredLength();

@@ -165,7 +165,7 @@ describe("a gateway's own spool file", () => {
   });
 });
 
-test("is not created on a full disk, and leaves no partial file", async (t) => {
+test("a spool is not created on a full disk, and leaves no partial file", async (t) => {
   const directory = await newDirectory(t);
   const full: Disk = {
     ...systemDisk,

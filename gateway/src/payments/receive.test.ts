@@ -246,18 +246,18 @@ describe("credits nothing when its amount, currency or account do not match", ()
   });
 });
 
-test("is acknowledged and recorded as ignored when its type does not matter", async () => {
+test("acknowledges an event of another type and records it as ignored", async () => {
   await send("customer.created", { id: "cus_1", object: "customer" }, { id: "evt_customer" });
   assert.deepEqual(await outcomeOf("evt_customer"), { outcome: "ignored", deliveries: 1 });
 });
 
-test("is acknowledged and ignored for another product's refund above our maximum amount", async () => {
+test("acknowledges and ignores another product's refund above our maximum amount", async () => {
   const charge = { payment_intent: "pi_of_a_house", amount_refunded: 2_000_000_000, currency: "usd" };
   await send("charge.refunded", charge, { id: "evt_house" });
   assert.equal((await outcomeOf("evt_house"))?.outcome, "ignored");
 });
 
-test("is refused when it mixes live and test mode", async () => {
+test("refuses an event that mixes live and test mode", async () => {
   const { account, paid } = await bought();
   const body = sessionObject(paid);
   await assert.rejects(send("checkout.session.completed", body, { id: "evt_live", livemode: true }), {
@@ -269,7 +269,7 @@ test("is refused when it mixes live and test mode", async () => {
   assert.equal(await dollarsOf(account), 0);
 });
 
-test("of test mode is refused by a gateway in live mode and credits nothing", async () => {
+test("a gateway in live mode refuses an event of test mode and credits nothing", async () => {
   const { account, paid } = await bought();
   const { notify, newId } = t;
   const live = openPayments({

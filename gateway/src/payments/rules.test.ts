@@ -78,7 +78,7 @@ const words = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-test("does not depend on the order of a dispute's events", () => {
+test("the outcome of a dispute does not depend on the order of its events", () => {
   const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newest(a, b));
   fc.assert(
     fc.property(
@@ -91,14 +91,14 @@ test("does not depend on the order of a dispute's events", () => {
   );
 });
 
-test("follows the later event, and within one second the more advanced one", () => {
+test("a later event overrides an earlier one, and within one second the more advanced one wins", () => {
   const word = (status: string, second: number): Reversal => ({ ...dispute(1n, status), asOf: at(second) });
   assert.equal(newest(word("won", 1), word("under_review", 2)).status, "under_review");
   assert.equal(newest(word("won", 1), word("needs_response", 1)).status, "won");
   assert.equal(newest(word("lost", 1), word("won", 1)).status, "won");
 });
 
-test("never returns to an earlier state, and actual payments take precedence", () => {
+test("a payment never returns to an earlier state, and actual payments take precedence", () => {
   for (const a of CHECKOUT_STATES) {
     assert.equal(furthest(a, "paid"), "paid");
     assert.equal(furthest("open", a), a);
@@ -106,7 +106,7 @@ test("never returns to an earlier state, and actual payments take precedence", (
   }
 });
 
-test("is reached from any earlier transfers, and then nothing is left to move", () => {
+test("transfers reach the expected balance from any earlier ones, and then nothing is left to move", () => {
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(

@@ -112,7 +112,7 @@ describe("before CONNECT", () => {
   });
 });
 
-describe("after CONNECT", () => {
+describe("a client after CONNECT", () => {
   test("disconnects a client that breaks the protocol, and sends the reason even during a flood", async (t) => {
     const hub = await openTestHub(t, { clock });
     const heard: string[] = [];

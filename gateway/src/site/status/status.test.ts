@@ -88,7 +88,7 @@ function world() {
 
 const tiny = ({ models }: Status) => models.find(({ id }) => id === "tiny-3b") as Status["models"][number];
 
-test("has days, states and speeds of offered models; percentages and speeds need 20 requests", async () => {
+test("the status has days, states and speeds of offered models; percentages and speeds need 20 requests", async () => {
   const { at, clock, current } = world();
   const status = await current();
   StatusSchema.parse(status);
