@@ -145,7 +145,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if (event.live !== provider.live) {",
     replace: "if (event.live && !provider.live) {",
     test: `${SRC}payments/receive.test.ts`,
-    title: "of test mode is refused by a gateway in live mode and credits nothing",
+    title: "a gateway in live mode refuses an event of test mode and credits nothing",
   },
   {
     name: "a removed member comes back as owner by an older invitation",
