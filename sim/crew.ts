@@ -25,7 +25,7 @@ export async function* liveThrough(
 ): AsyncGenerator<Lived> {
   const crew = Array.from({ length: threads }, () => new Hand());
   const handOf = (turn: number): Hand => crew[turn % threads] as Hand;
-  const underWay: Promise<Lived>[] = [];
+  const inFlight: Promise<Lived>[] = [];
   try {
     let turn = 0;
     for (const plan of plans) {
@@ -33,11 +33,11 @@ export async function* liveThrough(
       const both = Promise.all([one, other]).then(([outcome, again]) => ({ plan, outcome, again }));
       // Whoever takes it later is told; nobody else needs to be.
       both.catch(() => {});
-      underWay.push(both);
+      inFlight.push(both);
       turn += 1;
-      if (underWay.length >= AHEAD * threads) yield await (underWay.shift() as Promise<Lived>);
+      if (inFlight.length >= AHEAD * threads) yield await (inFlight.shift() as Promise<Lived>);
     }
-    for (const lived of underWay) yield await lived;
+    for (const lived of inFlight) yield await lived;
   } finally {
     await Promise.all(crew.map((hand) => hand.leave()));
   }

@@ -51,7 +51,7 @@ const REFUSED: Record<string, string[]> = {
   ],
   "leaves the outcome to luck": [
     "const seed = Math.floor(Math.random() * 2 ** 31);",
-    "const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });",
+    "const roster = new Roster({ plane, clock, random: systemRandom(), log, nodeRecord });",
     "const coin = (): boolean => systemRandom().below(2) === 0;",
   ],
   "tries again": [

@@ -131,10 +131,10 @@ class Books {
   #look(): void {
     if (!this.#servers.every((server) => server.balances())) throw new Error("a server's books do not balance");
     const transit = sum(this.#servers.map((server) => server.of("transit")));
-    const underWay = this.#servers
+    const inFlight = this.#servers
       .flatMap(({ outbox }) => [...outbox])
       .filter(([id, { host }]) => !this.#homeOf(host).brought.has(id));
-    if (transit !== sum(underWay.map(([, { amount }]) => amount))) throw new Error("transit is not what is under way");
+    if (transit !== sum(inFlight.map(([, { amount }]) => amount))) throw new Error("transit is not what is under way");
     this.told.transitMost = Math.max(this.told.transitMost, Number(transit) / Number(sum(this.#earned)));
   }
 

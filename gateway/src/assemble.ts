@@ -139,7 +139,7 @@ function running(
 ): RunningGateway {
   const { gateway, money, fleet, dispatch } = serving;
   const drained = {
-    underWay: gateway.underWay,
+    inFlight: gateway.inFlight,
     notReady() {
       doors?.notReady();
       trust.stop().catch((error) => log.error({ err: error }, "could not stop the node probes"));

@@ -31,7 +31,7 @@ export interface Customers {
 
 interface Load {
   sights: readonly Sight[];
-  underWay(): number;
+  inFlight(): number;
   /** Requests that were not sent because too many were in flight. */
   leftOut(): number;
   /** Sends nothing more, and waits for what is under way. */
@@ -46,7 +46,7 @@ interface LoadOptions {
 
 export function startLoad({ customers, chance, now }: LoadOptions): Load {
   const sights: Sight[] = [];
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let leftOut = 0;
   let cap = CAPS.least;
   const due = KINDS.map(({ perSecond }) => chance.next() / perSecond);
@@ -57,15 +57,15 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
   };
 
   const dispatch = (kind: Kind): void => {
-    if (underWay.size >= UNDER_WAY_MAX) {
+    if (inFlight.size >= UNDER_WAY_MAX) {
       leftOut += 1;
       return;
     }
     const { errand, sending } = makeErrand(kind, { customers, chance, nextCap });
     const going = send(errand, sending, now)
       .then((sight) => void sights.push(sight))
-      .finally(() => underWay.delete(going));
-    underWay.add(going);
+      .finally(() => inFlight.delete(going));
+    inFlight.add(going);
   };
   const ticking = setInterval(() => {
     const seconds = (now() - begunAt) / 1000;
@@ -79,11 +79,11 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
   }, TICK_MS);
   return {
     sights,
-    underWay: () => underWay.size,
+    inFlight: () => inFlight.size,
     leftOut: () => leftOut,
     async stop() {
       clearInterval(ticking);
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }

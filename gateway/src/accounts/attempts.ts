@@ -14,7 +14,7 @@ interface Rule {
   windowS: number;
 }
 
-/** Letters have rules of their own: they reach people who did not ask. */
+/** Emails have rules of their own: they reach people who did not ask. */
 export const RULES = {
   address: { attempts: 10, windowS: 60 },
   email: { attempts: 20, windowS: 15 * 60 },

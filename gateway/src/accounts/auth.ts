@@ -15,7 +15,7 @@ import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
 import { AUTH_PATH, CHALLENGE_PATH, CLIENT_ADDRESS_HEADER, COOKIE_PREFIX, originOf } from "./auth-names.ts";
-import type { Letters } from "./letters.ts";
+import type { Emails } from "./emails.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
 import { voidLinks } from "./sessions.ts";
@@ -90,7 +90,7 @@ interface AuthOptions {
   /** Whether they come over TLS where no URL says so. */
   isSecure?: boolean;
   /** Undefined: nothing can be mailed. */
-  letters: Letters | undefined;
+  letters: Emails | undefined;
   /** Whether an e-mail address must be confirmed before its first sign-in. */
   verifyEmails: boolean;
   providers: OidcProvider[];

@@ -14,10 +14,10 @@ import { openAsk } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { originOf } from "./auth-names.ts";
+import { openEmails } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { openKeptSecrets } from "./kept-secrets.ts";
-import { openLetters } from "./letters.ts";
 import { onMachineTime } from "./machine-time.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
@@ -116,7 +116,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     databaseAheadMs = () => 0,
   } = options;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
-  const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
+  const letters = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
   const witness = openWitness(onMachineTime(pool, databaseAheadMs));
   const sources = { pool, witness, newId, log, secret };
   const library = { ...sources, publicUrl, isSecure, letters, verifyEmails, providers, passwordHash };

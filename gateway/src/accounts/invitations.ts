@@ -12,7 +12,7 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { Account } from "./accounts.ts";
 import type { Attempts } from "./attempts.ts";
-import type { Letters } from "./letters.ts";
+import type { Emails } from "./emails.ts";
 import { linkTo } from "./links.ts";
 import { type Actor, lockForOwner, note, roleOf, sizeOf } from "./team-rows.ts";
 
@@ -50,7 +50,7 @@ interface InvitationsOptions {
   pool: pg.Pool;
   newId: NewId;
   attempts: Attempts;
-  letters: Letters | undefined;
+  letters: Emails | undefined;
   /** Whether letters reach anybody. */
   canMail: boolean;
   /** Where links lead. */

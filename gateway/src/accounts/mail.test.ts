@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
-import { openLetters } from "./letters.ts";
+import { openEmails } from "./emails.ts";
 import { developmentMail, smtpMail } from "./mail.ts";
 import { openTestMailbox } from "./testing/smtp.ts";
 
@@ -24,7 +24,7 @@ test("emails are sent by SMTP from the configured address, and links keep their 
   const mailbox = await openTestMailbox();
   const { log, lines } = capturedLog();
   const mail = smtpMail({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });
-  const letters = openLetters({ mail, log, origin });
+  const letters = openEmails({ mail, log, origin });
   letters.resetPassword("ada@example.test", TOKEN);
   const reset = await mailbox.next();
   assert.equal(reset.from, "noreply@gate.test");
@@ -57,7 +57,7 @@ test("an email that cannot be sent is logged without its text", async () => {
   const mailbox = await openTestMailbox();
   mailbox.refuseWith("550 no such user");
   const { log, lines } = capturedLog();
-  const letters = openLetters({ mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }), log, origin });
+  const letters = openEmails({ mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }), log, origin });
   letters.resetPassword("nobody@example.test", TOKEN);
   await letters.idle();
   assert.equal(lines.length, 1);
@@ -68,7 +68,7 @@ test("an email that cannot be sent is logged without its text", async () => {
 
 test("on a development platform the log contains the email", async () => {
   const { log, lines } = capturedLog();
-  const letters = openLetters({ mail: developmentMail(log), log, origin });
+  const letters = openEmails({ mail: developmentMail(log), log, origin });
   letters.resetPassword("ada@example.test", TOKEN);
   await letters.idle();
   assert.ok(lines.join().includes(`reset-password#token=${encodeURIComponent(TOKEN)}`));

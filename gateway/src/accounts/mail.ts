@@ -2,7 +2,7 @@
 import type { Transporter } from "nodemailer";
 import type { Log } from "../base/log.ts";
 
-export interface Letter {
+export interface Email {
   /** The same at every try, where one may be sent twice: mail programs show it once. */
   id?: string;
   to: string;
@@ -11,7 +11,7 @@ export interface Letter {
 }
 
 export interface Mail {
-  send(letter: Letter): Promise<void>;
+  send(letter: Email): Promise<void>;
   /** Whether letters go to whom they are for. */
   delivers: boolean;
 }
@@ -65,7 +65,7 @@ export function smtpMail(options: SmtpOptions): Mail {
   };
 }
 
-/** Letters hold links that let people in: nothing but a development platform may log them. */
+/** Emails hold links that let people in: nothing but a development platform may log them. */
 export function developmentMail(log: Log): Mail {
   return {
     delivers: false,

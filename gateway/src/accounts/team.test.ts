@@ -8,7 +8,7 @@ import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
 import { type Identities, openIdentities } from "./identities.ts";
-import type { Letter } from "./mail.ts";
+import type { Email } from "./mail.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 
@@ -17,7 +17,7 @@ let database: TestDatabase;
 let identities: Identities;
 /** The same people, on a platform that mails. */
 let mailing: Identities;
-const letters: Letter[] = [];
+const letters: Email[] = [];
 
 before(async () => {
   database = await openTestDatabase();
@@ -31,7 +31,7 @@ before(async () => {
     publicUrl: "https://gate.test",
     passwordHash: cheapHash,
   };
-  const mail = { delivers: true, send: async (letter: Letter) => void letters.push(letter) };
+  const mail = { delivers: true, send: async (letter: Email) => void letters.push(letter) };
   identities = await openIdentities(shared);
   mailing = await openIdentities({ ...shared, mail, verifyEmails: true });
 });

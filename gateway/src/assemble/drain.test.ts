@@ -4,19 +4,19 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { UnderWay } from "../inference/under-way.ts";
+import { InFlight } from "../inference/in-flight.ts";
 import { type DrainTimes, drain } from "./drain.ts";
 
 const log = createLog("silent");
 
 function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   const clock = manualClock();
-  const underWay = new UnderWay();
+  const inFlight = new InFlight();
   const steps: string[] = [];
   const spool = { isEmpty: true };
   const connections = Promise.withResolvers<void>();
   const app = {
-    underWay,
+    inFlight,
     notReady: () => void steps.push("not ready"),
     leave: (quietMs: number) => {
       steps.push(`takes no connections, quiet ones end after ${quietMs} ms`);
@@ -25,7 +25,7 @@ function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
     cutOff: () => void steps.push("cuts connections"),
     isSpoolEmpty: async () => spool.isEmpty,
   };
-  const request = underWay.enter(new AbortController().signal);
+  const request = inFlight.enter(new AbortController().signal);
   const start = (): void => {
     drain(app, { delayMs, graceMs, spoolMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
   };

@@ -1,7 +1,7 @@
 /** How a gateway stops serving: in order, and without losing a request that has time to end. */
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { UnderWay } from "../inference/under-way.ts";
+import type { InFlight } from "../inference/in-flight.ts";
 
 /** A connection that carries nothing stays for so long after nobody new is taken: a request may be on its way on it. */
 const QUIET_MS = 1_000;
@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /** What is told of the drain: the doors, and what the gateway does by itself. */
 interface Drained {
-  underWay: UnderWay;
+  inFlight: InFlight;
   /** `/readyz` says from now on that the gateway is about to stop. It serves as before, but begins no jobs of its own. */
   notReady: () => void;
   /** Takes no more connections and ends those that there are, quiet ones after `quietMs`. Resolves when none is left. */
@@ -37,20 +37,20 @@ interface Drained {
  * connections are closed at once.
  */
 export async function drain(
-  { underWay, notReady, leave, cutOff, isSpoolEmpty }: Drained,
+  { inFlight, notReady, leave, cutOff, isSpoolEmpty }: Drained,
   { delayMs, graceMs, spoolMs = 0, clock, log }: DrainTimes & { clock: Clock; log: Log },
 ): Promise<void> {
   log.info({ delayMs, graceMs }, "draining: /readyz now returns 503");
   notReady();
   if (delayMs > 0) await sleep(clock, delayMs);
   let stopTimer = clock.after(graceMs, () => {
-    log.warn({ requests: underWay.count }, "drain timeout reached: ending the requests still in flight");
-    underWay.stop();
+    log.warn({ requests: inFlight.count }, "drain timeout reached: ending the requests still in flight");
+    inFlight.stop();
     stopTimer = clock.after(LAST_WORDS_MS, cutOff);
   });
   await leave(Math.min(QUIET_MS, delayMs, graceMs));
   // Who has left keeps its request's books open for a moment longer.
-  await underWay.none();
+  await inFlight.none();
   stopTimer();
   const began = clock.monotonic();
   let isTold = false;

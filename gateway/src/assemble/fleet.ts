@@ -59,7 +59,7 @@ export function openDispatch(
   { dispatchDeadlineMs: deadlineMs, jobMsMax }: Pick<FleetSettings, "dispatchDeadlineMs" | "jobMsMax">,
   { plane, fleet, broadcast, checksOf }: Needs & { checksOf: ChecksOf },
 ): Dispatch {
-  const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id, checksOf) });
+  const roster = new Roster({ plane, clock, random, log, nodeRecord: (id) => nodeRecord(fleet, id, checksOf) });
   onClose(() => roster.close());
   /** Of those that wait for a retired node's last job. */
   const leaving = new Set<() => void>();
@@ -205,11 +205,11 @@ function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<
 }
 
 /** What the records allow a node that asks for work: nothing unless its host elected models and it is in good standing. */
-async function licence(
+async function nodeRecord(
   fleet: Fleet,
   nodeId: string,
   checksOf: ChecksOf,
-): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
+): ReturnType<ConstructorParameters<typeof Roster>[0]["nodeRecord"]> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
   if (node === undefined || node.standing !== "ready" || node.hostSuspended || node.withheld !== null) return undefined;

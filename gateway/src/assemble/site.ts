@@ -174,8 +174,8 @@ function inferenceParts({ gateway }: Serving, { embeddingsBase64Compat: base64Co
     base64Compat,
     catalogue: gateway.catalogue,
     async runPrivately(job, signal) {
-      const stay = gateway.underWay.enter(signal);
-      return await runPrivately(gateway, job, stay.signal).finally(() => stay.leave());
+      const entry = gateway.inFlight.enter(signal);
+      return await runPrivately(gateway, job, entry.signal).finally(() => entry.leave());
     },
   };
 }

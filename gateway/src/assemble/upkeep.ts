@@ -221,16 +221,16 @@ function keepCreditWatched(
 
 /** Every few seconds, but not while the last time lasts. Closing waits a little for its end; what is cut off is taken up again. */
 function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<unknown>): void {
-  let underWay: Promise<unknown> | undefined;
+  let inFlight: Promise<unknown> | undefined;
   const stop = clock.every(LOOK_EVERY_MS, () => {
-    underWay ??= task()
+    inFlight ??= task()
       .catch((error) => log.error({ err: error }, failed))
       .finally(() => {
-        underWay = undefined;
+        inFlight = undefined;
       });
   });
   onClose(async () => {
     stop();
-    if (underWay !== undefined) await Promise.race([underWay, sleep(clock, CLOSE_MS_MAX)]);
+    if (inFlight !== undefined) await Promise.race([inFlight, sleep(clock, CLOSE_MS_MAX)]);
   });
 }

@@ -67,15 +67,15 @@ export class Blame {
   #note(node: RosterNode, at: number, now: number): void {
     const server = this.#options.plane.movedFrom(node.id);
     if (server === undefined) return;
-    const { id: nodeId, licence } = node;
-    this.#excuses.note({ nodeId, owners: ownersOf(node), established: !isOnProbation(licence), server, at }, now);
+    const { id: nodeId, nodeRecord } = node;
+    this.#excuses.note({ nodeId, owners: ownersOf(node), established: !isOnProbation(nodeRecord), server, at }, now);
   }
 
   #isExcused(attempt: RunningAttempt): boolean {
     const { plane, roster } = this.#options;
     const { node } = attempt;
     if (!plane.hears || !plane.reaches(node.id)) return true;
-    if (roster.ownStops.wasStopped) return true;
+    if (roster.processPauses.wasStopped) return true;
     return this.#hasMoved(attempt) && this.#hasEvidence(node, plane.movedAt(node.id) as number);
   }
 
@@ -94,5 +94,5 @@ export class Blame {
   }
 }
 
-const ownersOf = ({ licence: { owners, hostAccountId } }: RosterNode): string[] =>
+const ownersOf = ({ nodeRecord: { owners, hostAccountId } }: RosterNode): string[] =>
   owners === undefined || owners.length === 0 ? [hostAccountId] : owners;

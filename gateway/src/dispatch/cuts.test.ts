@@ -47,13 +47,13 @@ describe("dispatch when the plane loses a running request", () => {
     clock = manualClock();
     plane = new MemoryPlane();
     attempts = [];
-    const licence = async (id: string) => ({
+    const nodeRecord = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: `host-of-${id}` as Uuid,
       models: [MODEL],
     });
     const log = createLog("silent");
-    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
     dispatcher.onAttempt((attempt) => attempts.push(attempt));
   });

@@ -67,12 +67,12 @@ describe("dispatcher", () => {
         logged += line;
       },
     });
-    const licence = async (id: string) => ({
+    const nodeRecord = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: hostOfNode(id) as Uuid,
       models: licensed,
     });
-    const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   });
 

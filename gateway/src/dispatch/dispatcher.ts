@@ -5,20 +5,20 @@
  */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
 import { PREFILL_MS_MAX, SILENT_NODES_MAX } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { Peers } from "./exchange/peers.ts";
-import type { NodeLicence } from "./licences.ts";
+import type { Need } from "./node-index.ts";
+import type { NodeRecord } from "./node-records.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
-import type { Need } from "./shelves.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
 
 const RETRIES = 1;
@@ -49,7 +49,7 @@ export interface DispatchResult {
     | "cancelled";
   finish: "stop" | "length" | null;
   /** The node whose work this is, and so may be paid; null when none accepted, or its attempt was abandoned. */
-  server: NodeLicence | null;
+  server: NodeRecord | null;
   /** How many nodes accepted the request. */
   attempts: number;
   /** From the order to the acceptance, and from the order to the first output, of the attempt that counts. */
@@ -101,12 +101,17 @@ interface TokenCounts {
 }
 
 export interface Dispatcher {
-  run(order: DispatchOrder, sink: DispatchSink, signal: Gone): Promise<DispatchResult>;
+  run(order: DispatchOrder, sink: DispatchSink, signal: CancelSignal): Promise<DispatchResult>;
   /**
    * The same on one node and no other, whether or not it is busy; undefined when it is not connected or does not serve the
    * model.
    */
-  runOn(nodeId: string, order: DispatchOrder, sink: DispatchSink, signal: Gone): Promise<DispatchResult | undefined>;
+  runOn(
+    nodeId: string,
+    order: DispatchOrder,
+    sink: DispatchSink,
+    signal: CancelSignal,
+  ): Promise<DispatchResult | undefined>;
   /** Tells how many tokens an answer that ended well had, so that its node's speed is known. */
   measured(model: string, result: DispatchResult, tokens: TokenCounts, request?: AnsweredRequest): void;
   onMeasured(run: (measured: Measured) => void): void;
@@ -251,7 +256,7 @@ interface RunOptions {
   over: (attempt: Attempt) => void;
   order: DispatchOrder;
   sink: DispatchSink;
-  signal: Gone;
+  signal: CancelSignal;
   deadlineMs: number;
 }
 
@@ -354,7 +359,7 @@ class Run {
       return;
     }
     if (state === "quiet") {
-      const isKin = attempt.node.licence.hostAccountId === first.node.licence.hostAccountId;
+      const isKin = attempt.node.nodeRecord.hostAccountId === first.node.nodeRecord.hostAccountId;
       if (!isKin && !this.#isSilenceJudged) return;
       this.#judgeSilence(first);
     }
@@ -372,8 +377,8 @@ class Run {
     return this.#o.roster.serves(this.#need, this.#kinOf(node));
   }
 
-  #kinOf({ licence: { hostAccountId } }: Attempt["node"]): Set<string> {
-    const kin = this.#o.roster.nodes().filter(({ licence }) => licence.hostAccountId === hostAccountId);
+  #kinOf({ nodeRecord: { hostAccountId } }: Attempt["node"]): Set<string> {
+    const kin = this.#o.roster.nodes().filter(({ nodeRecord }) => nodeRecord.hostAccountId === hostAccountId);
     return new Set(kin.map(({ id }) => id));
   }
 
@@ -464,7 +469,7 @@ function resultOf(
   return {
     end,
     finish: attempt?.finish ?? null,
-    server: attempt?.acceptedAt == null ? null : attempt.node.licence,
+    server: attempt?.acceptedAt == null ? null : attempt.node.nodeRecord,
     attempts: accepted,
     queueMs: since(attempt?.acceptedAt),
     ttftMs: since(attempt?.firstOutputAt),

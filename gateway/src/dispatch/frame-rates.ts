@@ -8,7 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import type { Plane } from "../plane/plane.ts";
-import type { OwnStops } from "./own-stops.ts";
+import type { ProcessPauses } from "./process-pauses.ts";
 
 interface Rate {
   perSecond: number;
@@ -47,7 +47,7 @@ interface Allowance {
 
 interface FrameRatesOptions {
   plane: Pick<Plane, "cut">;
-  ownStops: Pick<OwnStops, "stoppedMs">;
+  processPauses: Pick<ProcessPauses, "stoppedMs">;
   clock: Clock;
   log: Log;
 }
@@ -102,7 +102,7 @@ export class FrameRates {
     }
     const seconds = (now - known.at) / 1000;
     // What was said while nobody listened comes at once, and each second of it had its own allowance.
-    const unheardS = this.#options.ownStops.stoppedMs / 1000;
+    const unheardS = this.#options.processPauses.stoppedMs / 1000;
     for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {
       known.left[kind] = Math.min(burst + unheardS * perSecond, known.left[kind] + seconds * perSecond);
     }

@@ -2,12 +2,13 @@
  * Waiting for a free node. Accounts have equal shares of a model's slots while they wait (`fair-shares.ts`), and each of them is
  * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client goes away, or when no connected node can serve it any more.
  */
+
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Gone } from "../base/gone.ts";
 import { Crowd, InService, serveFairly } from "./fair-shares.ts";
+import type { Need } from "./node-index.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
-import type { Need } from "./shelves.ts";
 
 /** Nodes that declined a request are asked again after a moment, until its deadline. */
 const DECLINED_PAUSE_MS = 250;
@@ -57,7 +58,7 @@ export class NodeQueue {
   /**
    * The node's slot is counted as taken when this resolves with one; give it back with `roster.ended`, and say `ended` here before.
    */
-  wait(need: Need, order: Omit<Wanted, "need"> & { deadline: number; signal: Gone }): Promise<Turn> {
+  wait(need: Need, order: Omit<Wanted, "need"> & { deadline: number; signal: CancelSignal }): Promise<Turn> {
     const { account, excluded, declined, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
     const crowd = this.#asked(need.model, account);

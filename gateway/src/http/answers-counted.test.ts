@@ -44,9 +44,9 @@ test("counts responses by method, route and status: 499 for disconnected clients
     throw fault("hold_exceeds_balance");
   });
   app.get("/never", (request, reply) =>
-    takeOver(request, reply, ({ gone }) => {
+    takeOver(request, reply, ({ cancelSignal }) => {
       asked.resolve();
-      return new Promise((resolve) => gone.addEventListener("abort", () => resolve()));
+      return new Promise((resolve) => cancelSignal.addEventListener("abort", () => resolve()));
     }),
   );
   finish();

@@ -55,10 +55,10 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
     refuse(error, socket) {
       if (socket.destroyed || refused.has(socket)) return;
       refused.add(socket);
-      const underWay = (open.get(socket) ?? []).filter((response) => !isSettled(response)).findLast(isDue);
-      if (underWay === undefined) answer(socket, refusalOf(error));
-      else if (underWay.writableFinished) leave(socket);
-      else underWay.once("close", () => leave(socket));
+      const inFlight = (open.get(socket) ?? []).filter((response) => !isSettled(response)).findLast(isDue);
+      if (inFlight === undefined) answer(socket, refusalOf(error));
+      else if (inFlight.writableFinished) leave(socket);
+      else inFlight.once("close", () => leave(socket));
     },
 
     watch(server) {

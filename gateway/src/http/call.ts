@@ -3,9 +3,9 @@
  * class, and nothing that it may not need: it is made for every request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { CancelSource } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
-import { Leaving } from "../base/gone.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { FileWatch } from "../base/open-files.ts";
@@ -105,7 +105,7 @@ class HttpCall implements OpenCall {
   readonly request: IncomingMessage;
   readonly reply: HttpReply;
   readonly scheme: Scheme;
-  readonly gone = new Leaving();
+  readonly cancelSignal = new CancelSource();
   readonly #door: DoorOptions;
   readonly #response: ServerResponse;
   readonly #route: string;
@@ -213,7 +213,7 @@ class HttpCall implements OpenCall {
   #closed(): void {
     const response = this.#response;
     this.#stopWatching();
-    if (!response.writableFinished) this.gone.abort();
+    if (!response.writableFinished) this.cancelSignal.abort();
     this.#door.watch?.answered({
       method: this.request.method ?? "",
       route: this.#route,

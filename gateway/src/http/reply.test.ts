@@ -142,9 +142,9 @@ test("keeps no reference to a client that disconnected before its stream opened"
   };
   const arrived = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
-  const { socket } = await request(t, counting, async ({ reply, gone }) => {
+  const { socket } = await request(t, counting, async ({ reply, cancelSignal }) => {
     arrived.resolve();
-    await new Promise<void>((resolve) => gone.addEventListener("abort", resolve));
+    await new Promise<void>((resolve) => cancelSignal.addEventListener("abort", resolve));
     timers = 0;
     reply.openStream();
     opened.resolve();
@@ -158,11 +158,11 @@ test("keeps no reference to a client that disconnected before its stream opened"
 
 test("closes a client that does not read when its buffer is full, as if it disconnected", async (t) => {
   const ended = Promise.withResolvers<number>();
-  const { socket } = await request(t, systemClock, async ({ reply, gone }) => {
+  const { socket } = await request(t, systemClock, async ({ reply, cancelSignal }) => {
     reply.openStream();
     const event = "x".repeat(64 * 1024);
     let sent = 0;
-    while (!gone.aborted && sent < 1000) {
+    while (!cancelSignal.aborted && sent < 1000) {
       reply.event(event);
       sent += 1;
       await new Promise((resolve) => setImmediate(resolve));

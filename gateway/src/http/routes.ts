@@ -163,7 +163,11 @@ function send({ answer: declared }: Route, answer: unknown, request: FastifyRequ
 }
 
 /** A slow reader holds the reading back, and one that leaves ends it. */
-async function writeFile({ gone }: OpenCall, response: ServerResponse, { name, text }: TextFile): Promise<void> {
+async function writeFile(
+  { cancelSignal }: OpenCall,
+  response: ServerResponse,
+  { name, text }: TextFile,
+): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": `attachment; filename="${name}"`,
@@ -173,8 +177,8 @@ async function writeFile({ gone }: OpenCall, response: ServerResponse, { name, t
     return;
   }
   for await (const part of text) {
-    if (!response.write(part) && !gone.aborted) await drained(response);
-    if (gone.aborted) return;
+    if (!response.write(part) && !cancelSignal.aborted) await drained(response);
+    if (cancelSignal.aborted) return;
   }
   response.end();
 }

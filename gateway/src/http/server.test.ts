@@ -9,8 +9,8 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { openTelling } from "../inference/story.ts";
-import { UnderWay } from "../inference/under-way.ts";
+import { InFlight } from "../inference/in-flight.ts";
+import { openRequestLogger } from "../inference/request-log.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
 import { testDoor } from "../routes/testing/door.ts";
@@ -51,10 +51,10 @@ async function open(t: TestContext): Promise<Door> {
   const gateway = {
     keys: { authenticate: async (header: string | undefined) => (header === undefined ? holder : undefined) },
     limits,
-    underWay: new UnderWay(),
+    inFlight: new InFlight(),
     refusals: { record: async () => {} },
     watch: { refused: () => {} },
-    telling: openTelling({ log: createLog("silent"), clock, tracing: noTracing }),
+    requestLogger: openRequestLogger({ log: createLog("silent"), clock, tracing: noTracing }),
     unfunded: { count: () => {} },
     refusedCalls: { note: () => {} },
     ledger: {
@@ -322,7 +322,7 @@ test("streams to the end to a client that half-closed its connection", async (t)
   const { port, stream } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.end("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
-  const { reply, request, gone } = await stream;
+  const { reply, request, cancelSignal } = await stream;
   await eventually("the server knows", () => request.socket.readableEnded);
   reply.event("one");
   await turn();
@@ -330,7 +330,7 @@ test("streams to the end to a client that half-closed its connection", async (t)
   reply.endStream();
   await ended;
   assert.match(text(), /data: one\n\n.*data: two\n\n.*\r\n0\r\n\r\n$/s);
-  assert.equal(gone.aborted, false);
+  assert.equal(cancelSignal.aborted, false);
 });
 
 test("sends a whole answer to a client that half-closed, however long it takes", async (t) => {
@@ -342,7 +342,7 @@ test("sends a whole answer to a client that half-closed, however long it takes",
   clock.advance(2_500);
   answer();
   await ended;
-  assert.equal(call.gone.aborted, false);
+  assert.equal(call.cancelSignal.aborted, false);
   assert.deepEqual(statuses(text()), [...Array(6).fill(100), 200], "four times at once, then every second");
   assert.match(text(), /\{"whole":true\}$/);
 });
@@ -354,11 +354,14 @@ for (const path of ["/stream", "/whole"]) {
     socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
     const call = path === "/stream" ? await stream : (await whole).call;
     socket.destroy();
-    await eventually("the server has read the end", () => call.request.socket.readableEnded || call.gone.aborted);
+    await eventually(
+      "the server has read the end",
+      () => call.request.socket.readableEnded || call.cancelSignal.aborted,
+    );
     // What is written to it comes back as a refusal, which the next write finds.
     await eventually("the call is cancelled", () => {
       clock.advance(1_000);
-      return call.gone.aborted;
+      return call.cancelSignal.aborted;
     });
   });
 }

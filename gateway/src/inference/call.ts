@@ -1,5 +1,5 @@
 /** The request and its reply as the inference path sees them. The doors in http/ implement these for real sockets. */
-import type { Gone } from "../base/gone.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
 
@@ -20,7 +20,7 @@ export interface Call {
   readBody(payer: string): Body | Promise<Body>;
   reply: Reply;
   /** Aborts when the client goes away before its answer is complete. */
-  gone: Gone;
+  cancelSignal: CancelSignal;
 }
 
 /** A body that has come. */

@@ -1,5 +1,5 @@
 /** The request path as routes use it. */
-import type { Gone } from "../base/gone.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Gateway } from "./gateway.ts";
 import type { PrivateJob, PrivateResult } from "./private-job.ts";
@@ -10,5 +10,5 @@ export interface InferenceParts {
   base64Compat: boolean;
   catalogue: () => Catalogue;
   /** Runs a job on one node that nobody pays for; undefined when that node cannot take it. */
-  runPrivately: (job: PrivateJob, signal: Gone) => Promise<PrivateResult | undefined>;
+  runPrivately: (job: PrivateJob, signal: CancelSignal) => Promise<PrivateResult | undefined>;
 }

@@ -3,7 +3,7 @@
  * from the prompt to the counted output, but nobody pays for it, nobody is paid, and it leaves no record.
  */
 import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
-import type { Gone } from "../base/gone.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import { suffixOf, type Uuid } from "../base/ids.ts";
 import type { FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
@@ -45,7 +45,7 @@ export interface PrivateResult {
 export async function runPrivately(
   gw: Pick<Gateway, "dispatcher" | "meter">,
   job: PrivateJob,
-  signal: Gone,
+  signal: CancelSignal,
 ): Promise<PrivateResult | undefined> {
   const { model, texts } = job;
   const meter = gw.meter(model.build.tokenizer);

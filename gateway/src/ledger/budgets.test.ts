@@ -137,14 +137,14 @@ describe("a key's budget", () => {
 
   test("counts spent and held amounts when it is set", async () => {
     const key = await openKey({});
-    const [spent, underWay] = [holdBy(key), holdBy(key)];
+    const [spent, inFlight] = [holdBy(key), holdBy(key)];
     await ledger.hold(spent);
-    await ledger.hold(underWay);
+    await ledger.hold(inFlight);
     await ledger.settle(settlementOf(spent, null));
     assert.equal(await keys.change(key.accountId, key.keyId, { budgetDay: pico(HOLD + COST) }), true);
     assert.deepEqual(await standing(key), { day_spent: COST, day_held: HOLD, month_spent: COST, month_held: HOLD });
     assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "exceeds_budget", of: "day", available: 0n });
-    await ledger.settle(settlementOf(underWay, null));
+    await ledger.settle(settlementOf(inFlight, null));
     assert.deepEqual(await standing(key), {
       day_spent: 2n * COST,
       day_held: 0n,

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openAccounts } from "../accounts/accounts.ts";
-import type { Letter } from "../accounts/mail.ts";
+import type { Email } from "../accounts/mail.ts";
 import { newIds, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
@@ -41,7 +41,7 @@ let gateways: ReturnType<typeof openTestNotifications>[];
 let received: Received[] = [];
 let answer = 200;
 let receiver: string;
-const mailed: Letter[] = [];
+const mailed: Email[] = [];
 const server = createServer(async (request, response) => {
   let body = "";
   for await (const piece of request) body += piece;
@@ -53,7 +53,7 @@ before(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   receiver = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const post = openPost({ allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock });
-  const mail = { delivers: true, send: async (letter: Letter) => void mailed.push(letter) };
+  const mail = { delivers: true, send: async (letter: Email) => void mailed.push(letter) };
   gateways = [0, 1].map(() => openTestNotifications({ pool: db.pool, clock, newId, log, mail, post }));
 });
 after(async () => {

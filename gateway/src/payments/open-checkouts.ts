@@ -23,12 +23,12 @@ interface OpenCheckouts {
 
 export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
   /** By account: those that this gateway is opening. They count from the first moment, on record or not. */
-  const underWay = new Map<Uuid, Set<Uuid>>();
+  const inFlight = new Map<Uuid, Set<Uuid>>();
 
   return {
     async within(accountId, id, open) {
-      const here = underWay.get(accountId) ?? new Set();
-      underWay.set(accountId, here.add(id));
+      const here = inFlight.get(accountId) ?? new Set();
+      inFlight.set(accountId, here.add(id));
       try {
         const mine = [...here];
         const { others, wait } = await queryOne(
@@ -44,7 +44,7 @@ export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
         return { opened: await open() };
       } finally {
         here.delete(id);
-        if (here.size === 0) underWay.delete(accountId);
+        if (here.size === 0) inFlight.delete(accountId);
       }
     },
   };

@@ -33,7 +33,7 @@ const Id = row({ id: column.uuid });
 const Standing = row({
   balance: column.pico,
   spent: column.pico,
-  underWay: z.boolean(),
+  inFlight: z.boolean(),
   customer: z.string().nullable(),
   method: z.string().nullable(),
 });
@@ -102,18 +102,18 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       if (set === undefined || !set.enabled) return false;
       if (set.begunAt !== null && now.getTime() - set.begunAt.getTime() < APART_MS) return false;
       // One statement and so one moment: a purchase that is not under way any more is in the balance.
-      const { balance, spent, underWay, customer, method } = await queryOne(
+      const { balance, spent, inFlight, customer, method } = await queryOne(
         client,
         Standing,
         `select l.balance, ${SPENT} as spent,
                 exists (select from payment_checkout where account_id = $1 and pack = '${AUTOMATIC}'
-                           and state in ('open', 'pending')) as "underWay",
+                           and state in ('open', 'pending')) as "inFlight",
                 c.provider_customer as customer, c.provider_method as method
            from ledger_account l left join payment_customer c on c.account_id = l.id and c.live = $3
           where l.id = $1`,
         [accountId, startOfMonth(now.getTime()), provider.live],
       );
-      const wanted = balance < set.mark && !underWay && spent + set.amount <= set.monthMax;
+      const wanted = balance < set.mark && !inFlight && spent + set.amount <= set.monthMax;
       if (!wanted || customer === null || method === null) return false;
       const id = newId();
       await client.query(

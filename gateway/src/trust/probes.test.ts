@@ -59,7 +59,7 @@ describe("probes", () => {
     };
     node = {
       id: "a",
-      licence: { nodeId: "a" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] },
+      nodeRecord: { nodeId: "a" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] },
       reported: ["m"],
       models: new Set(["m"]),
       formats: new Set(),

@@ -204,7 +204,7 @@ async function probeOnce(
 ): Promise<Asked> {
   const { clock, random, roster } = options;
   const now = clock.monotonic();
-  const host = roster.find(nodeId)?.licence.hostAccountId ?? "";
+  const host = roster.find(nodeId)?.nodeRecord.hostAccountId ?? "";
   const rateOf = (family: string, prior: number): number => rates.of(`${model.id} ${family}`, { host, prior });
   // Whatever comes of it, this one is done: a node that fails, and a mistake of our own, is not asked in a loop.
   const canaryDue = canary === "always" || now >= entry.canaryDueAt || entry.evidence.sum > 0;
@@ -305,7 +305,7 @@ function wrongOf({ entry, question, result, asked, overtime }: Outcome): string 
 }
 
 const isTrusted = (node: RosterNode | undefined): boolean =>
-  node !== undefined && (node.licence.answersOwed ?? 0) === 0;
+  node !== undefined && (node.nodeRecord.answersOwed ?? 0) === 0;
 
 /**
  * The first token of an answer comes after the whole prompt was read. What a node has read before it need not read again, so this

@@ -66,7 +66,7 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
   dispatcher.onMeasured((measured) => {
     if (!isHonestAnswer(measured, activeModel(measured.model))) return;
     add(measured.nodeId, { answers: 1 });
-    if ((roster.find(measured.nodeId)?.licence.answersOwed ?? 0) === 0) return;
+    if ((roster.find(measured.nodeId)?.nodeRecord.answersOwed ?? 0) === 0) return;
     isUrgent = true;
     begin();
   });

@@ -14,7 +14,7 @@ export interface TestMailbox {
   url: string;
   /** The next letter that nobody has taken yet. */
   next(): Promise<Received>;
-  /** Letters that came and were not taken. */
+  /** Emails that came and were not taken. */
   waiting(): number;
   /** Answers every recipient with this from now on. */
   refuseWith(line: string): void;

@@ -41,7 +41,7 @@ describe("a gateway's settings", () => {
 
   test("allow replacing the pepper in the documented steps, gateway by gateway", () => {
     const atFirst = { value: FIRST, previous: null };
-    const underWay = { value: SECOND, previous: FIRST };
+    const inFlight = { value: SECOND, previous: FIRST };
     const done = { value: SECOND, previous: null };
     const steps = {
       before: withPepper(PEPPERS.first),
@@ -52,7 +52,7 @@ describe("a gateway's settings", () => {
     assert.equal(judge(atFirst, steps.next), "fits");
     assert.equal(judge(atFirst, steps.old), "introduces");
     assert.deepEqual(
-      [steps.before, steps.next, steps.old, steps.after].map((own) => judge(underWay, own)),
+      [steps.before, steps.next, steps.old, steps.after].map((own) => judge(inFlight, own)),
       ["previous", "previous", "fits", "finishes"],
     );
     assert.deepEqual(

@@ -193,9 +193,9 @@ class Node {
 }
 
 function openGateway(t: TestContext, plane: Plane, clock: ManualClock): { dispatcher: Dispatcher; states: string[] } {
-  const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
+  const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
   const log = createLog("silent");
-  const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+  const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: GATEWAY, deadlineMs: 60_000 });
   t.after(() => {
     dispatcher.close();

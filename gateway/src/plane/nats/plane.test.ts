@@ -366,8 +366,8 @@ const untilAway = (plane: Plane): Promise<void> => new Promise((resolve) => plan
 const untilBack = (plane: Plane): Promise<void> => new Promise((resolve) => plane.onBack(resolve));
 
 function newRoster(t: TestContext, plane: Plane): Roster {
-  const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
-  const roster = new Roster({ plane, clock: manualClock(), random: seeded(1), log: createLog("silent"), licence });
+  const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
+  const roster = new Roster({ plane, clock: manualClock(), random: seeded(1), log: createLog("silent"), nodeRecord });
   t.after(() => roster.close());
   return roster;
 }

@@ -123,7 +123,7 @@ class Checker implements SpotChecks {
     const now = this.#options.clock.monotonic();
     const watched = this.#watch(nodeId, now);
     watched.answers += 1;
-    const answers = watched.answers + (this.#options.roster.find(nodeId)?.licence.answers ?? 0);
+    const answers = watched.answers + (this.#options.roster.find(nodeId)?.nodeRecord.answers ?? 0);
     const suspected = watched.suspected || this.#options.isOdd(nodeId);
     const drawn = isDrawn({ ...watched, suspected, answers }, { now, roll: this.#roll() });
     if (drawn) this.counts.drawn += 1;
@@ -156,7 +156,7 @@ class Checker implements SpotChecks {
     const { store, clock, newId } = this.#options;
     const kind =
       subject.model.kind === "embedding" ? "vectors" : classOf({ ...subject, outputTokens: subject.completionTokens });
-    const kin = await store.kinOf(node.licence.hostAccountId);
+    const kin = await store.kinOf(node.nodeRecord.hostAccountId);
     const verifier = this.#pick(subject.model.id, new Set(kin));
     if (verifier === undefined) return this.#drop();
     const over = new AbortController();
@@ -191,13 +191,13 @@ class Checker implements SpotChecks {
     await this.#record(run, said, { ...decided, badness: opinions.first.factors && badness(opinions.first.factors) });
     const { score } = said;
     if (score !== undefined && isInGoodStanding(node))
-      this.#calibration.add(benchOf(run, said), { identity: node.licence.hostAccountId, score });
+      this.#calibration.add(benchOf(run, said), { identity: node.nodeRecord.hostAccountId, score });
   }
 
   /** Another identity's node scores the same answer. */
   async #third(run: Run): Promise<Opinion | null> {
     const { store } = this.#options;
-    const kin = new Set([...run.kin, ...(await store.kinOf(run.verifier.licence.hostAccountId))]);
+    const kin = new Set([...run.kin, ...(await store.kinOf(run.verifier.nodeRecord.hostAccountId))]);
     const third = this.#pick(run.subject.model.id, kin, { referencesFirst: true });
     if (third === undefined) return null;
     run.third = third;
@@ -209,7 +209,7 @@ class Checker implements SpotChecks {
   async #control(run: Run, { method }: Said): Promise<Opinion | null> {
     const { subject, verifier, jobs } = run;
     if (method !== "text" && method !== "next") return null;
-    const by = run.third ?? this.#pick(subject.model.id, new Set([...run.kin, verifier.licence.hostAccountId]));
+    const by = run.third ?? this.#pick(subject.model.id, new Set([...run.kin, verifier.nodeRecord.hostAccountId]));
     const own = by && (await answerAgain(jobs, by, subject));
     if (by === undefined || own === undefined) return null;
     await this.#pay(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
@@ -260,23 +260,23 @@ class Checker implements SpotChecks {
   /** The model's price for what was read and written, less the platform's share. The operator's own nodes are not paid. */
   async #pay(
     run: Run,
-    { licence }: RosterNode,
+    { nodeRecord }: RosterNode,
     { read, wrote }: { read: number; wrote: number },
     { prices } = run.subject.model,
   ): Promise<void> {
     const { money, newId, references } = this.#options;
     run.tokens += read + wrote;
     const amount = pico(((cost(read, prices.in) + cost(wrote, prices.out)) * SHARE.of) / SHARE.in);
-    if (amount === 0n || references.has(licence.hostAccountId)) return;
+    if (amount === 0n || references.has(nodeRecord.hostAccountId)) return;
     run.cost += amount;
-    await money.payCheck(newId(), licence.hostAccountId, amount);
+    await money.payCheck(newId(), nodeRecord.hostAccountId, amount);
   }
 
   #opinion(run: Run, verifier: RosterNode, said: Said): Opinion {
     const { score } = said;
     const judged =
-      score && this.#calibration.judge(benchOf(run, said), { identity: run.node.licence.hostAccountId, score });
-    const reference = this.#options.references.has(verifier.licence.hostAccountId);
+      score && this.#calibration.judge(benchOf(run, said), { identity: run.node.nodeRecord.hostAccountId, score });
+    const reference = this.#options.references.has(verifier.nodeRecord.hostAccountId);
     return { factors: judged && factorsOf(judged), reference };
   }
 
@@ -296,8 +296,8 @@ class Checker implements SpotChecks {
       {
         id: run.id,
         requestId: subject.requestId,
-        nodeId: node.licence.nodeId,
-        verifierId: run.verifier.licence.nodeId,
+        nodeId: node.nodeRecord.nodeId,
+        verifierId: run.verifier.nodeRecord.nodeId,
         model: subject.model.id,
         method: said.method,
         class: run.kind,
@@ -319,7 +319,7 @@ class Checker implements SpotChecks {
 
   async #fail(node: RosterNode, model: string, state: TestState): Promise<void> {
     const { store, money, log, automatic, falseAlarms } = this.#options;
-    const { nodeId, hostAccountId } = node.licence;
+    const { nodeId, hostAccountId } = node.nodeRecord;
     const since = new Date(state.badSince ?? state.at ?? 0);
     const scores = await store.badScores(nodeId, model, since);
     const evidence = {
@@ -352,11 +352,11 @@ class Checker implements SpotChecks {
           node.models.has(model) &&
           !node.draining &&
           node.outstanding < node.slots &&
-          !kin.has(node.licence.hostAccountId) &&
+          !kin.has(node.nodeRecord.hostAccountId) &&
           isInGoodStanding(node) &&
-          this.#isHeeded(node.licence.hostAccountId),
+          this.#isHeeded(node.nodeRecord.hostAccountId),
       );
-    const own = able.filter(({ licence }) => references.has(licence.hostAccountId));
+    const own = able.filter(({ nodeRecord }) => references.has(nodeRecord.hostAccountId));
     const asked = referencesFirst && own.length > 0 ? own : able;
     for (const kind of ["text", "next", undefined]) {
       const found = asked.filter(({ scores }) => scores[model] === kind);
@@ -365,9 +365,9 @@ class Checker implements SpotChecks {
     return undefined;
   }
 
-  #mark({ licence }: RosterNode, erred: boolean): void {
-    const marks = this.#verifiers.get(licence.hostAccountId) ?? [];
-    this.#verifiers.set(licence.hostAccountId, [...marks, erred].slice(-VERIFIER_WINDOW));
+  #mark({ nodeRecord }: RosterNode, erred: boolean): void {
+    const marks = this.#verifiers.get(nodeRecord.hostAccountId) ?? [];
+    this.#verifiers.set(nodeRecord.hostAccountId, [...marks, erred].slice(-VERIFIER_WINDOW));
   }
 
   #isHeeded(hostAccountId: string): boolean {
@@ -413,7 +413,7 @@ type Decided = Partial<Pick<CheckVerdict, "factors">> & { verdict: string; badne
 
 const benchOf = ({ subject, kind }: Run, { method }: Said): Bench => ({ model: subject.model.id, method, class: kind });
 
-const isInGoodStanding = ({ licence }: RosterNode): boolean => (licence.answersOwed ?? 0) === 0;
+const isInGoodStanding = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.answersOwed ?? 0) === 0;
 
 /** Undefined where there is nothing to check, or too much. */
 function subjectOf(answer: DrawnAnswer): Subject | undefined {

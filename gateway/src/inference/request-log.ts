@@ -34,7 +34,7 @@ interface Asked {
 type Ended = [Pick<Ending, "outcome" | "httpStatus" | "share">, Work, OutputCount];
 type Work = Pick<DispatchResult, "attempts" | "queueMs" | "ttftMs"> & { server: { nodeId: Uuid } | null };
 
-export interface Story {
+export interface RequestLog {
   /** Each is a span of the trace. */
   step(name: string): void;
   /** Who asks. */
@@ -48,16 +48,24 @@ export interface Story {
 
 type Caller = Pick<Holder, "id" | "accountId">;
 
-export interface Telling {
-  begin(endpoint: EndpointName, call: Call): Story;
+export interface RequestLogger {
+  begin(endpoint: EndpointName, call: Call): RequestLog;
 }
 
-export function openTelling({ log, clock, tracing }: { log: Log; clock: Clock; tracing: Tracing }): Telling {
+export function openRequestLogger({
+  log,
+  clock,
+  tracing,
+}: {
+  log: Log;
+  clock: Clock;
+  tracing: Tracing;
+}): RequestLogger {
   const sparing = sparingLog(log, clock, { linesOfOne: LINES_OF_ONE });
   const outages = sparingLog(log, clock);
   return {
     begin: (endpoint, call) =>
-      new OneStory({ log, sparing, outages, clock, trace: tracing.begin(endpoint, call.headers) }, endpoint, call),
+      new LoggedRequest({ log, sparing, outages, clock, trace: tracing.begin(endpoint, call.headers) }, endpoint, call),
   };
 }
 
@@ -72,7 +80,7 @@ interface Means {
 }
 
 /** Keeps what it is given, and puts it into words only where somebody reads them. */
-class OneStory implements Story {
+class LoggedRequest implements RequestLog {
   readonly #means: Means;
   readonly #endpoint: EndpointName;
   readonly #call: Call;

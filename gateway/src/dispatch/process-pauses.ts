@@ -10,7 +10,7 @@ const STOPPED_MS = 3_000;
 /** What was said meanwhile is read, and what was lost is missed, within this time. */
 const THAWING_MS = 10_000;
 
-export class OwnStops {
+export class ProcessPauses {
   readonly close: () => void;
   readonly #clock: Clock;
   #tickedAt: number;

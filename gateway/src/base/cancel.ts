@@ -2,14 +2,14 @@
  * What an abort signal tells, for what is made with every request: an `AbortSignal` is an event target, with some thirty functions of
  * Node's on the way of its first listener. Whoever takes a `Gone` takes an `AbortSignal` as well.
  */
-export interface Gone {
+export interface CancelSignal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
 /** One that is told by whoever made it. Listeners are called once, in the order they came. */
-export class Leaving implements Gone {
+export class CancelSource implements CancelSignal {
   aborted = false;
   #listeners: (() => void)[] = [];
 

@@ -6,9 +6,9 @@ import { INVITATION_DAYS } from "@tollgate/api/bounds.ts";
 import type { Role } from "@tollgate/api/roles.ts";
 import type { Log } from "../base/log.ts";
 import { linkTo } from "./links.ts";
-import type { Letter, Mail } from "./mail.ts";
+import type { Email, Mail } from "./mail.ts";
 
-export interface Letters {
+export interface Emails {
   resetPassword(to: string, token: string): void;
   verifyEmail(to: string, token: string): void;
   /** Somebody signed up with the address of an identity that exists. */
@@ -19,21 +19,21 @@ export interface Letters {
   idle(): Promise<void>;
 }
 
-interface LettersOptions {
+interface EmailsOptions {
   mail: Mail;
   log: Log;
   /** How browsers reach the gateway. Never taken from a request: its sender would choose where the links lead. */
   origin: string;
 }
 
-export function openLetters({ mail, log, origin }: LettersOptions): Letters {
-  const underWay = new Set<Promise<void>>();
-  const post = (letter: Letter): void => {
+export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
+  const inFlight = new Set<Promise<void>>();
+  const post = (letter: Email): void => {
     const sending = mail
       .send(letter)
       .catch((error: Error) => log.error({ reason: error.message, subject: letter.subject }, "email not sent"))
-      .finally(() => underWay.delete(sending));
-    underWay.add(sending);
+      .finally(() => inFlight.delete(sending));
+    inFlight.add(sending);
   };
   const link = (page: string, token: string): string => linkTo(origin, page, token);
   return {
@@ -78,7 +78,7 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
         ),
       }),
     async idle() {
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }
