@@ -54,7 +54,7 @@ describe("upgrade", { skip }, () => {
     assert.equal(code, 0, said);
     return /Not applied until every gateway runs this version: (.*)\.$/m.exec(said)?.[1]?.split(", ") ?? [];
   }
-  const booksBalance = async (root: string): Promise<void> => {
+  const ledgerBalances = async (root: string): Promise<void> => {
     const { code, said } = await command(root, "admin", "ledger", "check");
     assert.equal(code, 0, said);
   };
@@ -99,13 +99,13 @@ describe("upgrade", { skip }, () => {
     const here = await stage.addGateway({ MIGRATE: "check" });
     await stage.joined();
     await load.more(30);
-    await booksBalance(ROOT);
+    await ledgerBalances(ROOT);
 
     // What only adds, while both serve. The release works on it too.
     const left = await migrate(ROOT);
     await load.more(30);
-    await booksBalance(released);
-    await booksBalance(ROOT);
+    await ledgerBalances(released);
+    await ledgerBalances(ROOT);
     const tooEarly = await command(ROOT, "migrate", "--finish");
     if (left.length > 0) {
       assert.equal(tooEarly.code, 1, tooEarly.said);
@@ -155,6 +155,6 @@ describe("upgrade", { skip }, () => {
       stage.addGateway(),
       /The database is newer than this program: it has migration \d+_next_after\.sql/,
     );
-    await booksBalance(next.root);
+    await ledgerBalances(next.root);
   });
 });

@@ -22,7 +22,7 @@ interface Swept {
 }
 
 export function sweep(servers: number, requests: number, seed: number): Swept {
-  const books = new Books(servers, new Chance(`sweeps ${seed}`));
+  const books = new Ledger(servers, new Chance(`sweeps ${seed}`));
   for (let n = 1; n <= requests; n++) {
     books.settle();
     if (n % REQUESTS_BETWEEN === 0) books.sweepOne();
@@ -51,7 +51,7 @@ class Server {
   }
 }
 
-class Books {
+class Ledger {
   readonly told: Swept = { sweeps: 0, deaths: 0, repeats: 0, transitMost: 0 };
   readonly #servers: Server[];
   readonly #chance: Chance;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
-import type { BookRecord } from "../audit/books.ts";
+import type { LedgerRecord } from "../audit/ledger-state.ts";
 import type { BalanceCall, BudgetCall, CreditCall, History } from "./calls.ts";
 import { checkHistory, type Ledger, type ModelRule } from "./model.ts";
 
@@ -21,7 +21,7 @@ const chat = (n: number, changes: Partial<Sight> = {}): Sight => ({
   ...changes,
 });
 
-const record = (n: number, changes: Partial<BookRecord> = {}): BookRecord => ({
+const record = (n: number, changes: Partial<LedgerRecord> = {}): LedgerRecord => ({
   ...{ id: uuidOf(n), account: ACCOUNT, endpoint: "chat", model: "tiny-3b", stream: false, outcome: "ok", status: 200 },
   ...{ promptTokens: 10, completionTokens: 3, hold: 1_400n, charge: CHARGE, short: 0n, hostShare: 224n, hasHost: true },
   prices: { in: 20n, out: 40n },

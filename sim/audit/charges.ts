@@ -5,7 +5,7 @@
 import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { Sight } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
-import type { Request } from "../world/store/books.ts";
+import type { Request } from "../world/store/ledger-model.ts";
 import { untilStop, wordsIn } from "../world/words.ts";
 
 /** What is known of one request when all is over. */

@@ -5,7 +5,7 @@
 import type { Sight } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/life.ts";
-import type { Request } from "../world/store/books.ts";
+import type { Request } from "../world/store/ledger-model.ts";
 
 /** A revocation takes hold within a minute where nobody could be told of it (decisions §13), and a moment for what is under way. */
 const REVOKED_MS_MAX = 62_000;
@@ -88,14 +88,14 @@ function auditTokens({ world, sights, builders }: Stage): void {
     const { askedMs } = sight;
     if (limit === null || minuteOf(askedMs) !== minuteOf(askedMs + COUNTED_MS_MAX)) continue;
     const isRefused = sight.code === "rate_limit_tokens";
-    if (!isRefused && !world.books.requests.has(sight.id)) continue;
+    if (!isRefused && !world.ledgerModel.requests.has(sight.id)) continue;
     const used = sights
       .filter(({ ask, end, endedMs }) => {
         if (ask.account !== sight.ask.account || endedMs === null || minuteOf(endedMs) !== minuteOf(askedMs))
           return false;
         return isRefused ? endedMs <= askedMs + COUNTED_MS_MAX : end === "answered" && endedMs < askedMs;
       })
-      .reduce((sum, { id }) => sum + tokensOf(world.books.requests.get(id)), 0);
+      .reduce((sum, { id }) => sum + tokensOf(world.ledgerModel.requests.get(id)), 0);
     if (!isRefused && used >= limit)
       world.fail("no key has more tokens in a minute than it may", `${sight.id}: ${used} of ${limit} were used`);
     if (isRefused && used < limit && !sights.some((other) => isAfloat(other, sight)))
@@ -166,7 +166,7 @@ export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: bool
     const sight = sights[i] as (typeof sights)[number];
     // The oldest are over: no request lasts so long.
     if (nowMs - sight.askedMs > REVOKED_MS_MAX) break;
-    if (sight.end !== null || !world.books.holds.has(sight.id)) continue;
+    if (sight.end !== null || !world.ledgerModel.holds.has(sight.id)) continue;
     const beside = open.get(sight.ask.account);
     if (beside === undefined) open.set(sight.ask.account, [sight]);
     else beside.push(sight);

@@ -49,14 +49,17 @@ export function auditRequests(facts: Facts): void {
       const request = job.job.slice(0, 26);
       jobs.set(request, [...(jobs.get(request) ?? []), job]);
     }
-  if (world.books.holds.size > 0)
-    world.fail("every hold ends", `${world.books.holds.size} are left, ${[...world.books.holds.keys()][0]} among them`);
+  if (world.ledgerModel.holds.size > 0)
+    world.fail(
+      "every hold ends",
+      `${world.ledgerModel.holds.size} are left, ${[...world.ledgerModel.holds.keys()][0]} among them`,
+    );
   for (const sight of sights) {
     const of = (jobs.get(suffixOf(sight.id)) ?? []).sort((a, b) => (a.job < b.job ? -1 : 1));
     auditSight(world, sight, of);
     auditForm(stage, of);
     if (facts.calmPlane) auditJobs(world, sight, of);
-    const record = world.books.requests.get(sight.id);
+    const record = world.ledgerModel.requests.get(sight.id);
     const refusal = world.store.tables.refusals.get(sight.id);
     // Where the store was lost after it had the record, the client was told that instead.
     const isRecorded = refusal !== undefined;

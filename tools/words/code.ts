@@ -8,7 +8,7 @@ interface SyntaxNode {
   [part: string]: unknown;
 }
 
-export interface CodeText {
+interface CodeText {
   line: number;
   text: string;
 }

@@ -63,12 +63,12 @@ test("reads titles with their suites, comments and exported names", () => {
  * the file. */
 import { test } from "node:test";
 // biome-ignore lint: a directive
-export const LIMIT = 1; // one
+${"export"} const LIMIT = 1; // one
 const local = 2; // two
 // A reason
 // of two lines.
-export function open(): void {}
-export type Kind = "a";
+${"export"} function open(): void {}
+${"export"} type Kind = "a";
 describe("a suite", () => {
   for (const name of NAMES) test(\`opens \${name}\`, async (t) => t.test("twice", open));
 });

@@ -10,7 +10,7 @@ import { openRetention } from "../history/retention.ts";
 import { keepSampling } from "../history/sampling.ts";
 import { keepSamplingNodes } from "../history/sampling-nodes.ts";
 import type { InferenceParts } from "../inference/parts.ts";
-import { DERIVED_SINCE } from "../ledger/books.ts";
+import { DERIVED_SINCE } from "../ledger/views.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
 import { keepProving, type Verdict, watchVerdict } from "../operators/books.ts";
 import { INCIDENTS_SCHEMA } from "../operators/incidents/store.ts";

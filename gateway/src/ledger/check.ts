@@ -7,7 +7,6 @@ import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
 import { hasClosedDays, hasDaysByModel } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { booksOf } from "./books.ts";
 import {
   CHECK_OF_PERFORMANCE,
   CHECK_OF_PERFORMANCE_DAYS,
@@ -16,6 +15,7 @@ import {
   rollupChecks,
 } from "./check-rollups.ts";
 import { hasReserve } from "./reserve.ts";
+import { ledgerViews } from "./views.ts";
 
 interface CheckResult {
   name: string;
@@ -300,7 +300,7 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     await client.query("set local statement_timeout = 0");
     // Sums over all records fit into memory so; there is one proof at a time.
     await client.query("set local work_mem = '64MB'");
-    const books = await booksOf(client);
+    const books = await ledgerViews(client);
     const results: CheckResult[] = [];
     const checks = [...CHECKS, ...((await hasReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE)];
     checks.push(...rollupChecks(KEPT_FROM));

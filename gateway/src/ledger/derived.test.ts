@@ -10,10 +10,10 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openRetention } from "../history/retention.ts";
 import { idAt, makePastMonths, monthsAgo, pastMidnight } from "../history/testing.ts";
 import { openOverview } from "../operators/overview.ts";
-import { DERIVED_SINCE } from "./books.ts";
 import { checkLedger } from "./check.ts";
 import { openStatement } from "./statement.ts";
 import { newId } from "./testing.ts";
+import { DERIVED_SINCE } from "./views.ts";
 
 const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId(), newId()];
 

@@ -51,7 +51,7 @@ describe("late settlement of a request whose lease expired", () => {
     const { rows } = await db.pool.query("select * from request where id = $1", [id]);
     return rows[0];
   };
-  const assertBooks = async (): Promise<void> => {
+  const assertLedger = async (): Promise<void> => {
     const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
     assert.deepEqual(differing, []);
   };
@@ -76,7 +76,7 @@ describe("late settlement of a request whose lease expired", () => {
       builder,
     ]);
     assert.deepEqual(used.rows, [{ outcome: "ok", requests: 1n, charge_pico: COST }]);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("charges nothing for a request that ended without a charge, and records its outcome", async () => {
@@ -92,7 +92,7 @@ describe("late settlement of a request whose lease expired", () => {
     } as const;
     assert.equal(await ledger.settle(free), "late");
     assert.deepEqual([(await recordOf(hold.id)).outcome, await balance(builder)], ["upstream_stall", 5_000_000n]);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("never overspends, and records what the account could not pay as short", async () => {
@@ -109,7 +109,7 @@ describe("late settlement of a request whose lease expired", () => {
     assert.equal((await balance(host)) - before, hostShareOf(60_007n));
     assert.equal(ledger.tallies.short, COST - 60_007n);
     assert.equal(await ledger.settle(settlementOf(hold, host)), "repeated");
-    await assertBooks();
+    await assertLedger();
 
     await ledger.settle(settlementOf(other, host));
     const third = await lost(builder, 500_000n);
@@ -117,7 +117,7 @@ describe("late settlement of a request whose lease expired", () => {
     await ledger.transfer({ id: newId(), kind: "refund", accountId: builder, amount: pico(owed), reason: "r" });
     assert.equal(await ledger.settle(settlementOf(third, host)), "late");
     assert.deepEqual([(await recordOf(third.id)).charge_pico, await balance(builder)], [0n, -1n]);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("refuses a charge above the hold, and an unknown account", async () => {
@@ -126,7 +126,7 @@ describe("late settlement of a request whose lease expired", () => {
     await assert.rejects(ledger.settle(settlementOf(hold, host)), /exceeds its hold/);
     await assert.rejects(ledger.settle(settlementOf(hold, newId())), /does not exist/);
     assert.deepEqual([(await recordOf(hold.id)).outcome, await balance(builder)], ["gateway_lost", 5_000_000n]);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("charges each of many requests of one account once, from two concurrent gateways", async () => {
@@ -143,7 +143,7 @@ describe("late settlement of a request whose lease expired", () => {
     assert.equal(outcomes.filter((outcome) => outcome === "late").length, 20);
     assert.equal(outcomes.filter((outcome) => outcome === "repeated").length, 20);
     assert.equal(await balance(builder), 50_000_000n - 20n * COST);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("accepts a broken answer that is billed to the builder and paid to no host", async () => {
@@ -152,7 +152,7 @@ describe("late settlement of a request whose lease expired", () => {
     await ledger.hold(hold);
     const broken = { ...settlementOf(hold, null), outcome: "upstream_failed", finishReason: null } as const;
     assert.equal(await ledger.settle(broken), "settled");
-    await assertBooks();
+    await assertLedger();
   });
 });
 

@@ -15,7 +15,6 @@ import { Batcher, type BatchFigures } from "../db/batcher.ts";
 import { isConnectionLoss, isLockWait } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { Schema } from "../db/schema.ts";
-import { DERIVED_SINCE } from "./books.ts";
 import { openCredit } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
 import type { Journal } from "./journal.ts";
@@ -27,6 +26,7 @@ import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./
 import { openSettling } from "./settling.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
+import { DERIVED_SINCE } from "./views.ts";
 
 /** How long a hold lives that nobody renews. */
 export const HOLD_LEASE_MS = 60_000;

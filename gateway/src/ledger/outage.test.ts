@@ -102,7 +102,7 @@ describe("settling during database failures", () => {
     return rows.map(({ charge }) => BigInt(charge));
   };
   const isCharged = async (id: Uuid): Promise<boolean> => (await chargesOf(id)).length > 0;
-  const assertBooks = async (): Promise<void> => {
+  const assertLedger = async (): Promise<void> => {
     const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
     assert.deepEqual(differing, []);
   };
@@ -142,7 +142,7 @@ describe("settling during database failures", () => {
       assert.deepEqual([spooled, committed, unsafe, givenUp], [2, 2, 0, 0]);
       assert.equal(lines.length, 2, "an outage is two lines");
       assert.match(lines[0]?.request ?? "", /^req_/);
-      await assertBooks();
+      await assertLedger();
     });
   }
 
@@ -158,7 +158,7 @@ describe("settling during database failures", () => {
     await passing("nothing waits", clock, () => ledger.unsettled().length === 0);
     for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
     assert.deepEqual([ledger.tallies.committed, ledger.tallies.givenUp], [2, 0]);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("spools after 1 s when the database hangs, then spools others immediately, and closes without waiting", async (t) => {
@@ -179,7 +179,7 @@ describe("settling during database failures", () => {
     await ledger.close();
     hanging.resolve();
     for (const { id } of holds) await eventually("what was on its way is done", () => isCharged(id));
-    await assertBooks();
+    await assertLedger();
   });
 
   test("charges each spooled settlement once after the gateway was killed", async (t) => {
@@ -207,7 +207,7 @@ describe("settling during database failures", () => {
     for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
     assert.deepEqual(await onDisk(first.directory), []);
     assert.deepEqual([second.ledger.tallies.late, second.ledger.tallies.committed], [1, 2]);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("charges a spooled request late and once by another gateway when its hold was lost", async (t) => {
@@ -228,7 +228,7 @@ describe("settling during database failures", () => {
     assert.deepEqual(await chargesOf(hold.id), [COST]);
     assert.equal(next.ledger.tallies.late, 1);
     assert.deepEqual((await waitingIn(db.pool, settlements)).waiting, []);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("logs the number, amount and location of charges that are left in the spool at shutdown", async (t) => {
@@ -249,7 +249,7 @@ describe("settling during database failures", () => {
     const settlements = (await readSpools(directory)).flatMap((file) => file.settlements);
     await enterSettlements(next.ledger, settlements);
     for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("answers the client after 2 s when neither database nor disk accept the settlement, and charges later", async (t) => {
@@ -271,7 +271,7 @@ describe("settling during database failures", () => {
     await ledger.idle();
     without(trouble);
     await passing("it is charged", clock, () => isCharged(hold.id));
-    await assertBooks();
+    await assertLedger();
   });
 
   test("keeps the settlement in the spool on an error of our own code, and logs it once", async (t) => {
@@ -289,7 +289,7 @@ describe("settling during database failures", () => {
     without(trouble);
     await passing("it is charged", clock, () => isCharged(hold.id));
     assert.equal(ledger.tallies.givenUp, 0);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("gives up only the settlement whose values the database refuses, and records it", async (t) => {
@@ -312,7 +312,7 @@ describe("settling during database failures", () => {
     assert.equal(lines.filter(({ request }) => request === notes[0].request).length, 1);
     assert.deepEqual(ledger.unsettled(), []);
     await ledger.void(bad.id);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("keeps a settlement that reveals a bug in the spool until giving it up can be recorded", async (t) => {
@@ -344,7 +344,7 @@ describe("settling during database failures", () => {
     await replay.run();
     assert.deepEqual(await onDisk(directory), [], "written down");
     await ledger.void(hold.id);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("waits at shutdown for settlements that are being written to the database", async (t) => {
@@ -378,7 +378,7 @@ describe("settling during database failures", () => {
     onceTheTableIsGone();
     assert.equal(await ledger.trySettling(settlementOf(anothers, host)), "settled");
     assert.equal(ledger.tallies.givenUp, 0);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("releases a hold whose connection was lost after the commit, while its client got a refusal", async (t) => {
@@ -415,7 +415,7 @@ describe("settling during database failures", () => {
     await eventually("it was taken and given back", () => done.includes("ledger_void"));
     assert.deepEqual(done, ["ledger_hold_one", "ledger_void"]);
     assert.equal((await ledger.balance(builder))?.held, 0n);
-    await assertBooks();
+    await assertLedger();
   });
 
   test("counts the age of a balance that a slow hold returned from the hold's start", async (t) => {

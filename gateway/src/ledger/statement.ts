@@ -9,7 +9,7 @@ import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { booksOf } from "./books.ts";
+import { ledgerViews } from "./views.ts";
 
 const StatementLine = row({
   /** Grows with time; the position of a page. */
@@ -137,7 +137,7 @@ export interface Statement {
 export function openStatement({ pool }: { pool: pg.Pool }): Statement {
   return {
     lines: async (accountId, { before, limit }) =>
-      queryRows(pool, StatementLine, linesText(await booksOf(pool)), [accountId, before ?? null, limit]),
+      queryRows(pool, StatementLine, linesText(await ledgerViews(pool)), [accountId, before ?? null, limit]),
     async byDay(accountId, { before, limit } = { before: undefined, limit: undefined }) {
       const end = before === undefined ? null : endOfDayAfter(before);
       const oldest =

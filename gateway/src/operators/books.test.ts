@@ -8,7 +8,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { type Books, BY_ITSELF, keepProving, openBooks, watchVerdict } from "./books.ts";
+import { BY_ITSELF, keepProving, type LedgerChecks, openLedgerChecks, watchVerdict } from "./books.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const LOOK_MS = 10 * 60 * 1000;
@@ -25,7 +25,7 @@ describe("the ledger check runs on a schedule", () => {
     const clock = manualClock();
     const lines: { level: number; msg: string; differing?: { name: string }[] }[] = [];
     const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
-    const books = openBooks({ pool: db.pool, clock, newId });
+    const books = openLedgerChecks({ pool: db.pool, clock, newId });
     const stop = keepProving(books, { pool: db.pool, clock, log });
     return { clock, lines, books, stop };
   };
@@ -58,7 +58,7 @@ describe("the ledger check runs on a schedule", () => {
     assert.equal(lines[0]?.msg, "ledger check found differences");
     assert.ok((lines[0]?.level ?? 0) >= 50);
     assert.ok((lines[0]?.differing?.length ?? 0) > 0);
-    const last = (await books.last()) as NonNullable<Awaited<ReturnType<Books["last"]>>>;
+    const last = (await books.last()) as NonNullable<Awaited<ReturnType<LedgerChecks["last"]>>>;
     assert.deepEqual([last.askedBy, last.balanced], [BY_ITSELF, false]);
     assert.match(JSON.stringify(last.checks), new RegExp(`account ${account}: balance`));
     clock.advance(60_000);

@@ -5,7 +5,7 @@ import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/sta
 import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { type Loss, readLosses } from "../db/lineage/losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { booksOf } from "../ledger/books.ts";
+import { ledgerViews } from "../ledger/views.ts";
 
 const Money = row({
   /** What builders own, what of it is held for requests under way, what hosts are owed, what the platform earned. */
@@ -57,7 +57,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
     operators: async () =>
       (await queryOne(pool, Operators, "select count(*)::int as operators from identity where operator")).operators,
     async totals() {
-      const books = await booksOf(pool);
+      const books = await ledgerViews(pool);
       const [money, accounts, nodes] = await Promise.all([
         queryOne(
           pool,

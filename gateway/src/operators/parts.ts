@@ -5,7 +5,7 @@ import type { NewId } from "../base/ids.ts";
 import type { NodeRules } from "../fleet/rules.ts";
 import { type Attention, openAttention } from "./attention.ts";
 import { type Audit, openAudit } from "./audit.ts";
-import { type Books, openBooks } from "./books.ts";
+import { type LedgerChecks, openLedgerChecks } from "./books.ts";
 import { type Directory, openDirectory } from "./directory.ts";
 import { type OpenDisputes, openDisputes } from "./disputes.ts";
 import { type Incidents, openIncidents } from "./incidents/store.ts";
@@ -17,7 +17,7 @@ import { openSubjects, type Subjects } from "./subjects.ts";
 
 export interface OperatorParts {
   audit: Audit;
-  books: Books;
+  books: LedgerChecks;
   /** Who was charged, and for what. */
   spend: Spend;
   /** Nodes that need a look. */
@@ -54,7 +54,7 @@ export function openOperatorParts(options: OperatorPartsOptions): OperatorParts 
   const records = openOverview({ pool });
   return {
     audit: openAudit({ pool, newId }),
-    books: openBooks({ pool, clock, newId }),
+    books: openLedgerChecks({ pool, clock, newId }),
     spend: openSpend({ pool }),
     attention: openAttention({ pool, rules, version }),
     subjects: openSubjects({ pool }),

@@ -89,9 +89,9 @@ export class Store {
     this.#chance = options.chance;
     this.#committed = options.committed;
     this.#lost = options.lost;
-    const { books, payments } = options.tables;
+    const { ledgerModel, payments } = options.tables;
     this.#transactions = new Transactions({
-      ...{ books, payments, run: (life, text, what) => this.run(life, text, what) },
+      ...{ ledgerModel, payments, run: (life, text, what) => this.run(life, text, what) },
       committed: (statements) => this.#record({ isTransaction: true, statements }),
     });
   }

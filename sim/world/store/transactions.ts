@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import type { Life } from "../life.ts";
-import type { Books } from "./books.ts";
+import type { LedgerModel } from "./ledger-model.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
 
 /** One statement as a gateway sent it, with what it was answered: rows, or the SQLSTATE of a refusal. */
@@ -15,7 +15,7 @@ export interface Statement {
 }
 
 interface TransactionsOptions {
-  books: Books;
+  ledgerModel: LedgerModel;
   payments: PaymentTables;
   /** Does one statement, with all that may happen on the way. */
   run: <T>(life: Life, text: string, what: () => T) => Promise<T>;
@@ -88,11 +88,11 @@ class Connection {
 
   /** At the moment in which the store does it. */
   #do(text: string, values: unknown[]): unknown[] {
-    const { payments, books, committed } = this.#options;
+    const { payments, ledgerModel, committed } = this.#options;
     // Whoever lost its connection, or its life, lost the transaction.
     if (this.#isLost) return [];
     if (text === "begin") {
-      this.#draft = new PaymentDraft(payments, books);
+      this.#draft = new PaymentDraft(payments, ledgerModel);
       this.#statements = [];
     } else if (text === "commit" || text === "rollback") {
       if (text === "commit" && this.#draft !== undefined) {

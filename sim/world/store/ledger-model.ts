@@ -80,7 +80,7 @@ class Refused extends Error {
   }
 }
 
-export class Books {
+export class LedgerModel {
   readonly accounts = new Map<Uuid, Account>();
   readonly holds = new Map<Uuid, Hold>();
   readonly requests = new Map<Uuid, Request>();

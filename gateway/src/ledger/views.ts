@@ -31,7 +31,7 @@ const STORED = `
   )`;
 
 /** What a statement that reads the books begins with: nothing where the database itself has their names. */
-export async function booksOf(db: pg.Pool | pg.PoolClient): Promise<string> {
+export async function ledgerViews(db: pg.Pool | pg.PoolClient): Promise<string> {
   const { isDerived } = await queryOne(db, Derived, `select to_regclass('ledger_book') is not null as "isDerived"`);
   return isDerived ? "" : `with ${STORED} `;
 }
