@@ -1,5 +1,5 @@
 /**
- * The alerts of deploy/ on a real Prometheus, while the database goes away, loses commits, is replaced by an old primary, and a gateway is
+ * The alerts of deploy/ on a real Prometheus, while the database became unreachable, loses commits, is replaced by an old primary, and a gateway is
  * killed: each fires, and ends when the fault does. Their minutes are seconds here; tools/deploy.test.ts holds the minutes themselves.
  */
 import assert from "node:assert/strict";

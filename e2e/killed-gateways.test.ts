@@ -37,7 +37,7 @@ describe("killed gateways", () => {
     for (let round = 1; round <= 10; round++) {
       const platform = await start();
       await raiseLimits(platform);
-      // Some have ended and some are settling when the kill comes; some run longer than anybody looks.
+      // Some have ended and some are settling when the kill comes; some run longer than anyone looks.
       const orders = (i: number): object =>
         i < LONG_STREAMS ? { tokens: 5000, delta_ms: 100 } : { tokens: 5 * (i - LONG_STREAMS + 1), delta_ms: 4 };
       const ended = Array.from({ length: streams }, (_, i) =>

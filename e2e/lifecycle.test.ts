@@ -84,7 +84,7 @@ describe("a platform's life cycle", () => {
     assert.equal((await chat(second, { text: "alive" })).status, 200);
     await assertBalanced(second);
     // The lost request keeps its hold until its lease ends; here the lease is made to end now. The first sweep may find that
-    // nobody swept for a while, and give its time back.
+    // no one swept for a while, and give its time back.
     await eventually("the dead gateway's hold is given back", async () => {
       await second.query("update hold set expires_at = now() - interval '1 second'");
       return (await builder(second)).held === 0n;

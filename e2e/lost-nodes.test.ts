@@ -1,5 +1,5 @@
 /**
- * Nodes and planes that go away while they serve: agents that are frozen, killed or cut off the network, and a gateway that loses its
+ * Nodes and planes that became unreachable while they serve: agents that are frozen, killed or cut off the network, and a gateway that loses its
  * NATS server. The gateway runs in this process, on a clock that the test moves; so no outcome depends on how fast the machine is.
  */
 import assert from "node:assert/strict";

@@ -46,7 +46,7 @@ describe("started by an older Node.js", { skip }, () => {
     output: () => string;
     /** The process that does the work. */
     worker: () => Promise<number>;
-    /** Resolves when everybody who could write to the output has gone, with what the first process ended by. */
+    /** Resolves when everyone who could write to the output has gone, with what the first process ended by. */
     ended: Promise<[number | null, NodeJS.Signals | null]>;
   }
 

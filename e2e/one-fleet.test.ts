@@ -1,6 +1,6 @@
 /**
  * Two gateways on one database and one NATS server share their nodes: a node that enrolled at one serves requests that arrive at the
- * other, is barred from both at once, and what one sees of it counts at the other. Both come back by themselves after the server was away.
+ * other, is barred from both at once, and what one sees of it counts at the other. Both come back by themselves after the server was unreachable.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,5 +1,5 @@
 /**
- * Signing in by OpenID providers that nobody here wrote, through their own pages: `oidc-provider`, which tells e-mail address
+ * Signing in by OpenID providers that no one here wrote, through their own pages: `oidc-provider`, which tells email address
  * and name in UserInfo alone, and Dex, which tells them in the ID token.
  */
 import assert from "node:assert/strict";
@@ -59,7 +59,7 @@ after(async () => {
   await removeDataDir(dataDir);
 });
 
-/** Somebody with the console open, who goes to a provider and signs in there; where they are sent back to. */
+/** Someone with the console open, who goes to a provider and signs in there; where they are sent back to. */
 async function visit(client: ConsoleClient, provider: string, login: string): Promise<URL> {
   const { url } = await client.send<{ url: string }>("POST", "auth/sign-in/openid", { provider });
   const visitor = new Visitor();

@@ -40,7 +40,7 @@ describe("overspending", () => {
 
   /** The errors of those that were refused. */
   const manyAtOnce = async (key: string): Promise<Refusal[]> => {
-    // Nobody else asked lately, so the account need not share the model's ceiling.
+    // No one else asked lately, so the account need not share the model's ceiling.
     stage.clock.advance(SHARING_MS + 1);
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {

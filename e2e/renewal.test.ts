@@ -1,4 +1,4 @@
-/** Credentials that live for seconds: an agent renews them while it works, and nobody notices. */
+/** Credentials that live for seconds: an agent renews them while it works, and no one notices. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

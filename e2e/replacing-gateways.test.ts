@@ -48,7 +48,7 @@ describe("replacing gateways", { skip }, () => {
   const chat = ({ baseUrl }: GatewayProcess, model: string, prompt: string, more: object = {}): Promise<Response> =>
     ask({ baseUrl }, builder.key, { model, prompt, max_tokens: 5_000, ...more });
 
-  /** Status and words of the internal port; "gone" once nobody is there. */
+  /** Status and words of the internal port; "gone" once no one is there. */
   const told = async ({ internalPort }: GatewayProcess, path: string): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${internalPort}${path}`).catch(() => undefined);
     const body = (await response?.json().catch(() => undefined)) as { status: string } | undefined;

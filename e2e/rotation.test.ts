@@ -1,6 +1,6 @@
 /**
  * Secrets are replaced while two gateways serve a steady load behind a balancer, on one database and one NATS server: first every
- * gateway is told the next one, then it is put in the place of the old, then the old one goes. Nobody notices.
+ * gateway is told the next one, then it is put in the place of the old, then the old one goes. No one notices.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

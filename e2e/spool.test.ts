@@ -1,5 +1,5 @@
 /**
- * Answered while the store is away, and the gateway killed before it is back: the answers are charged all the same, once,
+ * Answered while the database is unreachable, and the gateway killed before it is back: the answers are charged all the same, once,
  * from the disk of the gateway that gave them. The database is cut off by a proxy in front of it.
  */
 
@@ -111,10 +111,10 @@ describe("answers given while the database is unreachable", () => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/^tollgate_slots_busy\{model="tiny-3b"\} (\d+)$/m.exec(text)?.[1]);
   };
-  /** Requests under way; the store goes; their answers. */
+  /** Requests in flight; the database goes; their answers. */
   const answers = async (): Promise<string[]> => {
     const asked = Array.from({ length: REQUESTS }, (_, i) => chat(platform, LONG, { stream: i % 2 === 0 }));
-    // By the gateway's own count: the store knows of a hold before the gateway has heard of it.
+    // By the gateway's own count: the database knows of a hold before the gateway has heard of it.
     await eventually("all have their credit, and are with the nodes", async () => (await busySlots()) === REQUESTS);
     database.cut();
     const responses = await Promise.all(asked);

@@ -1,5 +1,5 @@
 /**
- * The database freezes, is gone, and comes back: everybody is told to try again, and nothing is told twice. How soon an outage is known
+ * The database freezes, is gone, and comes back: everyone is told to try again, and nothing is told twice. How soon an outage is known
  * is in gateway/src/base/breaker.test.ts.
  */
 
@@ -78,7 +78,7 @@ describe("an unreachable database", () => {
     ["the node API", () => ask("/node/v1/nodes", { headers: asHost() })],
     ["a stream of the console", () => ask("/console/api/live", { headers: { cookie } })],
   ];
-  /** What anybody is told of how the models are doing. */
+  /** What anyone is told of how the models are doing. */
   const status = async (): Promise<Status> => {
     const response = await ask("/status.json");
     assert.equal(response.status, 200);
@@ -185,7 +185,7 @@ describe("an unreachable database", () => {
     assert.ok(outage?.to != null && outage.to - outage.from >= 2, JSON.stringify(outage));
     const share = over.day?.availability;
     assert.ok(share != null && share > 0 && share < 1, String(share));
-    // The books of it: each second once, down where nobody sampled.
+    // The ledger of it: each second once, down where no one sampled.
     const [sums] = await platform.query<{ whole: boolean }>(
       `select sum(samples) = extract(epoch from max(turn.slot) - min(minute.first))::int + 1 as whole
          from model_hour, (select min(slot) as first from model_minute where model = $1) minute, availability_turn turn

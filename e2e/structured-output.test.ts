@@ -1,6 +1,6 @@
 /**
  * Answers in a form that the request asks for: from nodes whose engine keeps to it, at the price of any other answer. Beside
- * the platform's own node there is an older one, which knows nothing of forms and serves a model that nobody else does.
+ * the platform's own node there is an older one, which knows nothing of forms and serves a model that no one else does.
  */
 
 import assert from "node:assert/strict";

@@ -135,7 +135,7 @@ describe("observability", () => {
     await remember("wrong", await chat(platform, {}, { model: "no-such-model" }));
     const stranger = { ready: { ...platform.ready, api_key: "tsk_live_nobody" } };
     await remember("stranger", await chat(stranger, {}));
-    // What is refused unread has no model, what nobody serves has no route: lines without a label have to have a name, too.
+    // What is refused unread has no model, what no one serves has no route: lines without a label have to have a name, too.
     const barred = { ready: { ...platform.ready, api_key: barredKey } };
     await (await chat(barred, {})).text();
     await (await fetch(`${platform.ready.gateway_url}/nowhere`)).text();
@@ -259,7 +259,7 @@ describe("observability", () => {
   test("a real Prometheus accepts the metrics, rules and panels, and returns figures for them", {
     skip: skipWithoutPrometheus,
   }, async () => {
-    // Nobody listens there.
+    // No one listens there.
     const prometheus = await Prometheus.open({ targets: { "gateway-1": internal, "gateway-2": "127.0.0.1:1" } });
     try {
       const rules = await eventually("every rule was looked at", async () => {

@@ -1,6 +1,6 @@
 /**
  * A rolling upgrade under load, on one database, one NATS server and, where there is one, one Redis: gateways of the last release,
- * of these sources, and of a made-up next version, side by side behind a balancer. Nobody notices, and every answer is charged
+ * of these sources, and of a made-up next version, side by side behind a balancer. No one notices, and every answer is charged
  * once. The last release is the commit that gateway/sql/releases names; where the history does not have it, that is said.
  */
 import assert from "node:assert/strict";

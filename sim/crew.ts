@@ -31,7 +31,7 @@ export async function* liveThrough(
     for (const plan of plans) {
       const [one, other] = [handOf(turn).live(plan), isTwice(turn) ? handOf(turn + 1).live(plan) : undefined];
       const both = Promise.all([one, other]).then(([outcome, again]) => ({ plan, outcome, again }));
-      // Whoever takes it later is told; nobody else needs to be.
+      // Whoever takes it later is told; no one else needs to be.
       both.catch(() => {});
       inFlight.push(both);
       turn += 1;

@@ -18,7 +18,7 @@ import { type Violation, World } from "./world/world.ts";
 const LEAD_MS = 3_000;
 /** After the plan everything is healed, and whatever is still owed has this long: leases, sweeps, the spools of others. */
 const HEALING_MS = 330_000;
-/** So long after nobody owes anything and nobody waits, most worlds end: what follows are probes of nodes that do nothing else. */
+/** So long after no one owes anything and no one waits, most worlds end: what follows are probes of nodes that do nothing else. */
 const QUIET_LOOKS = 30;
 const LOOK_EVERY_MS = 1_000;
 /** So often a node is believed that the plane lost it. */
@@ -40,7 +40,7 @@ export interface Outcome {
 
 interface SimulateOptions {
   keepsTrace?: boolean;
-  /** Told of the world before anybody acts in it. */
+  /** Told of the world before anyone acts in it. */
   begun?: (world: World) => void;
 }
 
@@ -100,7 +100,7 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   if (isWrong()) return;
   booksAudit.lookAtAll();
   auditMoney(stage);
-  // What nobody noticed is silence to whoever waits; that nobody is barred for it is looked at with the nodes.
+  // What no one noticed is silence to whoever waits; that no one is barred for it is looked at with the nodes.
   const cuts = plan.items.filter((item) => item.do === "cut node");
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
   const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;

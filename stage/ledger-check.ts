@@ -67,7 +67,7 @@ export async function lastRecord(platform: Queryable): Promise<RecordRow> {
   return row;
 }
 
-/** Every rule that must hold of the books at any quiet moment. */
+/** Every rule that must hold of the ledger at any quiet moment. */
 export async function assertBalanced(platform: Queryable): Promise<void> {
   const none = async (what: string, sql: string): Promise<void> =>
     assert.deepEqual(await platform.query(sql), [], what);

@@ -233,7 +233,7 @@ export function wrongField(param: string | null, message: string): Refusal<undef
   return { status: 400, retry: "never", type: "invalid_request_error", code: undefined, message, extra };
 }
 
-/** 404 of what is no thing of anybody's: a path, a feature that is off. */
+/** 404 of what is no thing of anyone's: a path, a feature that is off. */
 export function noSuchPath(message: string): Refusal<undefined> {
   return { status: 404, retry: "never", type: "not_found_error", code: undefined, message, extra: {} };
 }

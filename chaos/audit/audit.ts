@@ -29,7 +29,7 @@ export interface Episode {
 export type Rule =
   /** Answered, and not charged. */
   | "lost"
-  /** Charged or recorded twice, or for nobody. */
+  /** Charged or recorded twice, or for no one. */
   | "double"
   /** Charged what it did not cost. */
   | "charge"
@@ -75,7 +75,7 @@ const OVERLOADED = [
 
 /** The dispatch deadline, within which what was lost on the way is tried again, on a machine that is busy with all of this run. */
 const REFUSAL_MS_MAX = 10_000 + 1_000;
-/** What was under way when a fault struck is lost when the silence is noticed. */
+/** What was in flight when a fault struck is lost when the silence is noticed. */
 const NOTICED_MS_MAX = 2_300;
 export const QUIET = "quiet";
 
@@ -133,7 +133,7 @@ export function faultOf(sight: Sight, episodes: readonly Episode[]): string {
   return (seen.findLast(({ mayShow }) => mayShow.includes(answer)) ?? seen.at(-1))?.fault ?? QUIET;
 }
 
-/** When what was under way was lost, at the latest. */
+/** When what was in flight was lost, at the latest. */
 const struckMeanwhile = ({ beganAt }: Sight, seen: readonly Episode[]): number[] =>
   seen.filter(({ struckAt }) => struckAt > beganAt).map(({ struckAt }) => struckAt + NOTICED_MS_MAX);
 

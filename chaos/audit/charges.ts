@@ -1,4 +1,4 @@
-/** What a record may have cost, by how it ended: the table of decisions §9, written a second time, by somebody else. */
+/** What a record may have cost, by how it ended: the table of decisions §9, written a second time, by someone else. */
 import type { LedgerRecord } from "./ledger-state.ts";
 
 type Rule = (record: LedgerRecord) => "all" | "nothing" | "either";
@@ -12,7 +12,7 @@ const BY_OUTCOME: Record<string, Rule> = {
   upstream_stall: hadOutput,
   plane_lost: reachedClient,
   gateway_stopped: reachedClient,
-  // A node that had accepted is paid for the prompt, one that had not for nothing: from outside nobody can tell.
+  // A node that had accepted is paid for the prompt, one that had not for nothing: from outside no one can tell.
   client_closed: (record) => (record.completionTokens > 0 ? "all" : "either"),
   upstream_failed: () => "either",
   no_capacity: free,

@@ -1,4 +1,4 @@
-/** Everything the books say, by plain SQL that knows nothing of the gateway's code. Amounts are picodollars. */
+/** Everything the ledger says, by plain SQL that knows nothing of the gateway's code. Amounts are picodollars. */
 
 /** A request's record. */
 export interface LedgerRecord {

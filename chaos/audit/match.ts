@@ -1,5 +1,5 @@
 /**
- * Brings what clients saw and what the books say together: by the request's id where a client was told one, otherwise (its
+ * Brings what clients saw and what the ledger says together: by the request's id where a client was told one, otherwise (its
  * connection broke before) by account, endpoint, model and `max_tokens`, which only a record with a hold tells.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";

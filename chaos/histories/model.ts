@@ -11,7 +11,7 @@ import type { BalanceCall, CreditCall, History } from "./calls.ts";
 export type ModelRule =
   /** Acknowledged, and not in the ledger. */
   | "lost"
-  /** In the ledger twice, or refused and there all the same, or called by nobody. */
+  /** In the ledger twice, or refused and there all the same, or called by no one. */
   | "double"
   /** An account has not what the history leaves it. */
   | "balance"
@@ -103,7 +103,7 @@ function checkCredits(
 }
 
 /**
- * The usage that the client received, at the record's prices; of every other ending, what the record says. A gateway that was away for
+ * The usage that the client received, at the record's prices; of every other ending, what the record says. A gateway that was unreachable for
  * longer than its lease settles late, and collects what there is by then: the auditor sees to it that only who has little pays less.
  */
 function costOf({ end, usage }: Sight, { prices, charge, short }: LedgerRecord): bigint {
@@ -146,7 +146,7 @@ function checkRead(
   return balance > most ? say(`at most ${most} could be there`) : [];
 }
 
-/** Budgets are only ever raised: nobody spends more in a day than the highest that was called for by then. */
+/** Budgets are only ever raised: no one spends more in a day than the highest that was called for by then. */
 function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: Ledger["keys"]): Finding[] {
   return [...Map.groupBy(budgets, ({ key }) => key)].flatMap(([key, calls]) => {
     const mostBefore = (at: number): bigint =>

@@ -59,7 +59,7 @@ interface Judged {
   calls: number;
   acknowledged: number;
   strikes: number;
-  /** Requests whose gateway was away for longer than its lease. */
+  /** Requests whose gateway was unreachable for longer than its lease. */
   late: number;
 }
 

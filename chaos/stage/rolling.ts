@@ -1,4 +1,4 @@
-/** Both gateways stopped and started, one after the other, under load: nobody notices. */
+/** Both gateways stopped and started, one after the other, under load: no one notices. */
 
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";

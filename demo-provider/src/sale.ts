@@ -8,7 +8,7 @@ export interface Reversal {
   status: string;
 }
 
-/** What a saved card does when it is charged while nobody is there, by the last digits of the provider's own test cards. */
+/** What a saved card does when it is charged while no one is there, by the last digits of the provider's own test cards. */
 export const TEST_CARDS = {
   "4242": "works",
   "0341": "is declined when it is charged",

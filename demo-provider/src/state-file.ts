@@ -12,7 +12,7 @@ interface StateFile {
   sales: Sale[];
   cards: Card[];
   deliveries: Delivery[];
-  /** Arrays were changed: writes them, now or right after the write under way. */
+  /** Arrays were changed: writes them, now or right after the write in flight. */
   save(): void;
   /** Resolves when all that was to be saved is. */
   saved(): Promise<void>;

@@ -32,7 +32,7 @@ interface Came {
 
 /** Enough for a node to come, on any machine. */
 const MANY = 100_000;
-/** Served by nobody until a node is started. */
+/** Served by no one until a node is started. */
 const LATE = "small-8b";
 const UNSERVED = "mid-14b";
 const NOTHING = { text: "", roles: 0 };

@@ -36,7 +36,7 @@ describe("bounds", () => {
     await assertBalanced(stage);
   });
 
-  /** Somebody with a browser, signed in, with an account of each kind. */
+  /** Someone with a browser, signed in, with an account of each kind. */
   const person = async (email: string) => {
     const client = new ConsoleClient({ ready: { gateway_url: stage.baseUrl } });
     const password = `the password of ${email}`;

@@ -110,7 +110,7 @@ describe("trust in nodes", () => {
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["ok", "0", "0"]);
     }
     assert.equal(await node.earned(), 0n);
-    // Nobody knows better: an empty answer alone is no fault.
+    // No one knows better: an empty answer alone is no fault.
     await assertTrusted(node);
   });
 

@@ -2,7 +2,7 @@
  * No secret and no text is kept or leaked. A platform works for a while with every kind of secret, and with a word of its own through every
  * way in: prompts, outputs, errors, what nodes say, headers, addresses, names, forms, webhooks. Then everything that was written is
  * searched: logs at their most talkative, screen, metrics, every table, every file; and every answer that hands no secret out. Only names
- * that somebody chose are kept, each in its own table.
+ * that someone chose are kept, each in its own table.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -118,7 +118,7 @@ async function openFront(
   return { listener, metrics: openMetrics(), accounts: await openAccountParts(context, settings, ports), notifying };
 }
 
-/** Without a listener nobody reads metrics. */
+/** Without a listener no one reads metrics. */
 const NOBODY_COUNTS: Pick<Traffic, "watch" | "limitsUnavailable"> = {
   watch: { ended() {}, withheld() {}, refused() {} },
   limitsUnavailable() {},

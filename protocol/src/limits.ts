@@ -17,7 +17,7 @@ export const STATE_FRAME_BYTES_MAX = 48 * 1024;
 export const SCORED_FRAME_BYTES_MAX = 16 * 1024;
 /**
  * Text of one delta, and of all deltas of one frame; an agent splits longer text. Counting text made to be slow takes some
- * 0.3 ms a KiB, and nobody else is served meanwhile.
+ * 0.3 ms a KiB, and no one else is served meanwhile.
  */
 export const DELTA_TEXT_BYTES_MAX = 32 * 1024;
 export const DELTAS_TEXT_BYTES_MAX = DELTA_TEXT_BYTES_MAX;

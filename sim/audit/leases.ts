@@ -24,7 +24,7 @@ export class LeasesAudit {
     const { world, sights } = this.#stage;
     for (const sight of sights) {
       if (sight.gatewayEndedMs !== null || this.#seen.has(sight.id)) continue;
-      // A refused one may wait to be given back; it is dispatched to nobody.
+      // A refused one may wait to be given back; it is dispatched to no one.
       if (world.ledgerModel.requests.get(sight.id)?.outcome !== "gateway_lost" || sight.end === "refused") continue;
       this.#seen.add(sight.id);
       if (!this.#wasCutOff(sight))

@@ -1,4 +1,4 @@
-/** What must be true of the books after every statement that the store did. Looks at the tables alone, and adds up for itself. */
+/** What must be true of the ledger after every statement that the store did. Looks at the tables alone, and adds up for itself. */
 import type { Entry, LedgerModel } from "../world/store/ledger-model.ts";
 import type { World } from "../world/world.ts";
 

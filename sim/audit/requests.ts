@@ -37,7 +37,7 @@ const NO_RECORD = [400, 401, 402, 404, 413, 429, 503];
 /** A cancellation is on its way for a moment; silence counts from 2.3 s on, and is noticed a moment later. */
 const STOPPED_MS_MAX = 1_000;
 const SILENCE_MS_MAX = 4_000;
-/** A job that lasts longer ends as a stall, and nobody is blamed. */
+/** A job that lasts longer ends as a stall, and no one is blamed. */
 const JOB_MS_MAX = 119_000;
 
 export function auditRequests(facts: Facts): void {
@@ -105,7 +105,7 @@ function auditForm({ world, nodes }: Stage, jobs: JobFacts[]): void {
 
 function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: JobFacts[]): void {
   if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
-  // Given back as if nothing had been dispatched: right only where nothing was, or nobody could be told.
+  // Given back as if nothing had been dispatched: right only where nothing was, or no one could be told.
   const isTold = sight.end === "refused" && NO_RECORD.includes(sight.status ?? 0);
   if (isTold && jobs.some(({ accepted }) => accepted))
     world.fail("what a node ran is in the books", `${sight.id} was told ${sight.status} ${sight.code}`);
@@ -115,7 +115,7 @@ function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: 
     world.fail("a lost request leaves a record", `${sight.id} was held and dispatched`);
 }
 
-/** Who left is not worked for any longer, and nobody waits for a node that says nothing. */
+/** Who left is not worked for any longer, and no one waits for a node that says nothing. */
 function auditJobs(world: World, sight: Sight, jobs: JobFacts[]): void {
   if (sight.gatewayEndedMs !== null) return;
   for (const { job, endedMs, aliveMs, accepted } of jobs) {

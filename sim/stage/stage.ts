@@ -1,4 +1,4 @@
-/** Everybody in a world: machines, nodes, hosts and accounts as a plan has them, and what clients saw. */
+/** Everyone in a world: machines, nodes, hosts and accounts as a plan has them, and what clients saw. */
 import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
@@ -122,7 +122,7 @@ export class Stage {
     for (const node of this.nodes) node.connect();
   }
 
-  /** Nobody waits for anything, and nobody owes anything: all that could change the books is over. */
+  /** No one waits for anything, and no one owes anything: all that could change the ledger is over. */
   isQuiet(): boolean {
     if (!this.isHealed || this.errandsUnderWay > 0 || this.world.ledgerModel.holds.size > 0) return false;
     if (this.world.store.isCutOff) return false;

@@ -1,4 +1,4 @@
-/** Everything that is there before anybody acts in it: time, chance, the plane, the store, the trace. */
+/** Everything that is there before anyone acts in it: time, chance, the plane, the store, the trace. */
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";

@@ -1,6 +1,6 @@
 /**
  * Steady mixed traffic by the table of kinds, from the first fault to the last. Nothing waits for anything else: what a fault
- * holds up piles up, as it does in the world, until as much is under way as the machine should bear; then requests are left out
+ * holds up piles up, as it does in the world, until as much is in flight as the machine should bear; then requests are left out
  * and counted.
  */
 import type { Chance } from "../chance.ts";
@@ -9,7 +9,7 @@ import { KINDS, type Kind, textOf } from "./kinds.ts";
 import type { Errand, Sight } from "./sight.ts";
 
 const TICK_MS = 50;
-/** More than the mix ever has under way by itself. */
+/** More than the mix ever has in flight by itself. */
 const UNDER_WAY_MAX = 150;
 const CAPS = { least: 200, most: 7_000 };
 const PATHS = { chat: "/v1/chat/completions", completion: "/v1/completions", embedding: "/v1/embeddings" };
@@ -34,7 +34,7 @@ interface Load {
   inFlight(): number;
   /** Requests that were not sent because too many were in flight. */
   leftOut(): number;
-  /** Sends nothing more, and waits for what is under way. */
+  /** Sends nothing more, and waits for what is in flight. */
   stop(): Promise<void>;
 }
 

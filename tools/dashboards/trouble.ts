@@ -66,7 +66,7 @@ export async function makeTrouble(stage: Stage): Promise<Trouble> {
   };
 }
 
-/** The key of somebody who asks for more than it allows. */
+/** The key of someone who asks for more than it allows. */
 async function openHasty({ admin }: Stage): Promise<string> {
   const { id } = await ask<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
   await ask(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);

@@ -21,7 +21,7 @@ export type Account = z.infer<typeof Account>;
 
 const Owner = row({ id: column.uuid });
 const Owned = row({ accounts: z.number() });
-/** An account and the role that somebody has in it. */
+/** An account and the role that someone has in it. */
 export const Membership = row({ ...Account.shape, role: z.enum(ROLES) });
 export type Membership = z.infer<typeof Membership>;
 
@@ -71,7 +71,7 @@ export function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promi
   );
 }
 
-/** One statement: an account without its books cannot exist. */
+/** One statement: an account without its ledger cannot exist. */
 export async function insertAccount(
   db: pg.Pool | pg.PoolClient,
   { id, kind, name }: { id: Uuid; kind: AccountKind; name: string },

@@ -91,7 +91,7 @@ interface AuthOptions {
   isSecure?: boolean;
   /** Undefined: nothing can be mailed. */
   letters: Emails | undefined;
-  /** Whether an e-mail address must be confirmed before its first sign-in. */
+  /** Whether an email address must be confirmed before its first sign-in. */
   verifyEmails: boolean;
   providers: OidcProvider[];
   passwordHash: PasswordHash;
@@ -138,9 +138,9 @@ export function openAuth(options: AuthOptions) {
     account: {
       ...ACCOUNT_TABLE,
       updateAccountOnSignIn: false,
-      // In an encrypted cookie: nobody fills our tables by beginning to sign in.
+      // In an encrypted cookie: no one fills our tables by beginning to sign in.
       storeStateStrategy: "cookie",
-      // An e-mail address that both sides have proven joins an OpenID sign-in to the identity that has it.
+      // An email address that both sides have proven joins an OpenID sign-in to the identity that has it.
       accountLinking: { enabled: true, trustedProviders: [], requireLocalEmailVerified: true },
     },
     verification: { ...VERIFICATION_TABLE, storeIdentifier: "hashed" },
@@ -232,7 +232,7 @@ const TOLD_ELSEWHERE = new Set([
 ]);
 
 /**
- * Of what comes beside a message only an error's own words are kept: the rest may hold what a person typed. What the store
+ * Of what comes beside a message only an error's own words are kept: the rest may hold what a person typed. What the database
  * could not do is told where it is answered.
  */
 function logging(log: Log) {

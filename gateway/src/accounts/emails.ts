@@ -11,7 +11,7 @@ import type { Email, Mail } from "./mail.ts";
 export interface Emails {
   resetPassword(to: string, token: string): void;
   verifyEmail(to: string, token: string): void;
-  /** Somebody signed up with the address of an identity that exists. */
+  /** Someone signed up with the address of an identity that exists. */
   alreadyHere(to: string): void;
   /** To a team. `by` is the address of who invites: proven, and not chosen to be read, as a name is. */
   invitation(to: string, invitation: { token: string; role: Role; by: string }): void;

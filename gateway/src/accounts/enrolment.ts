@@ -61,7 +61,7 @@ interface OperatorMade {
 }
 
 /**
- * Makes an operator. A user who has confirmed the email address is promoted and keeps the password. Where nobody confirmed it, a stranger
+ * Makes an operator. A user who has confirmed the email address is promoted and keeps the password. Where no one confirmed it, a stranger
  * may have signed up with it: that user is promoted with a new password only, and what the old one opened is closed.
  */
 export async function createOperator(
@@ -107,7 +107,7 @@ const TAKE_OVER = `
 
 const Exists = row({ exists: z.boolean() });
 
-/** Whether anybody can sign in as an operator. */
+/** Whether anyone can sign in as an operator. */
 export async function hasOperator(pool: pg.Pool): Promise<boolean> {
   return (await queryOne(pool, Exists, "select exists (select from identity where operator)", [])).exists;
 }

@@ -39,14 +39,14 @@ export type { SignedIn };
 export interface Identities {
   /** For the platform itself; people sign up, and never as operators. */
   create(identity: NewIdentity): Promise<Uuid>;
-  /** Whether anybody can sign in as an operator. */
+  /** Whether anyone can sign in as an operator. */
   hasOperator(): Promise<boolean>;
   own(identityId: Uuid, accountId: Uuid): Promise<void>;
   /** Who sent these headers; undefined without a session that is still good. Only reads. */
   session(headers: Headers): Promise<SignedIn | undefined>;
   /** What they own and what they were invited to, oldest first. */
   accountsOf(identityId: Uuid): Promise<Membership[]>;
-  /** An account with its books and its owner. Not beside one of theirs that is suspended, and not without end. */
+  /** An account with its ledger and its owner. Not beside one of theirs that is suspended, and not without end. */
   openAccount(
     identityId: Uuid,
     account: { kind: AccountKind; name: string },
@@ -64,7 +64,7 @@ export interface Identities {
   warm(): Promise<void>;
   /** Removes what has run out. */
   sweep(): Promise<void>;
-  /** Resolves when no letter is on its way. */
+  /** Resolves when no email is on its way. */
   idle(): Promise<void>;
 }
 
@@ -87,14 +87,14 @@ export interface IdentitiesOptions {
   mail?: Mail | undefined;
   /** Where links in letters lead; by default to the public address. */
   linkOrigin?: string | undefined;
-  /** Whether a new e-mail address must be confirmed before its first sign-in. */
+  /** Whether a new email address must be confirmed before its first sign-in. */
   verifyEmails?: boolean;
   providers?: OidcProvider[];
   /** Scrypt, at the cost of production. */
   passwordHash?: PasswordHash | undefined;
   /**
    * Leaves better-auth, a third of all that a gateway loads, to `warm` or to the first who comes to the console. For a platform
-   * on the machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
+   * on the machine of whoever starts it; elsewhere no one is to wait for it, least of all those who are being served.
    */
   loadedLate?: boolean;
 }
@@ -122,7 +122,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const library = { ...sources, publicUrl, isSecure, letters, verifyEmails, providers, passwordHash };
   let loading: Promise<Auth> | undefined;
   const loaded = (): Promise<Auth> => {
-    // What failed, because the store was away, say, is tried again.
+    // What failed, because the database was unreachable, say, is tried again.
     loading ??= load(library).catch((error) => {
       loading = undefined;
       throw error;

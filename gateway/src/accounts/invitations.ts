@@ -51,7 +51,7 @@ interface InvitationsOptions {
   newId: NewId;
   attempts: Attempts;
   letters: Emails | undefined;
-  /** Whether letters reach anybody. */
+  /** Whether letters reach anyone. */
   canMail: boolean;
   /** Where links lead. */
   origin: string;

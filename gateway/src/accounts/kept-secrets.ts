@@ -53,7 +53,7 @@ export function openKeptSecrets({
     if (plain === undefined) return;
     const { symmetricEncrypt } = await import("better-auth/crypto");
     const [first, codes] = await Promise.all(plain.map((data) => symmetricEncrypt({ key: secret, data })));
-    // Not if somebody changed it meanwhile.
+    // Not if someone changed it meanwhile.
     await pool.query(
       "update identity_two_factor set secret = $2, backup_codes = $3 where id = $1 and secret = $4 and backup_codes = $5",
       [kept.id, first, codes, kept.secret, kept.codes],

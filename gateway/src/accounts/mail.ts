@@ -1,4 +1,4 @@
-/** Sending a letter: over SMTP, or, on a development platform, into the log, where its links can be followed. */
+/** Sending a email: over SMTP, or, on a development platform, into the log, where its links can be followed. */
 import type { Transporter } from "nodemailer";
 import type { Log } from "../base/log.ts";
 
@@ -26,7 +26,7 @@ interface SmtpOptions {
 }
 
 async function openTransport({ url, from }: SmtpOptions): Promise<Transporter> {
-  // Loaded with the first letter: most gateways never send one.
+  // Loaded with the first email: most gateways never send one.
   const { default: nodemailer } = await import("nodemailer");
   return nodemailer.createTransport(
     {

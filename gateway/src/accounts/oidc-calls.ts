@@ -118,7 +118,7 @@ function placeOf(url: string): string {
   return `${host}${pathname}`;
 }
 
-/** `fetch failed` alone helps nobody: what failed lies beneath. */
+/** `fetch failed` alone helps no one: what failed lies beneath. */
 export function whyOf(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

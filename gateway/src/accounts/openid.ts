@@ -38,7 +38,7 @@ const OUTCOMES: Record<string, OpenIdRefusal> = {
   state_invalid: "expired",
   state_not_found: "expired",
 };
-/** A word that is none of these forms is nobody's that we know, and stays out of the log. */
+/** A word that is none of these forms is no one's that we know, and stays out of the log. */
 const WORD = /^[A-Za-z_]{1,60}$/;
 
 interface OpenIdOptions {

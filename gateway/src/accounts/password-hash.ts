@@ -1,5 +1,5 @@
 /**
- * How a password is stored: as a scrypt hash, one of which takes a tenth of a second of a core, so that nobody guesses
+ * How a password is stored: as a scrypt hash, one of which takes a tenth of a second of a core, so that no one guesses
  * many from a stolen table. Tests that are not about that take less (testing/cheap-hash.ts).
  */
 export interface PasswordHash {

@@ -1,4 +1,4 @@
-/** New passwords, by a mailed link or by the present one; and proving that an e-mail address is one's own. */
+/** New passwords, by a mailed link or by the present one; and proving that an email address is one's own. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -20,7 +20,7 @@ export interface Passwords {
   ): Promise<{ cookies: string[] }>;
   requestVerification(email: string, caller: Caller): Promise<void>;
   verify(token: string, caller: Caller): Promise<void>;
-  /** Resolves when nothing that was asked for is under way. */
+  /** Resolves when nothing that was asked for is in flight. */
   idle(): Promise<void>;
 }
 

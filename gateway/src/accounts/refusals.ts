@@ -1,4 +1,4 @@
-/** Why somebody is not let in, or may not change how they are let in. The doors put it into words. */
+/** Why someone is not let in, or may not change how they are let in. The doors put it into words. */
 export type RefusalReason =
   | "wrong_credentials"
   | "email_not_verified"
@@ -14,7 +14,7 @@ export type RefusalReason =
   | "not_signed_in"
   | "unknown_provider"
   | "provider_away"
-  /** Nothing here can send a letter. */
+  /** Nothing here can send a email. */
   | "mail_off";
 
 export class SignInRefusal extends Error {

@@ -53,12 +53,12 @@ export function openSessions({ pool }: { pool: pg.Pool }): Sessions {
   };
 }
 
-/** What was mailed or half begun under the old password lets nobody in once there is a new one. */
+/** What was mailed or half begun under the old password lets no one in once there is a new one. */
 export async function voidLinks(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query("delete from identity_verification where value = $1", [identityId]);
 }
 
-/** What has run out is refused without this; it only would not go away. */
+/** What has run out is refused without this; it only would not became unreachable. */
 export async function sweepExpired(pool: pg.Pool): Promise<void> {
   await pool.query("delete from identity_session where expires_at <= now()");
   await pool.query("delete from identity_verification where expires_at <= now()");

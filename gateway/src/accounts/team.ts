@@ -59,7 +59,7 @@ export interface Team {
     role: Exclude<Role, "owner">,
     by: Actor,
   ): Promise<Member | OwnerStays | "not_found" | "role_required">;
-  /** Somebody else, or oneself. */
+  /** Someone else, or oneself. */
   remove(accountId: Uuid, memberId: Uuid, by: Actor): Promise<"removed" | OwnerStays | "not_found" | "role_required">;
   /** What the link of an invitation offers to this person. */
   look(token: string, by: Joining): Promise<Offer | NotOffered>;
@@ -73,7 +73,7 @@ interface TeamOptions {
   newId: NewId;
   attempts: Attempts;
   invitations: Invitations;
-  /** Where nobody's address is confirmed, the link's token is all the proof there is. */
+  /** Where no one's address is confirmed, the link's token is all the proof there is. */
   verifyEmails: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * better-auth answers what the store could not do in words of its own, as a failure or even as a refusal. What the store
- * said is remembered here while a question is under way, so that an outage is told as one.
+ * better-auth answers what the database could not do in words of its own, as a failure or even as a refusal. What the database
+ * said is remembered here while a question is in flight, so that an outage is told as one.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
@@ -8,14 +8,14 @@ import { isStorageTrouble } from "../db/errors.ts";
 
 interface Asking<T> {
   isFailure?: (answer: T) => boolean;
-  /** Called when the library first turns to the store. */
+  /** Called when the library first turns to the database. */
   onSent?: () => void;
 }
 
 export interface Witness {
   /** The pool to give to the library. */
   pool: pg.Pool;
-  /** Asks the library. Where it fails, and the store had failed it, rejects with what the store said. */
+  /** Asks the library. Where it fails, and the database had failed it, rejects with what the database said. */
   ask<T>(question: () => Promise<T>, more?: Asking<T>): Promise<T>;
 }
 

@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { InFlight } from "../inference/in-flight.ts";
 
-/** A connection that carries nothing stays for so long after nobody new is taken: a request may be on its way on it. */
+/** A connection that carries nothing stays for so long after no one new is taken: a request may be on its way on it. */
 const QUIET_MS = 1_000;
 /** At the end of the grace what is left is told its end, and has so long to be settled and to read it. */
 const LAST_WORDS_MS = 5_000;
@@ -32,8 +32,8 @@ interface Drained {
 }
 
 /**
- * First `/readyz` says so, and for `delayMs` everything is served as before. Then nobody new is taken, and what is in flight has
- * `graceMs` to end. What has not is ended, settled and told so. Where there is no delay nobody is to be waited for, and quiet
+ * First `/readyz` says so, and for `delayMs` everything is served as before. Then no one new is taken, and what is in flight has
+ * `graceMs` to end. What has not is ended, settled and told so. Where there is no delay no one is to be waited for, and quiet
  * connections are closed at once.
  */
 export async function drain(

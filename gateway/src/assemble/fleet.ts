@@ -28,7 +28,7 @@ export interface FleetSettings {
   nodeRules: NodeRules;
   /** The operator's own canaries. */
   secretCanaries: SecretCanaries;
-  /** How the others are made up. Absent: as nobody can foresee. */
+  /** How the others are made up. Absent: as no one can foresee. */
   makeUpCanary?: MakeUp;
   /** Host accounts of the operator's own nodes. */
   referenceHosts: readonly Uuid[];
@@ -110,7 +110,7 @@ export async function openTrust(
 ): Promise<Trust> {
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
   const refuse = (node: string): Promise<void> =>
-    // A plane that is away makes up for it when it is back.
+    // A plane that is unreachable makes up for it when it is back.
     plane.revoke(node).catch((error) => log.error({ err: error, node }, "node credentials not revoked yet; retrying"));
   await Promise.all(barred.map((id) => refuse(publicId("node", id))));
   const trust = watchNodes({

@@ -48,7 +48,7 @@ export interface Journals extends Record<"requests" | "changes", Journal> {
 
 const Image = row({ image: column.json, xmin: z.number() });
 
-/** Undefined where the store's history is not followed: then nobody would read them. */
+/** Undefined where the database's history is not followed: then no one would read them. */
 export function openJournals(
   { clock, log, onClose }: Context,
   { replayWindowMs: windowMs }: HistorySettings,

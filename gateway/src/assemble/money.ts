@@ -26,7 +26,7 @@ export interface Money {
   refusedCalls: RefusedCalls;
   /** Undefined without upkeep. */
   rollups: Rollups | undefined;
-  /** Undefined where the store's history is not followed. */
+  /** Undefined where the database's history is not followed. */
   journals: Journals | undefined;
   losses: (() => LossFigures) | undefined;
   /** Whether all that waited in the spool directory is in the ledger. Enters what it can. */

@@ -44,7 +44,7 @@ export interface SiteSettings {
   /** Signs usage receipts: 32 bytes in base64url. */
   receiptSeed: string;
   payoutHoldDays: number;
-  /** `isPublic`: anybody may read the status page. */
+  /** `isPublic`: anyone may read the status page. */
   status: { isPublic: boolean; sampleEveryMs: number };
   /** Whose pages may call the public API. */
   corsOrigins: CorsOrigins;

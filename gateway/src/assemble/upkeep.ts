@@ -57,7 +57,7 @@ interface Needs {
   notifying: Pick<NotificationParts, "notifications">;
 }
 
-/** What upkeep knows. All of it is undefined while nobody has looked, and without upkeep. */
+/** What upkeep knows. All of it is undefined while no one has looked, and without upkeep. */
 export interface UpkeepFacts {
   /** Months that have records of requests, and those of them that should be gone. */
   months: () => { kept: number; due: number } | undefined;

@@ -91,7 +91,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
       if (id !== ANOTHER) seen = id;
       return plain(`valkey ${id}`);
     } catch {
-      // The limits' own connection tells that it is away.
+      // The limits' own connection tells that it is unreachable.
       return undefined;
     }
   };

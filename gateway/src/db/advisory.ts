@@ -8,7 +8,7 @@ export const LOCK = {
   dataDirectory: 1,
   /** Held while migrations run, in the database they change. */
   migration: 2,
-  /** Held by the gateway that proves the books, in their database. */
+  /** Held by the gateway that checks the ledger, in their database. */
   books: 3,
   /** Held by whoever drops old records of requests, in their database. */
   retention: 4,

@@ -4,7 +4,7 @@
  *
  * - `create [unique] index concurrently if not exists NAME on TABLE …`: an index that broke off half-way is dropped and begun again.
  *   PostgreSQL builds none of these on a partitioned table; here it is built on each partition and joined.
- * - `alter table TABLE validate constraint NAME`: reads the whole table under a lock that stops nobody.
+ * - `alter table TABLE validate constraint NAME`: reads the whole table under a lock that stops no one.
  */
 import type pg from "pg";
 import { z } from "zod";

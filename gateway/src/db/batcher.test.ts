@@ -24,7 +24,7 @@ function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   const { locked, ...others } = options;
   const apart = locked && {
     send: sendTo(aside),
-    // The letter is the account.
+    // The email is the account.
     keysOf: (op: string) => [op.charAt(0)],
     locked: async () => locked,
     isWait: isLockWait,

@@ -2,7 +2,7 @@
  * Collects operations while a batch is on its way and sends what gathered as the next one: one batch in flight, no timer.
  * Under load a round trip serves up to `sizeMax` operations; alone, an operation waits for nothing.
  *
- * A batch that did not reach the store fails as a whole. One that the store refused is repeated one operation at a time, so
+ * A batch that did not reach the database fails as a whole. One that the database refused is repeated one operation at a time, so
  * that a bad operation never fails its neighbours; with `apart` on other connections, while the next batches leave without
  * the accounts concerned (lanes.ts): what waits for one account's lock delays the others by no more than one batch. With `waitMaxMs` what may help is sent again with the same ids (the
  * operations are idempotent) until that time has passed; without, whoever asked decides.
@@ -37,7 +37,7 @@ interface Apart<Op, Result> {
   send: (ops: Op[]) => Promise<Result[]>;
   /** What an operation may have to wait for: its accounts. */
   keysOf: (op: Op) => string[];
-  /** Which of these keys somebody else has locked now. */
+  /** Which of these keys someone else has locked now. */
   locked: (ops: Op[]) => Promise<Set<string>>;
   /** Whether an error says that a statement waited for too long. */
   isWait: (error: unknown) => boolean;
@@ -48,9 +48,9 @@ interface BatcherOptions<Op, Result> {
   sizeMax: number;
   /** Whether an error says that the connection was lost, so that the outcome is unknown and a repeat may help. */
   isConnectionLoss: (error: unknown) => boolean;
-  /** Nobody waits longer, however the store hangs. Then an operation fails with what went wrong last. */
+  /** No one waits longer, however the database hangs. Then an operation fails with what went wrong last. */
   waitMaxMs?: number;
-  /** Of an operation that was given up although the store may have done it: called once it can be undone. */
+  /** Of an operation that was given up although the database may have done it: called once it can be undone. */
   undo?: (op: Op) => void;
   apart?: Apart<Op, Result>;
 }
@@ -61,7 +61,7 @@ interface Waiting<Op, Result> {
   reject: (error: unknown) => void;
   since: number;
   isOver: boolean;
-  /** It was sent, and nobody knows what became of it. */
+  /** It was sent, and no one knows what became of it. */
   isInDoubt: boolean;
   trouble: unknown;
   due: Due<Waiting<Op, Result>> | undefined;
@@ -184,7 +184,7 @@ export class Batcher<Op, Result> {
   }
 
   /**
-   * Those that wait for a lock go apart, by what is locked, and the others at once into the next batch. Where nobody can say what
+   * Those that wait for a lock go apart, by what is locked, and the others at once into the next batch. Where no one can say what
    * is in the way, every account goes apart and shows by itself whether it is.
    */
   async #separate(batch: Waiting<Op, Result>[], error: unknown, apart: Apart<Op, Result>): Promise<void> {
@@ -234,7 +234,7 @@ export class Batcher<Op, Result> {
     return batch.filter(({ isOver }) => !isOver);
   }
 
-  /** Sends the batch once. What went wrong, or undefined where everybody has their answer. */
+  /** Sends the batch once. What went wrong, or undefined where everyone has their answer. */
   async #attempt(batch: Waiting<Op, Result>[], send = this.#send): Promise<unknown> {
     const { clock } = this.#options;
     const began = clock.monotonic();

@@ -56,7 +56,7 @@ export async function openBroadcast(options: {
   };
 }
 
-/** What it needs to know of the store. */
+/** What it needs to know of the database. */
 type Guard = { health: Pick<StoreGuard["health"], "isAway" | "suspect"> } & Pick<StoreGuard, "adopt"> &
   Partial<Pick<StoreGuard, "lineage">>;
 
@@ -96,7 +96,7 @@ class Listener {
   async listen(): Promise<void> {
     const { connection, guard, log, gateway } = this.#options;
     const client = new DatabaseClient(clientConfig(connection, broadcastConnection(gateway)));
-    // A network that went away may take long to tell an idle connection; what was missed on it would stay missed.
+    // A network that became unreachable may take long to tell an idle connection; what was missed on it would stay missed.
     guard.adopt(client);
     client.on("notification", ({ payload = "" }) => {
       const space = payload.indexOf(" ");
@@ -124,7 +124,7 @@ class Listener {
   async #recover(): Promise<void> {
     const { clock, log, guard } = this.#options;
     if (this.#closed) return;
-    // While the store is away that has been said.
+    // While the database is unreachable that has been said.
     if (!(await guard.health.suspect())) log.warn("database notifications: connection lost; reconnecting");
     while (!this.#closed) {
       await new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 /**
  * What the statements of a migration hold up, told from their text. Only what can be told for sure: a rule for each form that stops
  * writes or reads of a table that is there already. What no rule knows is said to be unknown, and a table that the same run
- * creates holds up nobody.
+ * creates holds up no one.
  */
 import { statementsOf } from "./statements.ts";
 

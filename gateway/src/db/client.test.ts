@@ -204,7 +204,7 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
     );
     // It refuses to run as root.
     const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-    // A socket's file, because a free port may be somebody else's a moment later.
+    // A socket's file, because a free port may be someone else's a moment later.
     await chmod(directory, 0o777);
     const child: ChildProcess = spawn(PGBOUNCER, ["-q", file], { stdio: "ignore", ...asNobody });
     t.after(async () => {

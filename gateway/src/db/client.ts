@@ -184,7 +184,7 @@ export class DatabaseClient extends pg.Client {
       await this.#open(places, place);
       return this;
     } catch (error) {
-      // Nothing is known to be wrong with a place that nobody waited for: else a look that takes long would never end.
+      // Nothing is known to be wrong with a place that no one waited for: else a look that takes long would never end.
       if (!this.#isGivenUp) places.failed(place);
       this.connection.stream.destroy();
       throw error;

@@ -1,6 +1,6 @@
 /**
  * Which versions of the program use a database, told by the names of their connections. Every gateway holds one for life, its
- * heartbeat, and one of each statement under way: whoever could be hurt by a change is seen.
+ * heartbeat, and one of each statement in flight: whoever could be hurt by a change is seen.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -43,7 +43,7 @@ export interface ConnectedProgram {
 }
 
 /**
- * Everybody but who asks. The names of other users' connections are no secret to anybody in the same database. To be asked
+ * Everyone but who asks. The names of other users' connections are no secret to anyone in the same database. To be asked
  * outside of a transaction, which would see the same picture twice.
  */
 export async function connectedPrograms(client: pg.PoolClient): Promise<ConnectedProgram[]> {

@@ -1,4 +1,4 @@
-/** Ends a connection to the store at once, without a word to the other side, which may not listen. */
+/** Ends a connection to the database at once, without a word to the other side, which may not listen. */
 import type pg from "pg";
 
 /** What waits for an answer on it fails with `error`. */

@@ -11,7 +11,7 @@ const JUMP_MS_MIN = 5_000;
 
 function open() {
   const hand = manualClock();
-  /** What somebody set the machine's time of day to, and how far the database's is ahead of the true one. */
+  /** What someone set the machine's time of day to, and how far the database's is ahead of the true one. */
   const off = { machineMs: 0, databaseMs: 0 };
   const lines: { level: number; msg: string; seconds?: number; reason?: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });

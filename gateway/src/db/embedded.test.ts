@@ -153,7 +153,7 @@ test("a start waits for a server that is shutting down", async (t) => {
   const client = new pg.Client({ host, port: 5432, user: "tollgate", database: "tollgate" });
   await client.connect();
   await killed.kill();
-  // A smart shutdown lasts as long as somebody is connected.
+  // A smart shutdown lasts as long as someone is connected.
   process.kill(pid, "SIGTERM");
   await eventually("it says that it stops", async () =>
     (await readFile(join(place.cluster, "postmaster.pid"), "utf8")).includes("stopping"),

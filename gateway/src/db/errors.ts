@@ -1,5 +1,5 @@
 /**
- * What an error of the store says: that the statement was wrong, which is a bug of ours, or that the store cannot do it
+ * What an error of the database says: that the statement was wrong, which is a bug of ours, or that the database cannot do it
  * now. Of the latter some leave the outcome open: the connection was lost before the answer came.
  */
 import { Away } from "../base/dependency.ts";
@@ -11,7 +11,7 @@ import { Away } from "../base/dependency.ts";
 const LOSS = /^(08...|57P0[1-5]|53300|25006|25P03)$/;
 /**
  * Classes of what the values of a statement are to blame for: cardinality, wrong values, broken constraints, what our own
- * functions raise. The same values fail again, whatever becomes of the store.
+ * functions raise. The same values fail again, whatever becomes of the database.
  */
 const DATA = /^(21|22|23|44|P0)...$/;
 /**
@@ -79,7 +79,7 @@ export const isRefusal = (error: unknown): boolean =>
 /** The same thing would fail again. */
 export const provesBug = (error: unknown): boolean => !isStorageTrouble(error);
 
-/** It was refused, or cut off, because the store is known to be away: the breaker's line in the log says all there is to say. */
+/** It was refused, or cut off, because the database is known to be unreachable: the breaker's line in the log says all there is to say. */
 export const isAway = (error: unknown): boolean =>
   chainOf(error).some((one) => one instanceof Away && one.dependency === "database");
 

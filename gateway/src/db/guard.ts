@@ -1,8 +1,8 @@
 /**
- * Keeps everybody from waiting for a store that is away. The heartbeat tells when it is; then whatever waits on a
+ * Keeps everyone from waiting for a database that is unreachable. The heartbeat tells when it is; then whatever waits on a
  * connection fails at once, the connections are closed, and new ones are refused until it answers again.
  *
- * A query that takes long is none of its business while the store commits other things, nor is a connection that was lost
+ * A query that takes long is none of its business while the database commits other things, nor is a connection that was lost
  * while it answers others.
  */
 import type pg from "pg";
@@ -19,7 +19,7 @@ import type { Lineage } from "./lineage/lineage.ts";
 import type { Connection } from "./pool.ts";
 import type { Durability } from "./session.ts";
 
-/** A connection that is used for longer than this is reason to ask whether the store still commits. */
+/** A connection that is used for longer than this is reason to ask whether the database still commits. */
 const SLOW_MS = 2_000;
 /** SQLSTATE: too many connections, of a role, a database or the server. */
 const TOO_MANY = "53300";
@@ -32,7 +32,7 @@ interface GuardOptions {
   durability?: Durability;
   /** Compares every connection with the history that was seen. Undefined: any database will do. */
   lineage?: Lineage;
-  /** Reads the database's clock with every heartbeat. Undefined: nobody wants to know it. */
+  /** Reads the database's clock with every heartbeat. Undefined: no one wants to know it. */
   time?: Pick<DatabaseClock, "read">;
 }
 
@@ -46,7 +46,7 @@ export class StoreGuard {
   readonly #inUse = new Map<object, number>();
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Lost since the store was last asked about it. */
+  /** Lost since the database was last asked about it. */
   #lost = 0;
   /** Connections that the database refused because there were too many. */
   tooMany = 0;
@@ -79,7 +79,7 @@ export class StoreGuard {
     });
   }
 
-  /** From now on. Before, as while the schema is brought up to date, the store may take its time. */
+  /** From now on. Before, as while the schema is brought up to date, the database may take its time. */
   watch(): void {
     this.health.watch();
   }
@@ -96,12 +96,12 @@ export class StoreGuard {
     this.#heartbeat.close();
   }
 
-  /** Whoever asks something of it, or waits for a connection, uses the store. */
+  /** Whoever asks something of it, or waits for a connection, uses the database. */
   watchPool(pool: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">): void {
     this.#pools.push(pool);
   }
 
-  /** It ends with the store. */
+  /** It ends with the database. */
   adopt(client: pg.Client): void {
     this.#connections.add(client);
     client.once("end", () => this.#connections.delete(client));
@@ -115,7 +115,7 @@ export class StoreGuard {
     this.#inUse.delete(client);
   }
 
-  /** A connection could not be made, or broke: one line for all of them, and none where it is the store that is away. */
+  /** A connection could not be made, or broke: one line for all of them, and none where it is the database that is unreachable. */
   lost(error: unknown): void {
     this.#lost += 1;
     if (this.#lost > 1) return;
@@ -126,7 +126,7 @@ export class StoreGuard {
     });
   }
 
-  /** A connection could not be made. Those who wait for it are told; that there may be no more of them, nobody would see. */
+  /** A connection could not be made. Those who wait for it are told; that there may be no more of them, no one would see. */
   refused(error: unknown): void {
     const { code, message } = error as { code?: string; message?: string };
     if (code !== TOO_MANY) return;
@@ -150,7 +150,7 @@ export class StoreGuard {
   }
 }
 
-/** Connections that the guard knows of from their first moment, and refuses while the store is away. */
+/** Connections that the guard knows of from their first moment, and refuses while the database is unreachable. */
 export function guardedClients(guard: StoreGuard) {
   return class GuardedClient extends DatabaseClient {
     override connect(): Promise<pg.Client>;
@@ -170,7 +170,7 @@ export function guardedClients(guard: StoreGuard) {
       return undefined;
     }
 
-    /** Nobody uses it before it is known to lead to the right database. */
+    /** No one uses it before it is known to lead to the right database. */
     async #connectChecked(): Promise<pg.Client> {
       await super.connect().catch((error) => {
         guard.refused(error);

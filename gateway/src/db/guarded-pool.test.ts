@@ -182,7 +182,7 @@ describe("a guarded pool", () => {
     resting.watch();
     clock.advance(500);
     await sign();
-    // Nobody uses it: the next is asked for in two seconds.
+    // No one uses it: the next is asked for in two seconds.
     clock.advance(500);
     resting.health.latencyMs = null;
     const client = await used.connect();

@@ -1,6 +1,6 @@
 /**
- * A gateway's connections to its store. While the store is away every query is refused at once, and none waits for a
- * connection or a lock for so long that somebody who waits for an answer would notice more than a refusal.
+ * A gateway's connections to its store. While the database is unreachable every query is refused at once, and none waits for a
+ * connection or a lock for so long that someone who waits for an answer would notice more than a refusal.
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
@@ -8,7 +8,7 @@ import { isConnectionLoss } from "./errors.ts";
 import { guardedClients, type StoreGuard } from "./guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
 
-/** To open a connection, or to wait for a free one. Nobody is kept waiting for five seconds. */
+/** To open a connection, or to wait for a free one. No one is kept waiting for five seconds. */
 const CONNECT_MS_MAX = 4_000;
 const LOCK_MS_MAX = 4_000;
 

@@ -1,5 +1,5 @@
 /**
- * The store's sign of life: one small question on a connection of its own, so that neither a busy pool nor a slow report
+ * The database's sign of life: one small question on a connection of its own, so that neither a busy pool nor a slow report
  * delays it. The answer brings the database's clock along. Where there is reason for doubt the question is a transaction to
  * commit: a disk that hangs, or a standby that must confirm and does not, holds up writing alone.
  */
@@ -21,7 +21,7 @@ import { checkSession, type Durability } from "./session.ts";
 const Life = row({ ms: z.number(), isStandby: z.boolean(), readOnly: z.boolean(), history: Looked.optional() });
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
                         pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
-/** A word in the log of the database's own, that means nothing to anybody: to commit it, it has to be written. */
+/** A word in the log of the database's own, that means nothing to anyone: to commit it, it has to be written. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
 /** One question, so that a long way to the database is gone once. */
 const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${LOOK}) l) as history`;
@@ -41,7 +41,7 @@ interface HeartbeatOptions {
   lineage: Lineage | undefined;
   /** Whether an answer to a question that only reads would say too little. */
   isDoubtful: () => boolean;
-  /** Its connection ended while nobody asked anything. */
+  /** Its connection ended while no one asked anything. */
   onLost: () => void;
 }
 
@@ -53,7 +53,7 @@ export class Heartbeat {
     this.#options = options;
   }
 
-  /** Rejects where the store does not answer or takes no writes. What hangs is let go with the signal. */
+  /** Rejects where the database does not answer or takes no writes. What hangs is let go with the signal. */
   async beat(signal: AbortSignal): Promise<void> {
     const known = this.#client;
     if (known === undefined) return await this.#askOn(this.#newClient(), signal);

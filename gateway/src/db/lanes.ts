@@ -4,7 +4,7 @@
  * badly stays, so that the account's next operation does not hold up a batch again.
  */
 
-/** `done`: it was answered. `failed`: it failed alone. `blocked`: what it waits for blocks those behind it, too. `open`: somebody else has to see to it. */
+/** `done`: it was answered. `failed`: it failed alone. `blocked`: what it waits for blocks those behind it, too. `open`: someone else has to see to it. */
 export type LaneOutcome = "done" | "failed" | "blocked" | "open";
 
 interface LaneOptions<Item> {

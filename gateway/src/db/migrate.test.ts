@@ -139,7 +139,7 @@ test("runs migrations in one of two processes that start at once, while the othe
   const directory = await files(t, TWO);
   const other = openPool(database.connection, { log, sizeMax: 2 });
   t.after(() => other.end());
-  // Somebody has the lock, so that both are sure to wait before either runs.
+  // Someone has the lock, so that both are sure to wait before either runs.
   const gate = new pg.Client(database.connection);
   await gate.connect();
   await gate.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.migration]);

@@ -1,4 +1,4 @@
-/** Connections to the store, private or given by DATABASE_URL. */
+/** Connections to the database, private or given by DATABASE_URL. */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { DatabaseUrlError } from "./address.ts";
@@ -8,7 +8,7 @@ import { isConnectionLoss } from "./errors.ts";
 import { sessionOptions } from "./session.ts";
 import { getTypeParser } from "./types.ts";
 
-/** Where the store is: the private PostgreSQL's `connection`, or a URL. */
+/** Where the database is: the private PostgreSQL's `connection`, or a URL. */
 export type Connection = { host: string; port: number; user: string; database: string } | { connectionString: string };
 
 const STATEMENT_MS_MAX = 30_000;
@@ -34,7 +34,7 @@ interface PoolOptions {
 export const LEDGER_SESSION =
   "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off";
 
-/** For commands and for tests: it waits for a store that is slow. A gateway's is in guarded-pool.ts. */
+/** For commands and for tests: it waits for a database that is slow. A gateway's is in guarded-pool.ts. */
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool(poolConfig(connection, options));
   // Without a listener a lost connection would end the process. The pool replaces it; a query in flight fails.

@@ -27,7 +27,7 @@ interface Queryable {
 /** The text of a query, or with the name under which the server keeps it prepared. */
 type QueryText = string | { name: string; text: string };
 
-/** Of a row: what goes in comes out, so that nobody is tempted to convert values where production would not. */
+/** Of a row: what goes in comes out, so that no one is tempted to convert values where production would not. */
 type RowSchema<Row> = z.ZodType<Row, Row>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -102,7 +102,7 @@ class WatchedSchema implements Schema {
         looking = undefined;
       });
     };
-    // At once: somebody may have finished an upgrade between the first look and the first sign of life of this gateway.
+    // At once: someone may have finished an upgrade between the first look and the first sign of life of this gateway.
     look();
     const stop = clock.every(LOOK_EVERY_MS, look);
     return async () => {

@@ -1,5 +1,5 @@
 /**
- * What values of the store are here. Money is `bigint` and `numeric` in the database, so no value may pass through a
+ * What values of the database are here. Money is `bigint` and `numeric` in the database, so no value may pass through a
  * JavaScript number on its way out.
  */
 import pg from "pg";

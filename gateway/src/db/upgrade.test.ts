@@ -41,7 +41,7 @@ async function run(t: TestContext, migrations: Record<string, string>, phase?: A
   return await migrate(database.pool, { directory, log, oldestSchema, ...(phase && { after: phase }) });
 }
 
-/** Somebody whose connection has that name. */
+/** Someone whose connection has that name. */
 async function connect(name: string): Promise<() => Promise<void>> {
   const client = new pg.Client(clientConfig(database.connection, name));
   await client.connect();

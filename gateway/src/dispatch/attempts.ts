@@ -41,7 +41,7 @@ interface AttemptsOptions {
 /** How one attempt differs from others. */
 interface AttemptOptions {
   signal: CancelSignal;
-  /** By then somebody must have accepted the request. Absent: no matter when. */
+  /** By then someone must have accepted the request. Absent: no matter when. */
   acceptBy?: number | undefined;
   /** Whether another node could be asked now, in place of one that is late. Absent: there is none. */
   mayPassOver?: () => boolean;
@@ -71,7 +71,7 @@ export class Attempts {
   readonly #blame: Blame;
   readonly #unsubscribe: () => void;
   #troubledAt = Number.NEGATIVE_INFINITY;
-  /** Cut while the plane was away: nodes that did not notice still run them. */
+  /** Cut while the plane was unreachable: nodes that did not notice still run them. */
   #uncancelled: Attempt[] = [];
 
   constructor(options: AttemptsOptions) {

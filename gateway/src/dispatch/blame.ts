@@ -1,6 +1,6 @@
 /**
  * Whether a node or the plane is to blame for an attempt that broke off. An attempt ends as `cut` when the plane lost a node that
- * was well. That takes the servers' own evidence: this gateway's connection is away or frozen, a server ends the connection itself or
+ * was well. That takes the servers' own evidence: this gateway's connection is unreachable or frozen, a server ends the connection itself or
  * does not answer, or other hosts' nodes lost the same server (excuses.ts).
  */
 import type { Clock } from "../base/clock.ts";

@@ -1,4 +1,4 @@
-/** What the plane loses while nodes are well: tried again at nobody's cost, and held against nobody. */
+/** What the plane loses while nodes are well: tried again at no one's cost, and held against no one. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";

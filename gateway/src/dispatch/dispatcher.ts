@@ -57,7 +57,7 @@ export interface DispatchResult {
   ttftMs: number | null;
   /** The node's part of the time, for measuring it. Null when it gave no output. */
   pace: Pace | null;
-  /** One of the platform's own jobs (`runOn`): nobody asked for the answer, so it earns a node no trust. */
+  /** One of the platform's own jobs (`runOn`): no one asked for the answer, so it earns a node no trust. */
   own?: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface Measured {
   spanMs: number;
   /** One of the platform's own jobs. */
   own: boolean;
-  /** The builder's request that it answers. Absent: nobody asked. */
+  /** The builder's request that it answers. Absent: no one asked. */
   request?: AnsweredRequest | undefined;
 }
 
@@ -150,7 +150,7 @@ export function openDispatcher(options: {
   log: Log;
   gatewayId: string;
   deadlineMs: number;
-  /** A job that lasts longer ends as a stall, and nobody is blamed for it. */
+  /** A job that lasts longer ends as a stall, and no one is blamed for it. */
   jobMsMax?: number;
   /** The other gateways. Absent: there are none. */
   peers?: Pick<Peers, "exchange" | "slotsTold" | "gateways">;
@@ -231,7 +231,7 @@ export function openDispatcher(options: {
     unkeptKeyword(model, keywords) {
       const need = needOf(model, keywords);
       if (roster.serves(need, new Set())) return undefined;
-      // One that nobody enforces says most; else no single node enforces all.
+      // One that no one enforces says most; else no single node enforces all.
       const alone = keywords.find((use) => !roster.serves(needOf(model, [use]), new Set()));
       return alone ?? keywords.at(-1);
     },
@@ -336,7 +336,7 @@ class Run {
         first = attempt;
         this.#tried.add(turn.node.id);
       } else {
-        // The retry is spent: nobody is left to confirm that there is no output.
+        // The retry is spent: no one is left to confirm that there is no output.
         return this.#result(end === "empty" ? "unconfirmed" : endOf(attempt), attempt, attempt);
       }
     }

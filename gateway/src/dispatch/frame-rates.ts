@@ -22,7 +22,7 @@ export const FRAME_RATES: Record<FrameKind, Rate> = {
   states: { perSecond: 20, burst: 200 },
   /** An honest agent sends none; one with a bug that fails some of its jobs should not take down its node's whole line. */
   malformed: { perSecond: 5, burst: 100 },
-  /** Counted by `idleCost`. What was under way when a job was cancelled is such, so it must be ample. */
+  /** Counted by `idleCost`. What was in flight when a job was cancelled is such, so it must be ample. */
   idle: { perSecond: 2_000, burst: 10_000 },
 };
 
@@ -101,7 +101,7 @@ export class FrameRates {
       return allowance;
     }
     const seconds = (now - known.at) / 1000;
-    // What was said while nobody listened comes at once, and each second of it had its own allowance.
+    // What was said while no one listened comes at once, and each second of it had its own allowance.
     const unheardS = this.#options.processPauses.stoppedMs / 1000;
     for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {
       known.left[kind] = Math.min(burst + unheardS * perSecond, known.left[kind] + seconds * perSecond);

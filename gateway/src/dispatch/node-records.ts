@@ -14,7 +14,7 @@ export interface NodeRecord {
   hostAccountId: Uuid;
   /** The models its host elected. */
   models: string[];
-  /** The identities that own its host's account. Absent: nobody knows them. */
+  /** The identities that own its host's account. Absent: no one knows them. */
   owners?: string[];
   /** Honest answers that it still owes: until then it is on probation. Absent or 0: it is not. */
   answersOwed?: number;

@@ -1,6 +1,6 @@
 /**
  * Waiting for a free node. Accounts have equal shares of a model's slots while they wait (`fair-shares.ts`), and each of them is
- * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client goes away, or when no connected node can serve it any more.
+ * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client became unreachable, or when no connected node can serve it any more.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";
@@ -105,7 +105,7 @@ export class NodeQueue {
     return this.#waiting.get(model)?.size ?? 0;
   }
 
-  /** A node that nobody in the line can use, and this one can. */
+  /** A node that no one in the line can use, and this one can. */
   #takePast(line: Set<Waiting>, wanted: Wanted): RosterNode | undefined {
     if (line.size > 0) {
       if (this.#pick(wanted) === undefined) return undefined;
@@ -138,7 +138,7 @@ export class NodeQueue {
     return inService;
   }
 
-  /** The platform's own jobs take nobody's share. */
+  /** The platform's own jobs take no one's share. */
   #asked(model: string, account: string): Crowd | undefined {
     if (account === "") return undefined;
     const known = this.#crowds.get(model);

@@ -99,7 +99,7 @@ export const isAble = (node: RosterNode, need: Need): boolean =>
   !node.draining &&
   mayWork(node);
 
-/** So many checked answers make a node one for builders who let nobody check theirs. */
+/** So many checked answers make a node one for builders who let no one check theirs. */
 const CHECKED_MIN = 1_000;
 const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ?? 0) >= CHECKED_MIN;
 

@@ -194,7 +194,7 @@ export class Roster {
     this.#conducts.served(node.id, node.nodeRecord.hostAccountId);
   }
 
-  /** The plane cannot reach the node: for a moment it gets work only if nobody else serves the model. */
+  /** The plane cannot reach the node: for a moment it gets work only if no one else serves the model. */
   shun(node: RosterNode): void {
     this.#shunUntil(node, this.#options.clock.monotonic() + SHUNNED_FOR_MS);
   }
@@ -305,7 +305,7 @@ export class Roster {
     if (known === undefined) this.#nodes.set(id, node);
     this.#refile(node);
     if (known === undefined) {
-      // When the plane was away and is back, that is said once.
+      // When the plane was unreachable and is back, that is said once.
       if (remembered?.away !== true)
         this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "node online");
       for (const run of this.#joined) run(node);
@@ -400,7 +400,7 @@ export class Roster {
     this.#refile(node);
   }
 
-  /** One that left meanwhile stays away. */
+  /** One that left meanwhile stays unreachable. */
   #refile(node: RosterNode): void {
     if (this.#nodes.get(node.id) === node) this.#index.file(node);
   }

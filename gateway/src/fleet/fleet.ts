@@ -80,7 +80,7 @@ export interface Fleet {
   /** The oldest first. */
   list(accountId: Uuid, page: { after?: Uuid | undefined; limit: number }): Promise<ListedNode[]>;
   find(owner: Owner, id: Uuid): Promise<Node | undefined>;
-  /** The account's nodes that are not retired, or were not yet then; the oldest first. */
+  /** The account's nodes that are not retired, or were not yet then; oldest first. */
   atWork(accountId: Uuid, since: Date): Promise<Uuid[]>;
   /** The models that any node of the account elected. */
   electedBy(accountId: Uuid): Promise<string[]>;

@@ -16,7 +16,7 @@ export interface InsightFigures {
   performed: PerformanceSum | undefined;
   /** Working time as a share of slots × time connected, from 0 to 1; null where no node was seen connected. */
   utilisation: number | null;
-  /** Share of the time in which the nodes were connected, on average; null where nobody looked. */
+  /** Share of the time in which the nodes were connected, on average; null where no one looked. */
   connected: number | null;
 }
 

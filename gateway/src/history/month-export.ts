@@ -61,7 +61,7 @@ const SELECTED = `id, account_id as "accountId", key_id as "keyId", key_name as 
   node_id as "nodeId", own, attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client, label,
   requests as count, created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** As the console's export has them, and what the books need beside: whose it was, who was paid, and picodollars. */
+/** As the console's export has them, and what the ledger need beside: whose it was, who was paid, and picodollars. */
 const COLUMNS: Columns<Exported> = {
   id: ({ id }) => publicId("req", id),
   created_at: ({ createdAt }) => createdAt.toISOString(),

@@ -1,6 +1,6 @@
 /**
  * Usage receipts: what a request was counted and charged, signed with Ed25519, so that a builder and a host can prove it to
- * anybody without asking us. A receipt is made from the request's record whenever it is asked for; signing is
+ * anyone without asking us. A receipt is made from the request's record whenever it is asked for; signing is
  * deterministic, so the same request gives the same receipt for as long as the key is the same.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
@@ -54,7 +54,7 @@ export interface Receipts {
 
 const StoredKey = row({ id: z.string(), publicKey: column.bytes });
 
-/** `seed`: 32 secret bytes. The key's public half is published for good. */
+/** `seed`: 32 secret bytes. The key's public half is published permanently. */
 export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Promise<Receipts> {
   const { pool, seed } = options;
   const { privateKey, publicKey, keyId } = receiptKeyOf(seed);

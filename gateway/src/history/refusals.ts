@@ -1,6 +1,6 @@
 /**
  * Records of requests that a limit refused (every 429). They come in floods, so they are written in batches; a refusal is
- * answered when it is written, which slows a flood to what the store can take instead of piling it up. Beyond a thousand an
+ * answered when it is written, which slows a flood to what the database can take instead of piling it up. Beyond a thousand an
  * hour of one key, those that are alike share a record that says how many they are.
  */
 import type pg from "pg";

@@ -1,4 +1,4 @@
-/** Refused calls: what a flood costs, what is kept, and what a database that is away loses. */
+/** Refused calls: what a flood costs, what is kept, and what a database that is unreachable loses. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type pg from "pg";

@@ -29,7 +29,7 @@ const MESSAGE_CHARS_MAX = 300;
 /** What a model may be called. Anything else that a call names is not kept. */
 const MODEL_NAME = /^[\w.:/-]{1,100}$/;
 
-/** The key that a call was made with, or only the reference that its secret named: then the database knows whose it is, if anybody's. */
+/** The key that a call was made with, or only the reference that its secret named: then the database knows whose it is, if anyone's. */
 type RefusedBy = { id: Uuid; accountId: Uuid } | { reference: string };
 
 export interface RefusedCall {
@@ -62,7 +62,7 @@ export interface RefusedCalls {
   note(by: RefusedBy, call: RefusedCall): void;
   /** Of the whole hours from the one that `from` lies in. */
   sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<RefusedSum[]>;
-  /** The last 20 of each code, the newest first. */
+  /** The last 20 of each code, newest first. */
   examples(accountId: Uuid): Promise<RefusedExamples[]>;
   flush(): Promise<void>;
   /** Deletes what is older than 7 days. */

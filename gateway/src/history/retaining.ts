@@ -71,7 +71,7 @@ export function keepRetaining({ retention, pool, clock, log }: RetainingOptions)
         try {
           if (backend !== undefined) await pool.query("select pg_cancel_backend($1)", [backend]);
         } catch (error) {
-          // A store that cannot be reached drops nothing either.
+          // A database that cannot be reached drops nothing either.
           if (isStorageTrouble(error)) return;
           throw error;
         }

@@ -1,4 +1,4 @@
-/** Months of requests are dropped, exported before where that is wanted, and the books stay proved all the way. */
+/** Months of requests are dropped, exported before where that is wanted, and the ledger stay proved all the way. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

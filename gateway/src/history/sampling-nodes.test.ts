@@ -20,7 +20,7 @@ test("every gateway samples, each slot of time counts once, and a gateway that c
   const gateways = [true, false].map((isFirst) => {
     const clock = manualClock();
     const presence = openPresence({ pool, everyMs: EVERY_MS });
-    // The store's clock stands still for as long as the two look.
+    // The database's clock stands still for as long as the two look.
     const at = new Date("2026-11-15T06:30:20Z");
     const look = () => (isFirst && !sees ? undefined : seen);
     const sampled = { ...presence, sample: (nodes: SeenNode[]) => presence.sample(nodes, at) };

@@ -1,5 +1,5 @@
 /**
- * Memory for large bodies: so much for the gateway, and so much of it for one payer, so that nobody can take it all. A body
+ * Memory for large bodies: so much for the gateway, and so much of it for one payer, so that no one can take it all. A body
  * takes its share before it is read and gives it back when nothing of it is held any more.
  */
 interface BodyBudgetOptions {

@@ -11,7 +11,7 @@ import { takePiece } from "./shared-pieces.ts";
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 /** Who sends no more is read and parsed at once; more takes of the budget, and is parsed on another thread. */
 export const SMALL_BYTES_MAX = 64 * 1024;
-/** Of those whom nobody knows yet, no more is read than this. */
+/** Of those whom no one knows yet, no more is read than this. */
 export const STRANGER_BYTES_MAX = SMALL_BYTES_MAX;
 /** A body may take as long as it takes, but for pauses like this, and for a rate below this one once it had time to begin. */
 const IDLE_MS_MAX = 15_000;
@@ -164,7 +164,7 @@ const noRoom = (): Error =>
 
 /**
  * Gathers a body. One that turns out large is copied into pieces as it comes: joining ten mebibytes at the end would hold
- * up everybody else.
+ * up everyone else.
  */
 class Pieces {
   bytes = 0;
@@ -270,7 +270,7 @@ export function discardRest(request: IncomingMessage, clock: Clock): void {
   const stopTimer = clock.after(DISCARD_MS_MAX, cut);
   request.once("close", stopTimer).once("end", stopTimer);
   request.on("error", () => {
-    // The client cut the connection itself: nothing is left to discard, and nobody to tell.
+    // The client cut the connection itself: nothing is left to discard, and no one to tell.
   });
   const takeTurns = inTurns(request);
   request.on("data", (chunk: Buffer) => {

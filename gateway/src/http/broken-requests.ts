@@ -1,6 +1,6 @@
 /**
  * What is not HTTP, or too slow or too large to be it, never becomes a request; it gets the envelope all the same, and its
- * connection ends. An answer that is under way on that connection is finished first: nothing else is written into it.
+ * connection ends. An answer that is in flight on that connection is finished first: nothing else is written into it.
  */
 import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -71,7 +71,7 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
         while (asked[0] !== undefined && isSettled(asked[0])) asked.shift();
         asked.push(response);
       });
-      // Nobody's proxy: without this, Node closes the connection without a word.
+      // No one's proxy: without this, Node closes the connection without a word.
       server.on("connect", (_request, socket) => {
         answer(socket, ["405 Method Not Allowed", "CONNECT is not supported.", "allow: GET, POST"]);
       });

@@ -1,5 +1,5 @@
 /**
- * One request as its handler sees it: who asks, the body when its turn comes, the reply, and whether anybody still waits for it. A
+ * One request as its handler sees it: who asks, the body when its turn comes, the reply, and whether anyone still waits for it. A
  * class, and nothing that it may not need: it is made for every request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -44,15 +44,15 @@ export interface DoorOptions {
   clock: Clock;
   newId: NewId;
   log: Log;
-  /** For what the store could not do: it fails in floods. */
+  /** For what the database could not do: it fails in floods. */
   troubles: SparingLog;
   bodies: Bodies;
-  /** Whose pages may call the public API; nobody's unless it is said. */
+  /** Whose pages may call the public API; no one's unless it is said. */
   cors?: CorsOrigins;
   /** How many proxies before us add to X-Forwarded-For. */
   trustedProxies?: number;
   watch?: HttpWatch;
-  /** Refuses requests before file descriptors run out. Undefined: nobody counts them. */
+  /** Refuses requests before file descriptors run out. Undefined: no one counts them. */
   files?: FileWatch | undefined;
   /** How the gateway is known: where that is by HTTPS alone, browsers are told so. */
   publicUrl?: string | undefined;
@@ -256,7 +256,7 @@ interface Asked {
 function faultOf({ log, troubles }: DoorOptions, { id, path }: Asked, error: unknown): Fault {
   if (error instanceof Fault) return error;
   if (!(error instanceof Away) && !isStorageTrouble(error)) return unexpected(log, id, error);
-  // Of what is known to be away its breaker tells, once.
+  // Of what is known to be unreachable its breaker tells, once.
   if (!(error instanceof Away) && !isAway(error)) {
     const { message, code = "" } = error as Error & { code?: string };
     const fields = { request: publicId("req", id), code, reason: message };

@@ -1,7 +1,7 @@
 /**
  * A server's connections, and how they end when it stops. The rule is that no request is lost: a connection that says nothing may be
  * about to, because a client learns that it was closed only after it has sent its next request, and must then guess whether that was
- * done. So nobody new is taken, every answer says `Connection: close`, which a client knows before it would ask again, and a
+ * done. So no one new is taken, every answer says `Connection: close`, which a client knows before it would ask again, and a
  * connection that was promised to be kept is closed only after it has said nothing for a moment longer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -1,13 +1,13 @@
 /**
  * Pages of other sites may call the public API, with a key of their own and never with what a browser keeps for us. Which
- * sites, the operator says; all of them unless told otherwise. Browsers obey the headers, and nobody else has to.
+ * sites, the operator says; all of them unless told otherwise. Browsers obey the headers, and no one else has to.
  */
 import type { IncomingMessage } from "node:http";
 import { GUARDS } from "@tollgate/api/guards.ts";
 import { IGNORED_HEADER } from "@tollgate/api/public/ignored.ts";
 import type { FastifyInstance } from "fastify";
 
-/** Whose pages may call. A list that is empty: nobody's. */
+/** Whose pages may call. A list that is empty: no one's. */
 export type CorsOrigins = "any" | readonly string[];
 
 /** What a page may read of an answer, beside its body. */

@@ -1,6 +1,6 @@
 /**
  * From a socket to a call and back. Every response carries the request's id; every fault becomes the error envelope, and so
- * does what the store cannot do now: try again. What is neither is a bug, logged with its cause and answered with the id alone.
+ * does what the database cannot do now: try again. What is neither is a bug, logged with its cause and answered with the id alone.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";

@@ -16,7 +16,7 @@ export function watchForLeaving({ socket }: IncomingMessage, clock: Clock, probe
   let isOver = false;
   let stopTimer: (() => void) | undefined;
   const look = (nth: number): void => {
-    // Writing may have found that nobody is there, and ended it.
+    // Writing may have found that no one is there, and ended it.
     if (isOver) return;
     stopTimer = clock.after(FIRST_LOOKS_MS[nth] ?? LOOK_EVERY_MS, () => {
       probe();

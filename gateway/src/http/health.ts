@@ -43,7 +43,7 @@ export const startingHealth = (missing: () => Missing | undefined): Health => ({
   },
 });
 
-/** Asks nobody: every adapter knows how its own dependency is, so the answer comes at once whatever hangs. */
+/** Asks no one: every adapter knows how its own dependency is, so the answer comes at once whatever hangs. */
 export function healthOf({ dependencies, obstacles, metrics }: HealthFacts): OpenHealth {
   let draining = false;
   return {

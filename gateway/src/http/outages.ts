@@ -1,4 +1,4 @@
-/** Since when what the gateway needs is away: looked at every second, because each adapter only knows how it is now. */
+/** Since when what the gateway needs is unreachable: looked at every second, because each adapter only knows how it is now. */
 import type { Clock } from "../base/clock.ts";
 import type { Dependency, Outage } from "../base/dependency.ts";
 

@@ -110,7 +110,7 @@ export class HttpReply implements Reply {
     this.#pending += `data: ${data}\n\n`;
   }
 
-  /** Writes what means nothing, to see whether anybody is there. An older client does not know of interim answers. */
+  /** Writes what means nothing, to see whether anyone is there. An older client does not know of interim answers. */
   probe(): void {
     if (this.#response.writableEnded || this.#response.destroyed) return;
     if (this.#isStream) {

@@ -183,7 +183,7 @@ async function writeFile(
   response.end();
 }
 
-/** Until more may be written, or nobody is there to read it. */
+/** Until more may be written, or no one is there to read it. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const goOn = (): void => {

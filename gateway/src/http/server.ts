@@ -22,7 +22,7 @@ interface Patience {
   everyMs: number;
 }
 const PATIENCE: Patience = { headersMs: 15_000, everyMs: 5_000 };
-/** On the internal port nobody holds connections on purpose. A gateway at rest is not to be woken for either. */
+/** On the internal port no one holds connections on purpose. A gateway at rest is not to be woken for either. */
 const INTERNAL_PATIENCE: Patience = { ...PATIENCE, everyMs: 10_000 };
 /** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
 const KEEP_ALIVE_MS = 72_000;
@@ -36,7 +36,7 @@ function noCompiler(): never {
 export interface Readiness {
   status: "ready" | "not ready" | "draining";
   dependencies: Record<string, "up" | "away">;
-  /** Of each dependency that is away, why. Absent where none is. */
+  /** Of each dependency that is unreachable, why. Absent where none is. */
   reasons?: Record<string, string>;
 }
 

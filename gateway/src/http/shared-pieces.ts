@@ -13,7 +13,7 @@ const free: SharedArrayBuffer[] = [];
 export const takePiece = (): Uint8Array<SharedArrayBuffer> =>
   new Uint8Array(free.pop() ?? new SharedArrayBuffer(PIECE_BYTES));
 
-/** Nobody reads them any more. Each is given back once, or not at all. */
+/** No one reads them any more. Each is given back once, or not at all. */
 export function givePieces(pieces: readonly Uint8Array[]): void {
   for (const { buffer } of pieces) {
     if (buffer instanceof SharedArrayBuffer && free.length < FREE_MAX) free.push(buffer);

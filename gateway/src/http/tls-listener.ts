@@ -19,7 +19,7 @@ export function tlsListener(certificate: LiveCertificate, options: ServerOptions
     handler,
   );
   certificate.onRenewal((renewed) => server.setSecureContext(renewed));
-  // Node would have these refused in HTTP, which nobody at the other end could read.
+  // Node would have these refused in HTTP, which no one at the other end could read.
   server.removeAllListeners("tlsClientError");
   server.on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy());
   return server;

@@ -27,7 +27,7 @@ const formOf = (url: string): RegExp => {
   return new RegExp(`^${parts.join("/")}$`);
 };
 
-/** As the router reads it: a letter may be written as its code. One that cannot be read never comes here. */
+/** As the router reads it: a email may be written as its code. One that cannot be read never comes here. */
 const decoded = (path: string): string => path.split("/").map(decodeURIComponent).join("/");
 
 const PAST_THE_END = 3;

@@ -1,5 +1,5 @@
 /**
- * The requests under way, and their end when the gateway stops: each has a signal that fires when its client has left or the gateway
+ * The requests in flight, and their end when the gateway stops: each has a signal that fires when its client has left or the gateway
  * can wait no longer, and tells which of the two came first. A gateway leaves when the last of them has.
  */
 import { type CancelSignal, CancelSource } from "../base/cancel.ts";
@@ -33,7 +33,7 @@ export class InFlight {
     return place;
   }
 
-  /** Ends every request that is under way, and every one that is yet to come. */
+  /** Ends every request that is in flight, and every one that is yet to come. */
   stop(): void {
     this.#isStopped = true;
     for (const place of this.#places.all()) place.stop();

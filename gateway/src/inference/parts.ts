@@ -9,6 +9,6 @@ export interface InferenceParts {
   /** EMBEDDINGS_BASE64_COMPAT. */
   base64Compat: boolean;
   catalogue: () => Catalogue;
-  /** Runs a job on one node that nobody pays for; undefined when that node cannot take it. */
+  /** Runs a job on one node that no one pays for; undefined when that node cannot take it. */
   runPrivately: (job: PrivateJob, signal: CancelSignal) => Promise<PrivateResult | undefined>;
 }

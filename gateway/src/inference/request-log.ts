@@ -2,7 +2,7 @@
  * What operators are told of one request: a line in the log, and a trace where traces are on. Never a word of a prompt or an answer.
  *
  * A request that ended well is a line at `debug`; any other is one at `info`. Of those that one key causes in a flood only the first
- * are written, and how many were not. What is refused because something that we need is away is no key's doing: one line a minute, of
+ * are written, and how many were not. What is refused because something that we need is unreachable is no key's doing: one line a minute, of
  * them all.
  */
 
@@ -40,7 +40,7 @@ export interface RequestLog {
   /** Who asks. */
   by(caller: Caller): void;
   asked(asked: Asked): void;
-  /** How it ended, on its way to the books. */
+  /** How it ended, on its way to the ledger. */
   ended(...how: Ended): void;
   /** Tells it. `error`: what was thrown, if anything. */
   end(error?: unknown): void;
@@ -73,13 +73,13 @@ interface Means {
   log: Log;
   /** Of what one key causes. */
   sparing: SparingLog;
-  /** Of what nobody caused. */
+  /** Of what no one caused. */
   outages: SparingLog;
   clock: Clock;
   trace: Trace;
 }
 
-/** Keeps what it is given, and puts it into words only where somebody reads them. */
+/** Keeps what it is given, and puts it into words only where someone reads them. */
 class LoggedRequest implements RequestLog {
   readonly #means: Means;
   readonly #endpoint: EndpointName;

@@ -43,7 +43,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   }
 }
 
-/** What goes along with a request: its place among those under way, and what operators are told of it. */
+/** What goes along with a request: its place among those in flight, and what operators are told of it. */
 interface Along {
   entry: InFlightEntry;
   requestLog: RequestLog;
@@ -82,7 +82,7 @@ async function answerOne(
       requestLog.step("hold");
       const order = { caller, endpoint, ask, model, meter, promptTokens };
       const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
-      // While the database commits it: all that the job needs besides. It is offered to nobody before.
+      // While the database commits it: all that the job needs besides. It is offered to no one before.
       const job = ahead(gw.clock, () => prepareJob(gw, order));
       const hold = await holding; // 402
       done = await work(gw, { ...order, entry, requestLog, hold, job });
@@ -157,7 +157,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
   return { meta, writer, stream, relay, order };
 }
 
-/** A request whose books are closed. */
+/** A request whose ledger is closed. */
 interface Done {
   /** What counts against the key's minute. */
   tokens: number;

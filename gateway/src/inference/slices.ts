@@ -1,6 +1,6 @@
 /**
- * A long answer is built in slices, between which everybody else has a turn: an event loop that writes two thousand
- * vectors in one go serves nobody meanwhile.
+ * A long answer is built in slices, between which everyone else has a turn: an event loop that writes two thousand
+ * vectors in one go serves no one meanwhile.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";
@@ -9,7 +9,7 @@ import { type Clock, sleep } from "../base/clock.ts";
 /** Some milliseconds' work. */
 const SLICE_CHARS = 64 * 1024;
 
-/** The bytes of `parts`; undefined when `cancelSignal` says that nobody wants them any more. */
+/** The bytes of `parts`; undefined when `cancelSignal` says that no one wants them any more. */
 export async function bytesOf(
   parts: Iterable<string>,
   { clock, cancelSignal }: { clock: Clock; cancelSignal: Pick<CancelSignal, "aborted"> },

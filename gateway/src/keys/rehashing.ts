@@ -1,6 +1,6 @@
 /**
  * Writes down which pepper a secret's hash was made with, and hashes anew what was seen under the old one. Both happen beside the
- * request that showed the secret, which was answered for by the hash that was there: nobody waits, and what fails is done the
+ * request that showed the secret, which was answered for by the hash that was there: no one waits, and what fails is done the
  * next time. The hash is only replaced while it is the one that was seen, so two gateways at once, or a secret that is given a new
  * one meanwhile, lose nothing.
  */

@@ -1,5 +1,5 @@
 /**
- * Proves the books: works every figure out again from what lies below it and lists what differs. Reads one snapshot of the
+ * checks the ledger: works every figure out again from what lies below it and lists what differs. Reads one snapshot of the
  * database, so it can run beside a live system without seeing half of a transaction.
  */
 import type pg from "pg";

@@ -4,7 +4,7 @@ import { domain, number, text } from "../base/settings.ts";
 interface LedgerConfig {
   /** How long the credit of a request stays held after its gateway died. */
   holdLeaseMs: number;
-  /** Where settlements wait that the store cannot take now. Undefined: below the data directory. */
+  /** Where settlements wait that the database cannot take now. Undefined: below the data directory. */
   spoolDir: string | undefined;
   /** How long what was committed stays in the journals beside the spool. */
   replayWindowMs: number;

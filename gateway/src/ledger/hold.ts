@@ -1,4 +1,4 @@
-/** Credit taken aside for requests, as the books need it: the statements that take it, and what they answer. */
+/** Credit taken aside for requests, as the ledger need it: the statements that take it, and what they answer. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -42,7 +42,7 @@ const HOLD = {
   $16::text::integer[], $17::text::text[], $18::text::text[])`,
 };
 
-/** A batch of one is what a quiet gateway sends: without arrays it costs the store half. */
+/** A batch of one is what a quiet gateway sends: without arrays it costs the database half. */
 const HOLD_ONE = {
   name: "ledger_hold_one",
   text: `select code, available from ledger_hold_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
@@ -54,9 +54,9 @@ const Code = row({ code: z.int(), available: column.pico });
 
 interface Terms {
   gatewayId: string;
-  /** How long it lives, as the store reads it. */
+  /** How long it lives, as the database reads it. */
   lease: string;
-  /** Whether the store has functions for batches of one. */
+  /** Whether the database has functions for batches of one. */
   hasOnes: boolean;
 }
 

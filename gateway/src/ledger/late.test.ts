@@ -1,4 +1,4 @@
-/** Leases that stand still while nobody can renew them, and requests that are settled after theirs ran out all the same. */
+/** Leases that stand still while no one can renew them, and requests that are settled after theirs ran out all the same. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -38,7 +38,7 @@ describe("late settlement of a request whose lease expired", () => {
       await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: pico(credit), reason: "test" });
     return id;
   };
-  /** Held, and given back because nobody renewed it. */
+  /** Held, and given back because no one renewed it. */
   const lost = async (accountId: Uuid, amount?: bigint): Promise<HoldOrder> => {
     const hold = holdOf(accountId, amount);
     assert.deepEqual(await ledger.hold(hold), { kind: "held" });

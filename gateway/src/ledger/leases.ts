@@ -1,7 +1,7 @@
 /**
  * Keeps the holds of living requests alive, those that wait to be settled too, and ends those of dead gateways. A hold that
- * is not renewed is given back when its lease ends, so a crash can never strand a builder's credit. While the store is away
- * leases stand still (`ledger_expire`); renewing is then tried every moment, so that it is done when the store is back.
+ * is not renewed is given back when its lease ends, so a crash can never strand a builder's credit. While the database is unreachable
+ * leases stand still (`ledger_expire`); renewing is then tried every moment, so that it is done when the database is back.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -61,7 +61,7 @@ export function keepLeases(options: LeaseOptions): Leases {
 function oneAtATime(what: string, log: Log, work: () => Promise<void>) {
   let [isRunning, isFailing] = [false, false];
   const failed = (error: unknown): void => {
-    // The store's own watch tells of an outage.
+    // The database's own watch tells of an outage.
     if (!isFailing) log[isStorageTrouble(error) ? "debug" : "error"]({ err: error }, `${what} failed; retrying`);
     isFailing = true;
   };

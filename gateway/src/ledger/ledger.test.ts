@@ -28,7 +28,7 @@ describe("the ledger", () => {
   before(async () => {
     db = await openTestDatabase();
     ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
-    // Somebody looks for holds to end, as beside every gateway: otherwise their leases stand still.
+    // Someone looks for holds to end, as beside every gateway: otherwise their leases stand still.
     await ledger.expire();
   });
   after(() => db.close());
@@ -82,7 +82,7 @@ describe("the ledger", () => {
     return new Map(rows.map((row) => [row.account_id, row.amount]));
   };
 
-  /** As somebody who can put the guards aside. */
+  /** As someone who can put the guards aside. */
   const tamper = async (sql: string, values: unknown[], table: string): Promise<void> => {
     await db.pool.query(`alter table ${table} disable trigger user`);
     await db.pool.query(sql, values);
@@ -375,7 +375,7 @@ describe("the ledger", () => {
     assert.deepEqual([(await balance(host)).balance, (await balance(builder)).balance], [60n, -20n]);
     const { rows } = await db.pool.query("select overdrawn from ledger_account where id = $1", [builder]);
     assert.equal(rows[0].overdrawn, true);
-    // Made by hand it has no payout that tells of it, and the proof of the books says so.
+    // Made by hand it has no payout that tells of it, and the ledger check says so.
     const name = "every set-off moved money from a host to a debt and is in its payout";
     const differences = async () =>
       (await checkLedger(db.pool)).find((check) => check.name === name)?.differences.length;

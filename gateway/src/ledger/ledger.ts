@@ -1,5 +1,5 @@
 /**
- * The books: holds before work, settlements after it, transfers in and out. Every rule that protects money lives in the
+ * The ledger: holds before work, settlements after it, transfers in and out. Every rule that protects money lives in the
  * SQL functions (gateway/sql/functions/ledger_*.sql), under row locks; this file feeds them in batches.
  */
 import type pg from "pg";
@@ -28,7 +28,7 @@ import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
 import { DERIVED_SINCE } from "./views.ts";
 
-/** How long a hold lives that nobody renews. */
+/** How long a hold lives that no one renews. */
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
 /** A client waits for its hold. */
@@ -56,18 +56,18 @@ export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
   /** Whether the account has any credit at all, from a balance at most a second old. The hold decides. */
   hasCredit(accountId: Uuid): boolean | Promise<boolean>;
-  /** How many of the account's requests are under way. */
+  /** How many of the account's requests are in flight. */
   holds(accountId: Uuid): Promise<number>;
   hold(order: HoldOrder): Promise<HoldOutcome>;
-  /** Resolves when it is in the books, however long that takes. Rejects with what proves that it can never be. */
+  /** Resolves when it is in the ledger, however long that takes. Rejects with what proves that it can never be. */
   settle(settlement: Settlement): Promise<SettleOutcome>;
-  /** Resolves when the request may be answered: its settlement is in the books or on this gateway's disk. Within 2 s. */
+  /** Resolves when the request may be answered: its settlement is in the ledger or on this gateway's disk. Within 2 s. */
   secure(settlement: Settlement): Promise<void>;
-  /** One try, for what lies on the disk of another gateway. Rejects when the store is in trouble. */
+  /** One try, for what lies on the disk of another gateway. Rejects when the database is in trouble. */
   trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
-  /** Ended requests that are not in the books yet. */
+  /** Ended requests that are not in the ledger yet. */
   unsettled(): Uuid[];
-  /** Gives a hold back; nothing was dispatched for it. A store that is away does not keep the caller waiting. */
+  /** Gives a hold back; nothing was dispatched for it. A database that is unreachable does not keep the caller waiting. */
   void(id: Uuid): Promise<void>;
   transfer(transfer: Transfer): Promise<"moved" | "repeated" | "exceeds_balance" | "no_account">;
   renew(ids: Uuid[]): Promise<void>;
@@ -75,9 +75,9 @@ export interface Ledger {
   expire(): Promise<number>;
   readonly tallies: Readonly<LedgerTallies>;
   readonly batches: Readonly<Record<"hold" | "settle" | "void", BatchFigures>>;
-  /** Resolves when every hold has its answer, and every settlement is in the books or on the disk. */
+  /** Resolves when every hold has its answer, and every settlement is in the ledger or on the disk. */
   idle(): Promise<void>;
-  /** The same, within seconds whatever is away; nothing is tried after it. */
+  /** The same, within seconds whatever is unreachable; nothing is tried after it. */
   close(): Promise<void>;
 }
 
@@ -89,18 +89,18 @@ export interface LedgerTallies extends SettlingTallies {
 
 interface LedgerOptions {
   pool: pg.Pool;
-  /** For operations of accounts that somebody else has locked. */
+  /** For operations of accounts that someone else has locked. */
   apartPool?: pg.Pool;
   clock: Clock;
   gatewayId: string;
   holdLeaseMs?: number;
   /** Until the database has had that migration, batches of one are batches like others. Undefined: it has. */
   schema?: Pick<Schema, "reached">;
-  /** Where settlements wait that the store does not take. Without one they wait in memory. */
+  /** Where settlements wait that the database does not take. Without one they wait in memory. */
   spool?: Spool;
-  /** What was committed is written there. Undefined: nobody could enter it again. */
+  /** What was committed is written there. Undefined: no one could enter it again. */
   journals?: Record<"requests" | "changes", Pick<Journal, "add" | "written">> | undefined;
-  /** Requests have ended, and the books say so: committed, not merely on their way. */
+  /** Requests have ended, and the ledger says so: committed, not merely on their way. */
   onEnded?: () => void;
   log?: Log;
 }

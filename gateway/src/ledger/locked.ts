@@ -1,5 +1,5 @@
 /**
- * Which accounts somebody else has locked, asked after a batch of the ledger waited for too long: only their operations go apart
+ * Which accounts someone else has locked, asked after a batch of the ledger waited for too long: only their operations go apart
  * (db/lanes.ts). What is locked at the moment of the question may be free in the next; then it is served apart once, and that is all.
  */
 import type pg from "pg";

@@ -1,4 +1,4 @@
-/** The ledger on a store that fails in every way we know: whatever was answered is charged once, and nobody waits for it. */
+/** The ledger on a database that fails in every way we know: whatever was answered is charged once, and no one waits for it. */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import { enterSettlements, readSpools, waitingIn } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
 
-/** As long as a hold or an answer waits for the store, and until what hangs goes to the disk. */
+/** As long as a hold or an answer waits for the database, and until what hangs goes to the disk. */
 const [ANSWER_MS, SPOOL_MS] = [2_000, 1_000];
 const HOUR_MS = 3_600_000;
 

@@ -14,7 +14,7 @@ import { restoreBatch } from "./restore.ts";
 
 /** As many as a batch of the ledger takes. */
 const AT_ONCE = 128;
-/** Later than this after an epoch began, somebody may have changed a row on purpose: then a row is only revoked or suspended. */
+/** Later than this after an epoch began, someone may have changed a row on purpose: then a row is only revoked or suspended. */
 const FRESH = "5 minutes";
 
 interface NotEntered {
@@ -41,7 +41,7 @@ const MISSING = `select o.id from unnest($1::uuid[]) as o (id)
   where not exists (select from request r where r.id = o.id and r.outcome <> 'gateway_lost')`;
 const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico > 0";
 
-/** Every request that was answered and charged, in the order of the journals. Rejects when the store is in trouble. */
+/** Every request that was answered and charged, in the order of the journals. Rejects when the database is in trouble. */
 export async function enterRequests(
   { pool, ledger, journal }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling">; journal: Pick<Journal, "read"> },
   into: Reentry,
@@ -102,7 +102,7 @@ interface ChangesOptions {
   tell: (table: JournaledTable, id: string) => Promise<void>;
 }
 
-/** Grants, and rows of keys, tokens and accounts as they were last. Rejects when the store is in trouble. */
+/** Grants, and rows of keys, tokens and accounts as they were last. Rejects when the database is in trouble. */
 export async function enterChanges({ journal, ...entering }: ChangesOptions, into: Reentry): Promise<void> {
   const { client } = entering;
   const rows = new Map<string, RowEntry>();

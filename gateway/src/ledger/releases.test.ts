@@ -1,4 +1,4 @@
-/** Holds that are given back: tried until the store has done it, and again where nobody knows whether it took the hold. */
+/** Holds that are given back: tried until the database has done it, and again where no one knows whether it took the hold. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";

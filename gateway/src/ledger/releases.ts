@@ -1,6 +1,6 @@
 /**
- * Gives holds back for which nothing was dispatched. It is tried until the store has done it, and nobody waits for a store
- * that is away: the client has had its refusal.
+ * Gives holds back for which nothing was dispatched. It is tried until the database has done it, and no one waits for a database
+ * that is unreachable: the client has had its refusal.
  */
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
@@ -13,7 +13,7 @@ const WAIT_MAX_MS = 1_000;
 interface Releases {
   /** Resolves when the hold is given back, or after a second. */
   release(id: Uuid): Promise<void>;
-  /** Of a hold that was given up: the store may have taken it, or be about to. */
+  /** Of a hold that was given up: the database may have taken it, or be about to. */
   doubtful(id: Uuid): void;
   idle(): Promise<void>;
   /** What is left then ends with its lease. */
@@ -73,7 +73,7 @@ export function openReleases(options: ReleaseOptions): Releases {
 
   return {
     release: (id) => within(keep(untilDone(id))),
-    // Nobody waits for this one, a gateway that stops neither.
+    // No one waits for this one, a gateway that stops neither.
     doubtful: (id) => void looking(id),
     idle,
     async close() {

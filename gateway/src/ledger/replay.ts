@@ -2,7 +2,7 @@
  * Settles what other gateways left on the disk: at the start, and every minute. Settling is idempotent by the request's id,
  * so that several may do it at once, and their owner too if it lives; each is charged once.
  *
- * A file is removed when all its lines are settled and nobody writes to it: its process is gone (on this machine), or for an
+ * A file is removed when all its lines are settled and no one writes to it: its process is gone (on this machine), or for an
  * hour of watching nothing was written (on another, which cannot be asked; so too where the process's number may have been given to
  * another). The times of files are only compared with each other: whose clock set them is not known. Should its owner live all the same, no line is lost: what it wrote before the removal is read after it, and when
  * it has written it looks whether its file is still there.
@@ -27,7 +27,7 @@ interface ReplayOptions {
   clock: Clock;
   log: Log;
   ledger: {
-    /** Once. Rejects when the store is in trouble; what cannot be settled at all is written down there. */
+    /** Once. Rejects when the database is in trouble; what cannot be settled at all is written down there. */
     trySettling: (settlement: Settlement) => Promise<SettleOutcome | "given_up">;
     /** Takes it over: it is committed, or in this gateway's own spool. */
     secure: (settlement: Settlement) => Promise<void>;
@@ -36,7 +36,7 @@ interface ReplayOptions {
 }
 
 interface Replay {
-  /** Looks through the directory now. Resolves with false while the store does not take what is there. */
+  /** Looks through the directory now. Resolves with false while the database does not take what is there. */
   run(): Promise<boolean>;
   stop(): void;
 }
@@ -44,7 +44,7 @@ interface Replay {
 export function openReplay(options: ReplayOptions): Replay {
   const { spool, clock, log, ledger, isAlive = processIsAlive } = options;
   const { disk, directory: own, owner: self } = spool;
-  /** What is known to be in the books, by file, so that a file that stays is not sent to the store every minute. */
+  /** What is known to be in the ledger, by file, so that a file that stays is not sent to the database every minute. */
   const settled = new Map<string, Set<Uuid>>();
   const told = new Set<string>();
   /** When each file was written last, and since when, by the monotonic clock, that is known. */
@@ -62,7 +62,7 @@ export function openReplay(options: ReplayOptions): Replay {
     return host === self.host && (pid === self.pid || !isAlive(pid));
   };
 
-  /** False when the store is away: the rest waits for the next time. */
+  /** False when the database is unreachable: the rest waits for the next time. */
   const settleAll = async (name: string, settlements: Settlement[]): Promise<boolean> => {
     const known = settled.get(name) ?? new Set();
     settled.set(name, known);
@@ -87,7 +87,7 @@ export function openReplay(options: ReplayOptions): Replay {
     return true;
   };
 
-  /** False when the store is away. */
+  /** False when the database is unreachable. */
   const replayFile = async (path: string, owner: SpoolOwner): Promise<boolean> => {
     const name = basename(path);
     const handle = await openIfThere(disk, path);

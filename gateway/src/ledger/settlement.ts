@@ -1,4 +1,4 @@
-/** How a request ended, as the books need it: the statements that enter it, and what they answer. */
+/** How a request ended, as the ledger need it: the statements that enter it, and what they answer. */
 import type pg from "pg";
 import { z } from "zod";
 import { timeOf, type Uuid } from "../base/ids.ts";
@@ -53,7 +53,7 @@ const SETTLE_WITHHELD = {
 };
 const SETTLE_LATE_WITHHELD = SETTLE_LATE.replace("$14)", "$14, p_withheld => $15, p_reason => $16)");
 
-/** A batch of one is what a quiet gateway sends: without arrays it costs the store half. */
+/** A batch of one is what a quiet gateway sends: without arrays it costs the database half. */
 const SETTLE_ONE = {
   name: "ledger_settle_one",
   text: "select ledger_settle_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) as code",
@@ -64,7 +64,7 @@ const Codes = row({ codes: z.string() });
 const Code = row({ code: z.int() });
 const Late = row({ code: column.count, charged: column.pico });
 
-/** What the store's migrations have brought by now. */
+/** What the database's migrations have brought by now. */
 interface StoreFunctions {
   hasOnes: boolean;
   hasReserve: boolean;
@@ -74,7 +74,7 @@ const withholds = ({ withheld }: Settlement): boolean => withheld != null;
 
 /**
  * Enters a batch in one transaction. `late` says here that it is not done yet: `settleLate` has to be called. `hasOnes`: whether
- * the store has functions for batches of one. `hasReserve`: whether it can withhold a share; where it cannot, the host is not paid and
+ * the database has functions for batches of one. `hasReserve`: whether it can withhold a share; where it cannot, the host is not paid and
  * the platform keeps the share.
  */
 export async function settleBatch(

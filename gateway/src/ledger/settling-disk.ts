@@ -1,4 +1,4 @@
-/** The way round a store that does not take settlements: the disk, until the store has taken them after all. */
+/** The way round a database that does not take settlements: the disk, until the database has taken them after all. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Pauses } from "../base/pauses.ts";
@@ -21,7 +21,7 @@ interface DetourOptions {
 
 export class DiskDetour {
   readonly #options: DetourOptions;
-  /** How many are on the disk only, and how many were since the store went away. */
+  /** How many are on the disk only, and how many were since the database became unreachable. */
   #onDisk = 0;
   #sinceAway = 0;
 

@@ -15,7 +15,7 @@ export interface SettlingTallies {
   /** Entered over the record of a lease that had run out. */
   late: number;
   givenUp: number;
-  /** Tries that the store did not take. */
+  /** Tries that the database did not take. */
   retried: number;
   spooled: number;
   /** Answered although neither store nor disk had taken them. */
@@ -28,7 +28,7 @@ export interface TriesOptions {
   /** Once. `late` means that it has to be settled late. */
   settle: (settlement: Settlement) => Promise<SettleOutcome>;
   settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
-  /** Records a request that the store has lost with its hold, so that it can be settled late. False: it cannot. */
+  /** Records a request that the database has lost with its hold, so that it can be settled late. False: it cannot. */
   restore?: ((id: Uuid) => Promise<boolean>) | undefined;
   /** The same with the hold of another gateway's request, as a spool has it. */
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
@@ -64,7 +64,7 @@ export class SettlingTries {
     return outcome;
   }
 
-  /** Of another gateway's. What can never be settled is written down; rejects when the store is in trouble. */
+  /** Of another gateway's. What can never be settled is written down; rejects when the database is in trouble. */
   async once(settlement: Settlement): Promise<SettleOutcome | "given_up"> {
     const settle = async (): Promise<SettleOutcome> => {
       let outcome = await this.#options.settle(settlement);
@@ -86,7 +86,7 @@ export class SettlingTries {
     throw result.error;
   }
 
-  /** The store did not take it, and will be asked again. */
+  /** The database did not take it, and will be asked again. */
   refused({ id }: Settlement, error: unknown): void {
     this.tallies.retried += 1;
     const { log, sparing } = this.#options;

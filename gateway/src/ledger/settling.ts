@@ -1,6 +1,6 @@
 /**
- * Brings every ended request into the ledger, whatever becomes of the store meanwhile. A settlement is tried for as long as
- * this process lives; where the store does not take it soon, it is first made safe on the disk (`spool.ts`), and from then on
+ * Brings every ended request into the ledger, whatever becomes of the database meanwhile. A settlement is tried for as long as
+ * this process lives; where the database does not take it soon, it is first made safe on the disk (`spool.ts`), and from then on
  * the request may be answered. Only the database's refusal of the settlement's own values is final: such a settlement is written
  * down for a person, and its hold ends with its lease. Everything else is tried again.
  */
@@ -18,9 +18,9 @@ import { DiskDetour } from "./settling-disk.ts";
 import { type SettlingTallies, SettlingTries, type TriesOptions } from "./settling-tries.ts";
 import { type Work, Works } from "./settling-works.ts";
 
-/** A store that has not committed by then is taken for one that is away. */
+/** A database that has not committed by then is taken for one that is unreachable. */
 const SPOOL_AFTER_MS = 1_000;
-/** Nobody waits much longer for the disk: two seconds in all. */
+/** No one waits much longer for the disk: two seconds in all. */
 const DISK_MAX_MS = 1_000;
 /** A gateway that stops with neither store nor disk waits this long for one of them. */
 const CLOSE_MAX_MS = 10_000;
@@ -38,7 +38,7 @@ interface Settling {
   settle(settlement: Settlement): Promise<SettleOutcome>;
   /** Resolves when the request may be answered: in the ledger or on the disk, or after two seconds. */
   secure(settlement: Settlement): Promise<void>;
-  /** One try, for what lies on the disk of another gateway. Rejects when the store is in trouble. */
+  /** One try, for what lies on the disk of another gateway. Rejects when the database is in trouble. */
   trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
   /** Requests that are not in the ledger yet: their leases have to be kept. */
   waiting(): Uuid[];
@@ -76,7 +76,7 @@ export function openSettling(options: SettlingOptions): Settling {
   };
   const begin = (settlement: Settlement): { work: Work; ended: Promise<SettleOutcome> } => {
     const work = works.begin(settlement);
-    // Others wait on the disk: the store is known to be away, and nobody has to find out again.
+    // Others wait on the disk: the database is known to be unreachable, and no one has to find out again.
     if (disk.isUsed) void disk.take(work);
     work.due = slow.add(work);
     return { work, ended: carry(work, { tries, disk, pauses, end, tellEnded }) };

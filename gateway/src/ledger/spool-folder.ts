@@ -59,7 +59,7 @@ interface EnteredCounts {
   givenUp: number;
 }
 
-/** Rejects when the store is in trouble; then it may be repeated. */
+/** Rejects when the database is in trouble; then it may be repeated. */
 export async function enterSettlements(
   ledger: Pick<Ledger, "trySettling">,
   settlements: Settlement[],

@@ -1,5 +1,5 @@
 /**
- * Settlements on this gateway's own disk, for as long as the store does not take them: money that is owed. One file for each
+ * Settlements on this gateway's own disk, for as long as the database does not take them: money that is owed. One file for each
  * running gateway, which alone writes to it; `replay.ts` settles what others have left behind.
  *
  * Appends that wait share one write and one fsync. When nothing is open the file is emptied. After any trouble with a file
@@ -15,7 +15,7 @@ import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 import type { Settlement } from "./settlement.ts";
 import { lineOf } from "./spool-lines.ts";
 
-/** Settlements that the database refuses for good, for a person to look at. */
+/** Settlements that the database refuses permanently, for a person to look at. */
 const GIVEN_UP = "given-up.jsonl";
 const PRIVATE_FILE = 0o600;
 /** A disk with less room than this at the start is full: a few hundred settlements. */
@@ -34,11 +34,11 @@ export interface Spool {
   /** All directories in which gateways of this one's `SPOOL_DIR` leave files: that itself, and one for each worker process. */
   directories(): Promise<string[]>;
   readonly owner: SpoolOwner;
-  /** Resolves when the settlement is on the disk for good. */
+  /** Resolves when the settlement is on the disk permanently. */
   append(settlement: Settlement): Promise<void>;
-  /** It is in the books, or given up. */
+  /** It is in the ledger, or given up. */
   done(id: Uuid): void;
-  /** Writes down, for good, that this one cannot be settled and why. */
+  /** Writes down, permanently, that this one cannot be settled and why. */
   giveUp(settlement: Settlement, reason: string): Promise<void>;
   /** Leaves the file behind if something is open in it. */
   close(): Promise<void>;
@@ -178,7 +178,7 @@ class OwnFile {
     await file.handle.datasync();
     file.size += bytes.length;
     if (await isAt(this.#disk, file.path, file.handle)) return;
-    // Somebody took this gateway for gone and removed its file; see replay.ts.
+    // Someone took this gateway for gone and removed its file; see replay.ts.
     await this.#abandon();
     await this.begin();
   }

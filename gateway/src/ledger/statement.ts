@@ -117,7 +117,7 @@ function linesText(books: string): string {
                 account_id, finished_at as at from request where charge_pico > 0`
       : "select * from ledger_entry where \"of\" = 'request'";
   // The account as a list of one, and first in the order: only the index of accounts and ids can serve that. Of an account with many
-  // records the planner would rather read everybody's by their ids until it comes to them.
+  // records the planner would rather read everyone's by their ids until it comes to them.
   const newest = (from: string, also: string): string => `
     (select e.position, e.kind, e.amount, e.of, e.operation, e.at from ${from} e
       where e.account_id = any (array[$1::uuid]) and ${also} and ($2::uuid is null or e.position < $2)

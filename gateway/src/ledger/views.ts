@@ -1,5 +1,5 @@
 /**
- * The names that the books are read by. Since migration 0030 they are views and columns of the database. Before it, and a gateway
+ * The names that the ledger is read by. Since migration 0030 they are views and columns of the database. Before it, and a gateway
  * works there too while a new version is rolled out, the same names are made of what is stored there.
  */
 import type pg from "pg";
@@ -30,7 +30,7 @@ const STORED = `
       from transfer t left join ledger_entry e on t.kind = 'setoff' and e.operation = t.id and e.account_id <> t.account_id
   )`;
 
-/** What a statement that reads the books begins with: nothing where the database itself has their names. */
+/** What a statement that reads the ledger begins with: nothing where the database itself has their names. */
 export async function ledgerViews(db: pg.Pool | pg.PoolClient): Promise<string> {
   const { isDerived } = await queryOne(db, Derived, `select to_regclass('ledger_book') is not null as "isDerived"`);
   return isDerived ? "" : `with ${STORED} `;

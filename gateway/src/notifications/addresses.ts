@@ -1,5 +1,5 @@
 /**
- * Which addresses webhooks may be sent to. Somebody else chooses them, and the gateway stands inside the operator's network: what is
+ * Which addresses webhooks may be sent to. Someone else chooses them, and the gateway stands inside the operator's network: what is
  * not an address of the public internet is refused, whatever name leads to it. Pure.
  */
 import { BlockList, isIP } from "node:net";

@@ -67,7 +67,7 @@ export interface Deliveries {
   /** Those that are due, of these channels. */
   take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
   tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: Tried): Promise<void>;
-  /** The account's latest, the newest first. */
+  /** The account's latest, newest first. */
   log(accountId: Uuid): Promise<ShownDelivery[]>;
   /** How many test deliveries the account has begun since then. */
   testsSince(accountId: Uuid, since: Date): Promise<number>;

@@ -1,11 +1,11 @@
-/** The console's list of notifications. What somebody has read, others of the account have not. */
+/** The console's list of notifications. What someone has read, others of the account have not. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { StoredFact } from "./words.ts";
 
-/** Nobody reads a greater number. */
+/** No one reads a greater number. */
 const UNREAD_MAX = 100;
 
 const Listed = row({

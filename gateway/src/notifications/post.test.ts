@@ -1,4 +1,4 @@
-/** Posting to addresses that somebody else chose: what is connected to, and how much of an answer is read. */
+/** Posting to addresses that someone else chose: what is connected to, and how much of an answer is read. */
 import assert from "node:assert/strict";
 import type { LookupAddress } from "node:dns";
 import { createServer, type RequestListener } from "node:http";

@@ -1,5 +1,5 @@
 /**
- * Posts to an address that somebody else chose. The name is looked up by the connection itself, and every address it leads to is
+ * Posts to an address that someone else chose. The name is looked up by the connection itself, and every address it leads to is
  * checked there: what was checked is what is connected to, so a name that leads elsewhere a moment later gains nothing. No redirect is
  * followed, and time and answer are bounded.
  */

@@ -7,7 +7,7 @@ import { column, queryRows, row } from "../db/rows.ts";
 import { partOf } from "./nodes.ts";
 
 interface OperatorAct {
-  /** The operator's e-mail address, or "command line". */
+  /** The operator's email address, or "command line". */
   operator: string;
   /** `account.suspend`, `node.release`, … */
   action: string;

@@ -1,4 +1,4 @@
-/** The proof of the books, and its last verdict, which is kept: once a day they are proved without being asked. */
+/** The ledger check, and its last verdict, which is kept: once a day they are proved without being asked. */
 import type pg from "pg";
 import { z } from "zod";
 import { type Clock, sleep } from "../base/clock.ts";
@@ -9,7 +9,7 @@ import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
-/** Of a verdict that nobody asked for. */
+/** Of a verdict that no one asked for. */
 export const BY_ITSELF = "by itself";
 const LOOK_EVERY_MS = 10 * 60 * 1000;
 const WATCH_EVERY_MS = 60 * 1000;
@@ -91,7 +91,7 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
         try {
           await pool.query("select pg_cancel_backend(pid) from unnest($1::integer[]) pid", [pids]);
         } catch (error) {
-          // A store that cannot be reached proves nothing either.
+          // A database that cannot be reached proves nothing either.
           if (isStorageTrouble(error)) return;
           throw error;
         }
@@ -101,7 +101,7 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
   };
 }
 
-/** Proves the books when the last verdict is a day old. Of several gateways one does it. Returns how to stop. */
+/** Checks the ledger when the last verdict is a day old. Of several gateways one does it. Returns how to stop. */
 export function keepProving(
   books: LedgerChecks,
   options: { pool: pg.Pool; clock: Clock; log: Log },
@@ -129,7 +129,7 @@ export function keepProving(
   };
 }
 
-/** The last verdict as this gateway knows it, whoever gave it: for those who may not wait for the store. */
+/** The last verdict as this gateway knows it, whoever gave it: for those who may not wait for the database. */
 interface WatchedVerdict {
   /** Undefined while there is none. */
   current(): Pick<Verdict, "at" | "balanced"> | undefined;

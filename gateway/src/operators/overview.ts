@@ -8,7 +8,7 @@ import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { ledgerViews } from "../ledger/views.ts";
 
 const Money = row({
-  /** What builders own, what of it is held for requests under way, what hosts are owed, what the platform earned. */
+  /** What builders own, what of it is held for requests in flight, what hosts are owed, what the platform earned. */
   builderCredit: column.pico,
   held: column.pico,
   hostsOwed: column.pico,
@@ -48,7 +48,7 @@ export interface Overview {
   totals(): Promise<Totals>;
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;
   readyNodes(): Promise<ReadyNodes[]>;
-  /** Failovers that lost data, the newest first. */
+  /** Failovers that lost data, newest first. */
   losses(since: Date): Promise<Loss[]>;
 }
 

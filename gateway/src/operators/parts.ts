@@ -27,7 +27,7 @@ export interface OperatorParts {
   directory: Directory;
   overview: Overview;
   payouts: Payouts;
-  /** Disputes that nobody has decided, the oldest first. */
+  /** Disputes that no one has decided, oldest first. */
   disputes: OpenDisputes;
   /** What the status page says of the past. */
   incidents: Incidents;

@@ -1,4 +1,4 @@
-/** What a batch may pay and set off: old enough, and promised to nobody yet. */
+/** What a batch may pay and set off: old enough, and promised to no one yet. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openAccounts } from "../accounts/accounts.ts";

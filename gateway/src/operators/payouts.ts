@@ -29,7 +29,7 @@ const PayoutLine = row({
   id: column.uuid,
   accountId: column.uuid,
   accountName: z.string(),
-  /** Their e-mail addresses. */
+  /** Their email addresses. */
   owners: z.array(z.string()),
   /** What is paid; zero where all of it is held back, was set off, or is too little. */
   amount: column.pico,

@@ -112,7 +112,7 @@ describe("interrupted events", () => {
     const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
     await stopped(body, async (pid, delivery) => {
       const failed = assert.rejects(delivery);
-      // As when the gateway's machine is gone: nobody is left to roll back.
+      // As when the gateway's machine is gone: no one is left to roll back.
       await t.db.pool.query("select pg_terminate_backend($1)", [pid]);
       await failed;
       assert.deepEqual(await rowsFor(account, id), { transfers: 0, moves: 0, events: 0, state: "open" });

@@ -1,5 +1,5 @@
 /**
- * How many checkouts an account may have open at once. Each is a page at the provider that waits for its buyer; nobody
+ * How many checkouts an account may have open at once. Each is a page at the provider that waits for its buyer; no one
  * needs many, and without a bound a script could open them without end.
  */
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";

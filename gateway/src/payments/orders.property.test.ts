@@ -107,7 +107,7 @@ test("random events, shuffled, repeated and concurrent, end at the sale's true b
 
 type Script = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the account should be left with, by the shop's own books. */
+/** What the account should be left with, by the shop's own ledger. */
 function worth(sale: Sale): number {
   if (sale.state !== "paid") return 0;
   const disputed = sale.disputes.filter(({ status }) => status !== "won").reduce((sum, { cents }) => sum + cents, 0);
@@ -136,7 +136,7 @@ function play(sale: Sale, { begin, steps, told }: Script): string[] {
     const open = sale.disputes.find(({ status }) => status === "needs_response");
     const left = refundable(sale);
     if (step.do === "refund" && left > 0) shop.refund(sale, Math.max(1, Math.floor((left * step.part) / 100)));
-    // Without news of single refunds nobody can know that one failed.
+    // Without news of single refunds no one can know that one failed.
     const failing = told === "totals" ? undefined : live[step.do === "fail-refund" ? step.which % live.length : 0];
     if (step.do === "fail-refund" && failing !== undefined) shop.failRefund(sale, failing);
     if (step.do === "dispute" && sale.disputes.length === 0) shop.dispute(sale);

@@ -17,7 +17,7 @@ const PICO_PER_CENT = 10_000_000_000n;
 /** What a checkout asks for; every price is a whole number of cents. */
 export const inCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
 
-/** What one amount in the books can be; other products of the same provider's account may sell for more. */
+/** What one amount in the ledger can be; other products of the same provider's account may sell for more. */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
 /** Undefined for what no checkout of ours can be paid with: another currency, which is never converted, or too much. */
@@ -56,7 +56,7 @@ export interface SavedMethod {
   last4: string | null;
 }
 
-/** A purchase with a saved method, nobody being there. `reference` makes repeats of the call one purchase. */
+/** A purchase with a saved method, no one being there. `reference` makes repeats of the call one purchase. */
 export type ChargeOrder = Pick<CheckoutOrder, "reference" | "account" | "product" | "price"> & {
   customer: string;
   method: string;
@@ -116,7 +116,7 @@ export interface PaymentProvider {
   savedMethod(setup: string): Promise<SavedMethod>;
   /** Done as well where the provider has forgotten it before. */
   forgetMethod(method: string): Promise<void>;
-  /** Whether the money came. Where this throws nobody knows, and the same order is to be asked again. */
+  /** Whether the money came. Where this throws no one knows, and the same order is to be asked again. */
   charge(order: ChargeOrder): Promise<IntentNews>;
   receipts(of: { session: string | null; payment: string }): Promise<ReceiptUrls>;
   /** Throws a fault: 400 `invalid_signature`, or 400 for what is signed but cannot be read. */

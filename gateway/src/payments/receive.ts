@@ -321,7 +321,7 @@ const EVENTS_KEPT_DAYS = 400;
 
 /**
  * What follows from an event is kept as facts and moves for ever, so a repeat of a forgotten one changes nothing. Those that
- * somebody has to look at stay. Returns how many were forgotten.
+ * someone has to look at stay. Returns how many were forgotten.
  */
 export async function forgetOldEvents(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(

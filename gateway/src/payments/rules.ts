@@ -33,7 +33,7 @@ export function judge(asked: Asked, told: Extract<News, { kind: "session" | "int
 }
 
 /**
- * Whether money is away in each status of a refund or dispute. In the order in which they follow each other: of two words
+ * Whether money is unreachable in each status of a refund or dispute. In the order in which they follow each other: of two words
  * from the same second the later one counts.
  */
 const MONEY_IS_AWAY: Record<ReversalKind, Record<string, boolean>> = {
@@ -89,7 +89,7 @@ export function due({ state, amount, refundedTotal, reversals }: Known): Sums {
     reversals
       .filter((reversal) => reversal.kind === kind && MONEY_IS_AWAY[kind][reversal.status] === away)
       .reduce((total, reversal) => total + reversal.amount, 0n);
-  // Refunds are told one by one and as a total, and either may be missing or late. Both are lower bounds of what is away:
+  // Refunds are told one by one and as a total, and either may be missing or late. Both are lower bounds of what is unreachable:
   // the total may still hold refunds that failed since.
   const [listed, total] = [sum("refund", true), refundedTotal - sum("refund", false)];
   return {

@@ -120,7 +120,7 @@ export function intentNews(object: unknown): IntentNews | undefined {
   } = parse(Intent, object);
   const { tollgate_checkout: reference } = metadata;
   if (reference === undefined) return undefined;
-  // Nobody is there to do what else it could need.
+  // No one is there to do what else it could need.
   const seen = status === "succeeded" ? "paid" : status === "processing" ? "pending" : "failed";
   const needsPerson = status === "requires_action" || error?.code === "authentication_required";
   const failure = needsPerson ? "authentication_required" : "declined";

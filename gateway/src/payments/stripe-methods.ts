@@ -1,5 +1,5 @@
 /**
- * Cards that are saved at Stripe and charged while nobody is there. A card is saved on Stripe's own page; only its brand and
+ * Cards that are saved at Stripe and charged while no one is there. A card is saved on Stripe's own page; only its brand and
  * last four digits come back.
  */
 import Stripe from "stripe";
@@ -105,7 +105,7 @@ function intentOf({ reference, account, product, price, customer, method }: Char
     currency,
     customer,
     payment_method: method,
-    // Nobody is there to be sent elsewhere.
+    // No one is there to be sent elsewhere.
     automatic_payment_methods: { enabled: true, allow_redirects: "never" },
     off_session: true,
     confirm: true,

@@ -77,7 +77,7 @@ function sessionOf(order: CheckoutOrder, invoices: boolean) {
     line_items: [
       { quantity: 1, price_data: { currency, unit_amount: Number(minor), product_data: { name: product } } },
     ],
-    // Prices are in dollars for everybody; what is paid must be what was asked for, to the cent.
+    // Prices are in dollars for everyone; what is paid must be what was asked for, to the cent.
     adaptive_pricing: { enabled: false },
     success_url: successUrl,
     cancel_url: cancelUrl,

@@ -39,7 +39,7 @@ export interface TestPayments {
   /** What they logged, parsed. */
   logged: Record<string, unknown>[];
   openBuilder(): Promise<Uuid>;
-  /** A checkout that nobody has paid, and the provider's side of it. */
+  /** A checkout that no one has paid, and the provider's side of it. */
   start(accountId: Uuid, packId?: string): Promise<{ id: Uuid; sale: Sale }>;
   balance(accountId: Uuid): Promise<bigint>;
   close(): Promise<void>;

@@ -101,7 +101,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const set = await queryRow(client, Settings, `${SETTINGS} for update`, [accountId]);
       if (set === undefined || !set.enabled) return false;
       if (set.begunAt !== null && now.getTime() - set.begunAt.getTime() < APART_MS) return false;
-      // One statement and so one moment: a purchase that is not under way any more is in the balance.
+      // One statement and so one moment: a purchase that is not in flight any more is in the balance.
       const { balance, spent, inFlight, customer, method } = await queryOne(
         client,
         Standing,

@@ -177,7 +177,7 @@ describe("probes", () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const first = jobs.length;
-    // At a time that nobody knows, four times the usual one at most.
+    // At a time that no one knows, four times the usual one at most.
     for (let i = 0; i < 122 && jobs.length === first; i++) {
       node.outstanding = 1;
       for (const run of measured)

@@ -309,7 +309,7 @@ const isTrusted = (node: RosterNode | undefined): boolean =>
 
 /**
  * The first token of an answer comes after the whole prompt was read. What a node has read before it need not read again, so this
- * is asked only of prompts that nobody can have read, less what even these share with others. Measured from the offer: no delay
+ * is asked only of prompts that no one can have read, less what even these share with others. Measured from the offer: no delay
  * on the way can make an honest node look fast.
  */
 function readTooFast(

@@ -86,7 +86,7 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
   };
 }
 
-/** Somebody asked for it, and it had output. An embedding's output is its vectors, without which it does not end well. */
+/** Someone asked for it, and it had output. An embedding's output is its vectors, without which it does not end well. */
 function isHonestAnswer({ own, tokens }: Measured, model: ActiveModel | undefined): boolean {
   return !own && model !== undefined && (model.kind === "embedding" || tokens.output > 0);
 }

@@ -1,5 +1,5 @@
 /**
- * The books in memory answer as the database does: random histories of operations, sent by the real ledger to a real PostgreSQL and
+ * The ledger in memory answer as the database does: random histories of operations, sent by the real ledger to a real PostgreSQL and
  * to the simulated store, step by step. Every answer must be the same, and so must every account, record and entry. The seed is
  * printed on failure; TEST_SEED repeats it.
  */
@@ -81,7 +81,7 @@ describe("the simulated database beside PostgreSQL", () => {
     const common = { clock: patientClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
     const simulated = openLedger({ ...common, pool });
-    // Leases stand still when nobody swept for a while: both have been swept just now.
+    // Leases stand still when no one swept for a while: both have been swept just now.
     await Promise.all([real.expire(), simulated.expire()]);
     const parties = await populate(tables);
     const history = new History(chance, parties);
@@ -361,7 +361,7 @@ class History {
     });
   }
 
-  /** Some that were tried, each once, and now and then one that nobody ever heard of. */
+  /** Some that were tried, each once, and now and then one that no one ever heard of. */
   #some(): HoldOrder[] {
     const chance = this.#chance;
     const { builders } = this.#parties;

@@ -1,5 +1,5 @@
 /**
- * The statements that the request path sends to its database, by what is called in them, and what the books in memory answer. A
+ * The statements that the request path sends to its database, by what is called in them, and what the ledger in memory answer. A
  * statement that is not here is a mistake of the simulator, and fails the run.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";

@@ -1,6 +1,6 @@
 /**
  * Connections on which transactions run. A connection that is lost, before a statement was done or after it, takes its transaction
- * along; a commit is one statement, done or not. One transaction is under way at a time, and the others wait for it.
+ * along; a commit is one statement, done or not. One transaction is in flight at a time, and the others wait for it.
  */
 import type pg from "pg";
 import type { Life } from "../life.ts";
@@ -25,7 +25,7 @@ interface TransactionsOptions {
 
 export class Transactions {
   readonly #options: TransactionsOptions;
-  /** The connection whose transaction is under way, and who waits for its end. */
+  /** The connection whose transaction is in flight, and who waits for its end. */
   #owner: Connection | undefined;
   readonly #waiting: (() => void)[] = [];
 

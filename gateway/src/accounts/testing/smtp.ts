@@ -12,7 +12,7 @@ export interface Received {
 
 export interface TestMailbox {
   url: string;
-  /** The next letter that nobody has taken yet. */
+  /** The next letter that no one has taken yet. */
   next(): Promise<Received>;
   /** Emails that came and were not taken. */
   waiting(): number;

@@ -69,7 +69,7 @@ export function checkOwnLimits({ ownLimits = {} }: Partial<KeySettings>, ceiling
   throw new UsageError(above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or none`));
 }
 
-/** To the picodollar: a budget is an owner's to set as finely as the books are kept. */
+/** To the picodollar: a budget is an owner's to set as finely as the ledger is kept. */
 function budgetOf(text: string): Pico | null | undefined {
   if (text === "none") return null;
   const [, whole, part = ""] = /^(\d{1,7})(?:\.(\d{1,12}))?$/.exec(text) ?? [];

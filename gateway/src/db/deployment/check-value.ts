@@ -1,6 +1,6 @@
 /**
  * Recognises a secret without keeping it: an HMAC under the secret, of a salt that is drawn for each record. Two databases with the same
- * secret have different values, and nothing is learned from one but whether a secret that somebody has is the same.
+ * secret have different values, and nothing is learned from one but whether a secret that someone has is the same.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 

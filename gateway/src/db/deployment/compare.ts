@@ -28,7 +28,7 @@ export interface Compared {
 interface CompareOptions {
   pool: pg.Pool;
   own: (stored: StoredSettings) => Promise<OwnSettings>;
-  /** Its database is its own: nobody else can differ. The pepper is compared all the same. */
+  /** Its database is its own: no one else can differ. The pepper is compared all the same. */
   isOnly: boolean;
   /** Write down what is not recorded yet. Not before the gateway is certain that it belongs to this database. */
   records: boolean;

@@ -17,7 +17,7 @@ export interface Own {
   is: (recorded: string) => boolean;
   /** The gateway can do without what was recorded, because it has that one beside its own (`KEY_PEPPER_OLD`). */
   replaces?: (recorded: string) => boolean;
-  /** It has none beside its own: a replacement that was under way is over. Settings without `replaces` never say so. */
+  /** It has none beside its own: a replacement that was in flight is over. Settings without `replaces` never say so. */
   isAlone?: boolean;
 }
 

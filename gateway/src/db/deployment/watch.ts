@@ -26,7 +26,7 @@ export interface SharedSettings {
   differences(): readonly Difference[];
   /** Looks now. Resolves when it has looked; never rejects. */
   look(): Promise<void>;
-  /** From now on also writes down what nobody recorded, and looks: the gateway belongs to this database. */
+  /** From now on also writes down what no one recorded, and looks: the gateway belongs to this database. */
   belongs(): Promise<void>;
   stop(): void;
 }
@@ -51,7 +51,7 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
         if (now !== told) tell(now);
         told = now;
       })
-      // What is away says so itself. What was found last still holds.
+      // What is unreachable says so itself. What was found last still holds.
       .catch((error) => log.debug({ err: error }, "comparing the settings with the deployment's failed"))
       .finally(() => {
         looking = undefined;

@@ -106,7 +106,7 @@ export async function checkCluster(home: Home, binaries: Binaries): Promise<void
   });
 }
 
-/** Removes what interrupted first starts left. Only for the holder of the lock: nobody else can be in the middle. */
+/** Removes what interrupted first starts left. Only for the holder of the lock: no one else can be in the middle. */
 export async function removeUnfinished(home: Home, log: Log): Promise<void> {
   for (const name of await readdir(home.directory)) {
     if (!name.startsWith(UNFINISHED)) continue;

@@ -1,6 +1,6 @@
 /**
  * One gateway per data directory. The lock is a session-level advisory lock on a connection of its own: it goes with
- * the process that holds it, however that process ends. Whoever holds it may stop the server; nobody else may.
+ * the process that holds it, however that process ends. Whoever holds it may stop the server; no one else may.
  */
 import pg from "pg";
 import { z } from "zod";
@@ -26,7 +26,7 @@ interface LockOptions {
   server: { pid: number; host: string; port: number };
   log: Log;
   clock: Clock;
-  /** The lock is gone for good: this process must stop writing. Called at most once. */
+  /** The lock is gone permanently: this process must stop writing. Called at most once. */
   onLost: (error: PrivatePostgresError) => void;
 }
 

@@ -10,7 +10,7 @@ import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
 /** The user to become, or undefined to stay the user of this process. */
 export type RunAs = { uid: number; gid: number; name: string } | undefined;
 
-/** In order of preference. All but `nobody` are made for PostgreSQL; initdb insists on a user with a passwd entry. */
+/** In order of preference. All but `no one` are made for PostgreSQL; initdb insists on a user with a passwd entry. */
 const CANDIDATES = ["postgres", "_postgres", "nobody"];
 
 /** Nothing of the gateway's environment, which holds secrets, is passed on. */

@@ -1,4 +1,4 @@
-/** What the internal port tells of this gateway, for graphs and alarms. What was spent to the last digit is in the books. */
+/** What the internal port tells of this gateway, for graphs and alarms. What was spent to the last digit is in the ledger. */
 import type { Dependency } from "../../base/dependency.ts";
 import type { LoopDelays } from "../../base/loop-delay.ts";
 import { pico } from "../../base/money.ts";
@@ -43,20 +43,20 @@ interface MetricFacts {
   pool: () => { max: number; total: number; idle: number; waiting: number };
   /** How far the database's clock is ahead of this machine's (null before it was read), and how wrong that can be. */
   databaseClock: () => { offsetMs: number | null; uncertaintyMs: number };
-  /** File descriptors of this process; undefined where nobody counts them. */
+  /** File descriptors of this process; undefined where no one counts them. */
   files: () => { open: number; max: number } | undefined;
   /** Connections that the database refused because there were too many. */
   connectionsRefused: () => number;
   ledger: () => Pick<Ledger, "tallies" | "batches">;
   /** Spot checks of this gateway. */
   checks: () => CheckFigures;
-  /** Ended requests that are not in the books yet. */
+  /** Ended requests that are not in the ledger yet. */
   settlementsWaiting: () => number;
-  /** Months that have records of requests, and those of them that should be gone; undefined while nobody has looked. */
+  /** Months that have records of requests, and those of them that should be gone; undefined while no one has looked. */
   months: () => { kept: number; due: number } | undefined;
-  /** Requests that ended and are in no rollup yet; undefined where nobody has looked. */
+  /** Requests that ended and are in no rollup yet; undefined where no one has looked. */
   rollupBacklog: () => { requests: number; oldest: Date | null } | undefined;
-  /** The last verdict on the books, whoever gave it; undefined while there is none. */
+  /** The last verdict on the ledger, whoever gave it; undefined while there is none. */
   verdict: () => { at: Date; balanced: boolean } | undefined;
   /** What failovers of the database lost; undefined where its history is not followed. */
   losses: () => LossFigures | undefined;
@@ -221,7 +221,7 @@ function tellOfDependencies(page: Page, { dependencies, pool, databaseClock }: M
 }
 
 function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
-  // What the ledger counts itself, read when somebody asks.
+  // What the ledger counts itself, read when someone asks.
   const sum = (name: string, help: string, read: (of: LedgerTallies) => number): void =>
     page.counter(name, help, () => [[read(ledger().tallies)]]);
   page.counter(
@@ -267,7 +267,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   );
   page.histogram("tollgate_batch_seconds", "Duration of a batch.", ofBatches("tripS"));
 
-  // A zero would be an alarm where nobody has looked yet.
+  // A zero would be an alarm where no one has looked yet.
   const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): Reading[] => {
     const last = verdict();
     return last === undefined ? [] : [[value(last)]];

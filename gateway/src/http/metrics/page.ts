@@ -1,4 +1,4 @@
-/** Puts figures on the page that Prometheus reads. They are kept elsewhere as plain numbers and only read when somebody asks. */
+/** Puts figures on the page that Prometheus reads. They are kept elsewhere as plain numbers and only read when someone asks. */
 import prometheus from "prom-client";
 import type { Distribution } from "../../base/figures.ts";
 

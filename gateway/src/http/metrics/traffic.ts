@@ -15,7 +15,7 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const PICO_PER_MICRO = 1e6;
 /** Between labels that are counted together. */
 const GAP = "\n";
-/** How a request whose model is known ends. (Of one whose gateway died nobody is left to count; limits of a key refuse unread.) */
+/** How a request whose model is known ends. (Of one whose gateway died no one is left to count; limits of a key refuse unread.) */
 const OUTCOMES: readonly RequestOutcome[] = [
   "ok",
   "upstream_failed",

@@ -26,7 +26,7 @@ interface Troubles {
   models: Map<string, Trouble> | undefined;
 }
 
-/** As several gateways see it: what only some of them cannot do is degraded, and a model is missing where nobody can serve it. */
+/** As several gateways see it: what only some of them cannot do is degraded, and a model is missing where no one can serve it. */
 export function troublesOf(verdicts: PlatformVerdict[], nowMs: number): Troubles {
   const down = verdicts.filter(({ state }) => state === "down");
   const [worst] = down.flatMap(({ causes }) => causes);

@@ -1,5 +1,5 @@
 /**
- * Keeps incidents recorded: says every ten seconds what this gateway sees. While the database is away the gateway remembers since when,
+ * Keeps incidents recorded: says every ten seconds what this gateway sees. While the database is unreachable the gateway remembers since when,
  * and says so once it is back.
  */
 import type { Clock } from "../../base/clock.ts";

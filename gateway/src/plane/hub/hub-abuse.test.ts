@@ -1,4 +1,4 @@
-/** What peers that keep no rules can do: be cut, and nothing to anybody else. */
+/** What peers that keep no rules can do: be cut, and nothing to anyone else. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
@@ -341,7 +341,7 @@ describe("a client after CONNECT", () => {
     await hub.cut("n1");
     time.advance(1_000);
     assert.equal(await comes(), true, "forgiven");
-    // Nobody else had to wait.
+    // No one else had to wait.
     await connectClient(t, await hub.mint("n2"));
   });
 

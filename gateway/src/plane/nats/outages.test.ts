@@ -92,7 +92,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
       await lost;
       node.credentials = { ...node.credentials, url: second.url };
       await node.connect(t);
-      // What nobody else saw counts only with the gateway's own evidence.
+      // What no one else saw counts only with the gateway's own evidence.
       await eventually("the gateway knows that the server is dead", () => {
         const server = plane.movedFrom("n1");
         return server !== undefined && !plane.answers(server);

@@ -344,7 +344,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     await old.close();
     await eventually("it renewed", () => plane.movedAt("n1") === undefined);
 
-    // The server of the node dies: nobody tells until it connects elsewhere, but the next end of the node is noticed again.
+    // The server of the node dies: no one tells until it connects elsewhere, but the next end of the node is noticed again.
     await two.kill();
     await orphan.closed();
     const elsewhere = { ...renewed, url: one.url };

@@ -1,6 +1,6 @@
 /**
  * Every route of the console and of the node API against every kind of person and token: who is let in, what the others are
- * told, that nobody sees or changes what is another's, and that no other site can make a browser change anything.
+ * told, that no one sees or changes what is another's, and that no other site can make a browser change anything.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -116,7 +116,7 @@ async function call(access: Access, who: Who, id: string, headers?: Record<strin
   return browser.send(method, url, { ...(body !== undefined && { body }), ...(headers && { headers }) });
 }
 
-/** One of the same kind that nobody has. */
+/** One of the same kind that no one has. */
 const another = (id: string): string =>
   publicId("usr", fixture.platform.newId()).replace("usr_", id.slice(0, id.indexOf("_") + 1));
 
@@ -137,7 +137,7 @@ function assertRefusal(answer: Answer, code: string, what: string): void {
   assert.equal(answer.status, faults[code as FaultCode].status, what);
 }
 
-/** Nobody is shown what is the builder's or the host's: a builder not even which node served it, a host not for whom it worked. */
+/** No one is shown what is the builder's or the host's: a builder not even which node served it, a host not for whom it worked. */
 function assertHidden({ text }: Answer, who: Who): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
@@ -178,7 +178,7 @@ test("every route of an account declares the permission it needs and role_requir
   for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACTING.includes(guard), at);
 });
 
-/** What is away is told while nobody's session can be read; the status is for everybody. */
+/** What is unreachable is told while no one's session can be read; the status is for everyone. */
 const FOR_ANYONE = ["GET /console/api/health", "GET /console/api/status"];
 
 test("only operators can call operator/ routes, and only the listed routes are open to anyone", () => {

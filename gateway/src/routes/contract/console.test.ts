@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** Somebody whom the guard lets in. */
+/** Someone whom the guard lets in. */
 function browserFor({ guard }: Operation) {
   const who: Who = guard === "host" || guard === "operator" ? guard : "builder";
   return fixture.people[who].browser;

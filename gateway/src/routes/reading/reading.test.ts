@@ -1,4 +1,4 @@
-/** Large bodies are read on another thread, and nobody can tell: the same requests, the same faults, in the same order. */
+/** Large bodies are read on another thread, and no one can tell: the same requests, the same faults, in the same order. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { invariant } from "../../base/invariant.ts";
