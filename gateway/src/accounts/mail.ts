@@ -1,4 +1,4 @@
-/** Sending a email: over SMTP, or, on a development platform, into the log, where its links can be followed. */
+/** Sends an email: over SMTP, or, on a development platform, into the log, where its links can be followed. */
 import type { Transporter } from "nodemailer";
 import type { Log } from "../base/log.ts";
 

@@ -14,7 +14,7 @@ export type RefusalReason =
   | "not_signed_in"
   | "unknown_provider"
   | "provider_away"
-  /** Nothing here can send a email. */
+  /** Nothing here can send an email. */
   | "mail_off";
 
 export class SignInRefusal extends Error {

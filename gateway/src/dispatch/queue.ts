@@ -1,6 +1,6 @@
 /**
  * Waiting for a free node. Accounts have equal shares of a model's slots while they wait (`fair-shares.ts`), and each of them is
- * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client became unreachable, or when no connected node can serve it any more.
+ * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client disconnected, or when no connected node can serve it any more.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";

@@ -1,4 +1,4 @@
-/** What is kept of refused calls, as it is read. */
+/** Queries of refused calls. */
 import { z } from "zod";
 import { column, row } from "../db/rows.ts";
 

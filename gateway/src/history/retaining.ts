@@ -1,4 +1,4 @@
-/** Looks every hour whether something is older than it is to be kept, and drops it. Of several gateways one does it at a time. */
+/** Runs retention every hour, in one gateway at a time. */
 import type pg from "pg";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";

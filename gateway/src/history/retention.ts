@@ -1,7 +1,7 @@
 /**
- * Drops what is older than it is to be kept: records of requests by whole months, each exported before where that is wanted, and
- * records of what limits refused by the hour. Rollups stay, and for every month the ledger get a closing that stands for its records
- * (gateway/sql/functions/history_close_month.sql). Of several gateways one does it at a time; what breaks off is begun again.
+ * Drops old records: requests by whole months, exported before if configured, and refusals by the hour. Rollups stay, and for every
+ * dropped month the ledger gets a closing that replaces its records (gateway/sql/functions/history_close_month.sql). One gateway runs
+ * it at a time; an interrupted run starts again.
  */
 import type pg from "pg";
 import { z } from "zod";

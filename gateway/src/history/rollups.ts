@@ -1,4 +1,4 @@
-/** Counts requests that ended into the rollups of performance and labels, a few seconds later and off everyone's way. */
+/** Counts ended requests into the rollups of performance and labels, a few seconds later so that requests do not wait for it. */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";

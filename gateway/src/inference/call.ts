@@ -19,7 +19,7 @@ export interface Call {
   /** Reads the body to its end, at once where all of it has come; a large one out of the payer's part of the budget. Faults: 413, 415, 503, 400. */
   readBody(payer: string): Body | Promise<Body>;
   reply: Reply;
-  /** Aborts when the client became unreachable before its answer is complete. */
+  /** Aborts when the client disconnected before its answer is complete. */
   cancelSignal: CancelSignal;
 }
 

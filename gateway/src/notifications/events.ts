@@ -1,7 +1,6 @@
 /**
- * Finds what happened that no one was told of yet. The rows that other parts write in their own transactions say that it did:
- * a quarantine, a paid batch, a refused request, a key's end. So nothing is lost with a gateway, and whoever causes it, an operator's
- * command line too, need not know of notifications.
+ * Finds new events in rows that other parts commit: a quarantine, a paid batch, a refused request, an expiring key. So no event is lost
+ * with a gateway, and other parts need not know of notifications.
  */
 import type pg from "pg";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** The console's list of notifications. What someone has read, others of the account have not. */
+/** The console's list of notifications, with read marks per person. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -1,4 +1,4 @@
-/** Nodes that an operator should look at, with the reasons in words: the most pressing first. */
+/** Nodes that need an operator's attention, with the reasons, most urgent first. */
 import type { ATTENTION_REASONS } from "@tollgate/api/console/operator-performance.ts";
 import type pg from "pg";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** The log of what operators did: written before the act, and told how it ended. */
+/** The audit log of operators' actions: recorded before the action, completed with its outcome. */
 import type { AUDIT_OUTCOMES } from "@tollgate/api/console/operator-audit.ts";
 import type pg from "pg";
 import { z } from "zod";

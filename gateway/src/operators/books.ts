@@ -1,4 +1,4 @@
-/** The ledger check, and its last verdict, which is kept: once a day they are proved without being asked. */
+/** The ledger check and its stored results. It runs once a day automatically. */
 import type pg from "pg";
 import { z } from "zod";
 import { type Clock, sleep } from "../base/clock.ts";

@@ -1,4 +1,4 @@
-/** Every account, as operators see it: found by name, email address or id; suspended and restored. Every node stands beside them. */
+/** Operators' directory of accounts, searched by name, email address or ID, with suspending and restoring. Nodes are in nodes.ts. */
 
 import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";

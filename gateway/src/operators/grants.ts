@@ -1,4 +1,4 @@
-/** Granting credit to a builder: bounded each time, and by what the ledger of one account can hold. */
+/** Grants credit to a builder, limited per grant and by an account's maximum balance. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { dollars, type Pico } from "../base/money.ts";

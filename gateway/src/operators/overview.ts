@@ -1,4 +1,4 @@
-/** The platform in numbers: traffic and revenue by the hour, what is owed to whom, what accounts and nodes there are. */
+/** The platform's figures: traffic and revenue by hour, liabilities, accounts and nodes. */
 import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";

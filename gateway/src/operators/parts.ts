@@ -1,4 +1,4 @@
-/** What operators see and do, as routes use it. */
+/** Operators' queries and actions as a part for routes. */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";

@@ -1,4 +1,4 @@
-/** Paying hosts in batches: made of what they are owed, exported, and booked once the money was sent. */
+/** Pays hosts in batches: created from what they are owed, exported, and booked when the money was sent. */
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";

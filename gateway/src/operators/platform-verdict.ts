@@ -1,4 +1,4 @@
-/** The verdict of this gateway on the platform now: for operators, for the status page and for incidents. */
+/** Reads what verdict.ts needs to judge the platform now, for operators, the status page and incidents. */
 import type { Outage } from "../base/dependency.ts";
 import { DAY_MS } from "../base/time.ts";
 import type { Availability, Incident } from "../history/availability.ts";

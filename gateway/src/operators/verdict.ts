@@ -1,4 +1,4 @@
-/** Whether the platform serves, in one word, and why not. Pure; platform-verdict.ts reads what it needs. */
+/** Judges whether the platform is serving, degraded or down, with the reason. Pure; platform-verdict.ts reads its input. */
 import type { Outage } from "../base/dependency.ts";
 import type { VerdictState } from "../base/states.ts";
 import type { Incident } from "../history/availability.ts";

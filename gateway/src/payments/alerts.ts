@@ -1,7 +1,7 @@
 /**
- * The low-credit alert: an account's people are told once for each fall of its balance below a mark. No request waits for
- * any of it: a job looks at the accounts that have a mark and have not fallen. What tells of a fall is one update of one row,
- * so that of several gateways one tells; a transfer that brings the balance back arms the row again (`ledger_transfer`).
+ * The low-credit alert: owners get one email each time the balance falls below the threshold. A job finds such accounts, so requests do
+ * not wait. One row update marks the alert as sent, so one of several gateways sends it; a transfer that raises the balance resets it
+ * (`ledger_transfer`).
  */
 import type pg from "pg";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** The settings of selling credits. */
+/** Settings of payments. */
 import { domain, flag, text, together } from "../base/settings.ts";
 
 interface PaymentsConfig {

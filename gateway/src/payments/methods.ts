@@ -1,6 +1,6 @@
 /**
- * The card that an account has saved at the provider, which automatic purchases are made with. It is saved on the provider's
- * page; what is kept here is the provider's name for it, its brand and its last four digits.
+ * The saved card of an account, used for automatic top-ups. It is saved on the provider's page; we store the provider's ID, the brand
+ * and the last four digits.
  */
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";

@@ -1,7 +1,4 @@
-/**
- * How many checkouts an account may have open at once. Each is a page at the provider that waits for its buyer; no one
- * needs many, and without a bound a script could open them without end.
- */
+/** Limits an account's open checkouts, so that a script cannot open payment pages without end. */
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import { z } from "zod";

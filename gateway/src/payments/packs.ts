@@ -1,4 +1,4 @@
-/** What can be bought: packs of credit, or an amount of one's own. Either costs what it credits. */
+/** What can be bought: fixed packs or a custom amount. The price equals the credit. */
 import { dollars, type Pico } from "../base/money.ts";
 
 export interface Pack {

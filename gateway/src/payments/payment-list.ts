@@ -1,4 +1,4 @@
-/** What an account paid and was paid back, newest first: purchases, those that were made by themselves, refunds and disputes. */
+/** An account's payments, newest first: purchases, automatic top-ups, refunds and disputes. */
 import { PAYMENT_KINDS, PAYMENT_STATES } from "@tollgate/api/states.ts";
 import type pg from "pg";
 import { z } from "zod";

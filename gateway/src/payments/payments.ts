@@ -1,6 +1,6 @@
 /**
- * Buying credits: a builder starts a checkout, pays at the provider, and the provider's signed news become ledger transfers.
- * What the buyer's browser says on its way back is never believed. With a saved card credit is bought by itself (top-ups.ts).
+ * Buying credit: a builder opens a checkout and pays at the provider, whose signed events become ledger transfers. The redirect of the
+ * buyer's browser is never trusted. Automatic top-ups use a saved card (top-ups.ts).
  */
 import { AWAY } from "@tollgate/api/console/credits.ts";
 import { tooManyCheckouts } from "@tollgate/api/console/money.ts";

@@ -1,6 +1,6 @@
 /**
- * The payment provider as the rest of the folder sees it: it opens checkouts, keeps methods and charges them, and what it
- * sends us afterwards is read into news. Amounts are in the currency's smallest unit, as providers count.
+ * The payment provider's port: opens checkouts, saves and charges cards, and parses events. Amounts are in the currency's smallest
+ * unit.
  */
 import { type Pico, pico } from "../base/money.ts";
 import type { ReversalKind, TopUpFailure } from "../base/states.ts";

@@ -1,9 +1,7 @@
 /**
- * One event of the provider, from what it tells to what was moved, in one transaction: either all of it happened or nothing,
- * and then the provider sends it again. A repeat takes the same way and finds nothing left to do.
- *
- * Locks are always taken in this order: payment, checkout, automatic purchases of the account, the ledger's accounts, event.
- * The tables are in gateway/sql/migrations/0010_payments.sql and 0024_credits.sql.
+ * Handles a provider's event in one transaction, from parsing to the transfer: it commits completely, or the provider sends it again. A
+ * repeated event moves nothing. Lock order: payment, checkout, the account's automatic purchases, ledger accounts, event. Tables:
+ * gateway/sql/migrations/0010_payments.sql and 0024_credits.sql.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";

@@ -1,7 +1,7 @@
 /**
- * What follows from what is known of a checkout. Facts come in any order, more than once and from several gateways; so every
- * rule here gives the same answer whatever the order was: a state only moves forward, the newest word on a refund or
- * dispute counts, and what must be moved is the difference between what should have been moved and what was.
+ * Computes what a checkout should have moved from its known facts, which arrive in any order, repeatedly and at several gateways.
+ * Results do not depend on the order: states only advance, the latest fact about a refund or dispute counts, and a transfer is the
+ * difference to what was moved before.
  */
 import { type Pico, pico } from "../base/money.ts";
 import {

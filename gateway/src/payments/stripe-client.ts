@@ -1,4 +1,4 @@
-/** The official library, set up: where Stripe is, how long it may take, and what of its answers and errors is let through. */
+/** Configures the official Stripe library: its address, timeouts, and which parts of answers and errors are used. */
 import Stripe from "stripe";
 import { ProviderUnavailable } from "./provider.ts";
 

@@ -1,7 +1,6 @@
 /**
- * Stripe's events in our words. Only the few fields that matter are read, because the rest changes with the version of
- * its API that the webhook endpoint was made with. An event that tells of money and cannot be read is refused, never
- * acknowledged: Stripe then shows it as failed and sends it again.
+ * Parses Stripe's events. It reads few fields, because the rest depends on the API version of the webhook endpoint. An event about
+ * money that cannot be parsed is refused, so that Stripe shows it as failed and sends it again.
  */
 import { z } from "zod";
 import type { ReversalKind } from "../base/states.ts";

@@ -1,7 +1,4 @@
-/**
- * Cards that are saved at Stripe and charged while no one is there. A card is saved on Stripe's own page; only its brand and
- * last four digits come back.
- */
+/** Saves cards at Stripe and charges them without the buyer. Only brand and last four digits are stored. */
 import Stripe from "stripe";
 import type { TopUpFailure } from "../base/states.ts";
 import {

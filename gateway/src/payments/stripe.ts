@@ -1,6 +1,6 @@
 /**
- * Stripe behind the provider's port, through its official library. Imported only where payments are configured: the library
- * takes a quarter of a second and 30 MB to load.
+ * Implements the provider's port with Stripe's official library. Imported only when payments are configured, because loading it takes
+ * 250 ms and 30 MB.
  */
 import type Stripe from "stripe";
 import type { Clock } from "../base/clock.ts";

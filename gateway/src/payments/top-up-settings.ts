@@ -1,4 +1,4 @@
-/** What an account has set of automatic top-up, apart from the purchases themselves: reading it needs no provider. */
+/** An account's settings of automatic top-up, readable without the provider. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

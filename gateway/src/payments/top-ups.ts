@@ -1,8 +1,7 @@
 /**
- * Automatic top-up: credit that is bought by itself when the balance is below a mark. A purchase is begun under the lock of the
- * account's row, which all gateways take, and is on record before the provider is asked: a gateway that dies in between leaves
- * a purchase that another asks for again under the same name, and the provider makes one of both. What was paid is credited as
- * every checkout is (receive.ts), by the answer or by an event, whichever comes first.
+ * Automatic top-up: buys credit when the balance falls below a threshold. A purchase is recorded under a lock of the account's row
+ * before the provider is called. If the gateway dies in between, another repeats the call under the same idempotency key. The payment
+ * is credited like any checkout (receive.ts), by the response or by an event, whichever is first.
  */
 import { TOP_UP_APART_S } from "@tollgate/api/bounds.ts";
 import type pg from "pg";

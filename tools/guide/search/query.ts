@@ -28,7 +28,7 @@ interface Piece {
 const RESULTS_MAX = 10;
 const SNIPPET_CHARS = 140;
 const MINOR_WEIGHT = 0.2;
-/** Shorter words are other words with a email changed. */
+/** Shorter words are other words with a letter changed. */
 const FUZZY_CHARS_MIN = 5;
 
 export function openSearch(entries: Entry[]): (words: string) => Found[] {

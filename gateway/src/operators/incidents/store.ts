@@ -1,6 +1,6 @@
 /**
- * Incidents in the database. Every gateway says what it sees; one of them judges it, whoever comes first in each slot of time. What a
- * gateway could not say while the database was unreachable it says afterwards.
+ * Stores incidents. Every gateway records its observations, and the first one in each time slot judges them all. Observations during a
+ * database outage are recorded afterwards.
  */
 import type pg from "pg";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** The status as a document, of what is in the rollups and what is connected now. Pure. */
+/** Builds the status document from rollups and connected nodes. Pure. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import type { IncidentCause, ModelState, PublicCause } from "@tollgate/api/states.ts";

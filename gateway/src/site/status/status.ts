@@ -1,6 +1,6 @@
 /**
- * The status as it is told to anyone: made anew every ten seconds at most, however many ask and never while no one does. While
- * the database does not answer, it is the last one that was made, with how the platform is now.
+ * The public status, built at most every ten seconds and only on demand. While the database does not answer, the last one is served
+ * with the platform's current state.
  */
 import { isAway } from "../../db/errors.ts";
 import type { HistoryParts } from "../../history/parts.ts";
