@@ -1,6 +1,6 @@
 /**
- * A gateway's machine and its database are lost, and come back from `tollgate admin backup` and `pg_dump`: first as a drill, which proves the
- * books on a copy, then permanently. The key from before works, the node from before comes back by itself, the ledger balances.
+ * A gateway loses its machine and its database and is restored from `tollgate admin backup` and `pg_dump`: first as a drill on a copy,
+ * with a ledger check, then in place. The earlier key works, the earlier node reconnects, and the ledger balances.
  */
 
 import assert from "node:assert/strict";

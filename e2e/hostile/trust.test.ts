@@ -332,7 +332,7 @@ describe("trust in nodes", () => {
     await assertTrusted(...nodes);
   });
 
-  test("honest nodes stay trusted when stop strings match at once, whoever applies them", async () => {
+  test("honest nodes stay trusted when stop strings match at once, in the engine or in the gateway", async () => {
     const nodes = [await join("small-7b-alt", honest()), await join("small-7b-alt", deafToStops(HONEST_ANSWER))];
     const stop = HONEST_ANSWER.slice(0, 4);
     for (let i = 0; i < MANY; i++) {

@@ -40,7 +40,7 @@ export interface Invitations {
     offer: { email: string; role: Role },
     by: Actor,
   ): Promise<{ invitation: Invitation; link: string | null } | "already_in_team" | "limit_reached" | "role_required">;
-  /** The newest first. */
+  /** Newest first. */
   open(accountId: Uuid): Promise<Invitation[]>;
   withdraw(accountId: Uuid, id: Uuid, by: Actor): Promise<"withdrawn" | "not_found" | "role_required">;
   sweep(): Promise<void>;

@@ -50,7 +50,7 @@ export interface Team {
   invitations: Invitations;
   /** Owners first, then by how long they have been there. */
   members(accountId: Uuid): Promise<Member[]>;
-  /** The newest first. */
+  /** Newest first. */
   events(accountId: Uuid): Promise<TeamEvent[]>;
   /** To a role that needs no consent. */
   setRole(

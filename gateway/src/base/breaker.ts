@@ -30,7 +30,7 @@ interface BreakerOptions {
   isUsed?: () => boolean;
   clock: Clock;
   log: Log;
-  /** It is away from now on: what waits for it waits in vain. */
+  /** Marks it as unreachable, and fails everything that waits for it. */
   onAway?: (reason: string) => void;
 }
 

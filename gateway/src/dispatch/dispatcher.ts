@@ -1,7 +1,7 @@
 /**
- * Takes one request to a node and back: waits for a free node, offers it the job, asks the next when it declines, and
- * tries another node once when the first went quiet before anything reached the client, or said that there is no output.
- * What the plane cut is tried again as if it had not been.
+ * Takes a request to a node and back: waits for a free node, offers it the job, and asks the next one when it declines. It retries once
+ * on another node when the first stops responding before any output reached the client, or returns none. Requests that the plane lost
+ * are retried without counting.
  */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
@@ -295,7 +295,7 @@ class Run {
 
   async go(): Promise<DispatchResult> {
     let retriesLeft = RETRIES;
-    /** The attempt that spent the retry: it went quiet or was empty. */
+    /** The attempt that used the retry: it stopped responding or returned nothing. */
     let first: Attempt | undefined;
     /** The last one that the plane cut. */
     let cut: Attempt | undefined;

@@ -1,6 +1,6 @@
 /**
- * The connected nodes, filed by what can be asked of them, so that a request finds one without a look at all: those that are
- * able, and of these the free ones. To file a node anew costs as much as it has models, however many nodes there are.
+ * Connected nodes indexed by model and output format, so that a request finds free nodes without scanning. Updating a node costs as
+ * much as it has models, however many nodes there are.
  */
 import { type Position, RandomSet } from "./random-set.ts";
 

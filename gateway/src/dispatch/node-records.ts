@@ -1,7 +1,6 @@
 /**
- * What the fleet's records allow each node, read again every half minute and when they are said to have changed. Records that
- * cannot be read leave what they said last in force: no reason to send a node away that was let in, nor to let in one that
- * was not.
+ * Caches what the database allows each node, read again every 30 s and when it is said to have changed. When the database cannot be
+ * read, the last known records stay in force.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";

@@ -1,6 +1,6 @@
 /**
- * Whether this process itself was stopped a moment ago: frozen, or starved for seconds. What was said meanwhile comes now and all at
- * once, may be long over, or is missing; none of it says anything of the nodes.
+ * Whether this process itself was paused recently: frozen or without CPU time for seconds. Messages of that time arrive late or are
+ * missing, and say nothing about the nodes.
  */
 import type { Clock } from "../base/clock.ts";
 

@@ -1,7 +1,7 @@
-/** Things without an order of their own, from which some are drawn at random. Whatever its size, each step costs the same. */
+/** A set from which random elements are drawn. Every operation takes constant time, whatever its size. */
 import type { Random } from "../base/random.ts";
 
-/** A thing's place in a set, which knows where it is: nothing has to be looked up. */
+/** An element's index in the set, so that it can be removed without a search. */
 export interface Position<T> {
   readonly thing: T;
   at: number;
@@ -20,13 +20,13 @@ export class RandomSet<T> {
     return position;
   }
 
-  /** What is in this set, once. */
+  /** Removes an element of this set. */
   delete(position: Position<T>): void {
     this.#swap(position.at, this.#positions.length - 1);
     this.#positions.pop();
   }
 
-  /** In no order. */
+  /** In no particular order. */
   all(): T[] {
     return this.#positions.map(({ thing }) => thing);
   }
@@ -35,7 +35,10 @@ export class RandomSet<T> {
     return this.#positions.some(({ thing }) => willDo(thing));
   }
 
-  /** So many of those that will do, each as likely as any other, none twice. Those that will not do cost a look each. */
+  /**
+   * Draws up to `count` elements that match, each with the same probability and at most once. Elements that do not match cost a check
+   * each.
+   */
   draw(count: number, random: Random, willDo: (thing: T) => boolean): T[] {
     const drawn: T[] = [];
     // What was looked at is moved to the front, and the next is drawn from behind it.

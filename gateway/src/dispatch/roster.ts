@@ -253,8 +253,8 @@ export class Roster {
   }
 
   /**
-   * `run` hears of every node that lost its connection, and whose doing it was: what it ran is lost. While the plane itself is
-   * away, nodes are gone when they have not come back in a minute.
+   * `run` is called for every node that lost its connection, and says whether the node or the plane caused it; the node's requests are
+   * lost. During an outage of the plane a node counts as gone if it has not reconnected within a minute.
    */
   onGone(run: (nodeId: string, by: "node" | "plane") => void): () => void {
     this.#gone.add(run);

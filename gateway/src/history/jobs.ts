@@ -33,7 +33,7 @@ interface JobsQuery {
 }
 
 export interface Jobs {
-  /** The newest first. */
+  /** Newest first. */
   list(nodeId: Uuid, query: JobsQuery): Promise<Job[]>;
 }
 

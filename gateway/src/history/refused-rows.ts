@@ -15,7 +15,7 @@ export type RefusedSum = z.infer<typeof RefusedSum>;
 
 export const RefusedExamples = row({
   code: z.string(),
-  /** The newest first. */
+  /** Newest first. */
   examples: z.array(
     // In Unix milliseconds.
     row({ at: z.number(), key: column.uuid, model: z.string().nullable(), message: z.string() }),

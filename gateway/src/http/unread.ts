@@ -28,7 +28,7 @@ interface Unread {
 }
 
 export function boundUnread(server: Server, { clock, bytesMax = BYTES_MAX }: UnreadOptions): Unread {
-  /** The oldest first. */
+  /** Oldest first. */
   const waiting = new Map<Socket, Answer>();
   let stopLooking: (() => void) | undefined;
 

@@ -1,9 +1,7 @@
 /**
- * What operators are told of one request: a line in the log, and a trace where traces are on. Never a word of a prompt or an answer.
- *
- * A request that ended well is a line at `debug`; any other is one at `info`. Of those that one key causes in a flood only the first
- * are written, and how many were not. What is refused because something that we need is unreachable is no key's doing: one line a minute, of
- * them all.
+ * Logs each request with one line, and with a trace where traces are on, without prompts or output. A successful request is logged at
+ * `debug`, any other at `info`. Of a flood caused by one key only the first lines are written, with a count of the others. Refusals
+ * caused by an outage are logged once a minute in total.
  */
 
 import type { Clock } from "../base/clock.ts";

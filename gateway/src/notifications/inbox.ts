@@ -30,7 +30,7 @@ interface Reader {
 }
 
 export interface Inbox {
-  /** The newest first. */
+  /** Newest first. */
   list(reader: Reader, page: { before?: Uuid | undefined; limit: number }): Promise<ListedNotification[]>;
   /** How many the reader has not read, up to 100. */
   unread(reader: Reader): Promise<number>;

@@ -38,7 +38,7 @@ const View = row({ verdict: column.json });
 const Id = row({ id: column.uuid });
 
 export interface Incident extends Pick<Seen, "id" | "model" | "state" | "cause" | "beganAt" | "endedAt"> {
-  /** The newest first. */
+  /** Newest first. */
   updates: { at: Date; text: string }[];
 }
 
