@@ -1,6 +1,6 @@
 /**
- * What identities are written. Letters go out behind the request's back, so that the time an answer takes tells nothing
- * about who is known here. They hold no name: whoever signs up chooses it, and we would say it to a stranger.
+ * Emails to identities. They are sent in the background, so that response times do not reveal whether an address is registered. They
+ * contain no names, because a stranger could choose one.
  */
 import { INVITATION_DAYS } from "@tollgate/api/bounds.ts";
 import type { Role } from "@tollgate/api/roles.ts";
@@ -11,18 +11,18 @@ import type { Email, Mail } from "./mail.ts";
 export interface Emails {
   resetPassword(to: string, token: string): void;
   verifyEmail(to: string, token: string): void;
-  /** Someone signed up with the address of an identity that exists. */
+  /** Someone signed up with a registered address. */
   alreadyHere(to: string): void;
-  /** To a team. `by` is the address of who invites: proven, and not chosen to be read, as a name is. */
+  /** An invitation to a team. `by` is the inviter's verified address, because a name could be chosen to mislead. */
   invitation(to: string, invitation: { token: string; role: Role; by: string }): void;
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no email is in flight. */
   idle(): Promise<void>;
 }
 
 interface EmailsOptions {
   mail: Mail;
   log: Log;
-  /** How browsers reach the gateway. Never taken from a request: its sender would choose where the links lead. */
+  /** The public URL. Never taken from a request, whose sender could redirect the links. */
   origin: string;
 }
 

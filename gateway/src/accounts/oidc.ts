@@ -1,6 +1,6 @@
 /**
- * Sign-in by OpenID Connect: the code flow with PKCE, state and nonce. A provider is asked for its endpoints when someone
- * first signs in by it, so that one that is unreachable keeps no one else out and nothing from starting.
+ * Sign-in by OpenID Connect: the code flow with PKCE, state and nonce. A provider's endpoints are fetched on first use, so that an
+ * unreachable provider delays nothing else.
  */
 import { APIError, type BetterAuthPlugin } from "better-auth";
 import { createAuthorizationURL, type OAuthProvider } from "better-auth/oauth2";

@@ -1,4 +1,4 @@
-/** Signing in by an OpenID provider: sending the browser there, and what becomes of it when it comes back. */
+/** OpenID sign-in: redirects the browser and handles its return. */
 import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
 import { type Ask, type Caller, UnknownRefusal } from "./ask.ts";

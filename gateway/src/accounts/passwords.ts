@@ -1,4 +1,4 @@
-/** New passwords, by a mailed link or by the present one; and proving that an email address is one's own. */
+/** Changes passwords, by a mailed link or with the current password, and confirms email addresses. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";

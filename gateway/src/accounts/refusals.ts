@@ -1,4 +1,4 @@
-/** Why someone is not let in, or may not change how they are let in. The doors put it into words. */
+/** Reasons why a person cannot sign in or change how they sign in. Routes turn them into errors. */
 export type RefusalReason =
   | "wrong_credentials"
   | "email_not_verified"

@@ -1,4 +1,4 @@
-/** Where an identity is signed in, and ending that. A session that is gone from the table is over at once. */
+/** Lists and ends an identity's sessions. Deleting the row ends a session immediately. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -58,7 +58,7 @@ export async function voidLinks(pool: pg.Pool, identityId: string): Promise<void
   await pool.query("delete from identity_verification where value = $1", [identityId]);
 }
 
-/** What has run out is refused without this; it only would not became unreachable. */
+/** Deletes expired rows. They are refused in any case. */
 export async function sweepExpired(pool: pg.Pool): Promise<void> {
   await pool.query("delete from identity_session where expires_at <= now()");
   await pool.query("delete from identity_verification where expires_at <= now()");

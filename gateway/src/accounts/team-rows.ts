@@ -1,4 +1,4 @@
-/** Rows that teams and invitations share. Whatever changes them holds the account's row first, one at a time. */
+/** Queries that teams and invitations share. Every change locks the account's row first. */
 import { ROLES, type Role } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 /**
- * The people of an account: joining by an invitation, roles, leaving. An account keeps at least one owner, and an owner
- * stays one while it owes: payouts set off what an account owes against what its owners earn.
+ * The members of an account: joining by invitation, roles, leaving. An account keeps at least one owner, and owners cannot leave while
+ * it owes money, because payouts set debts off against its owners' earnings.
  */
 import { ACCOUNTS_MAX, MEMBERSHIPS_MAX, TEAM_MAX } from "@tollgate/api/bounds.ts";
 import { ROLES, type Role } from "@tollgate/api/roles.ts";

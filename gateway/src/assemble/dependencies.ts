@@ -1,4 +1,4 @@
-/** What the gateway needs, and whether anything can be served without it. */
+/** The gateway's dependencies, and which of them every request needs. */
 import type { Ports } from "./ports.ts";
 import type { Serving } from "./serving.ts";
 

@@ -1,4 +1,4 @@
-/** The two listeners, open: the public one with every route, and the internal one for health and metrics. */
+/** Opens the two listeners: the public one with every route, and the internal one for health and metrics. */
 import { tidyUp } from "../base/tidy.ts";
 import { type Health, internalServer } from "../http/server.ts";
 import { warmConsole } from "../routes/console/warm.ts";

@@ -1,4 +1,4 @@
-/** How a gateway stops serving: in order, and without losing a request that has time to end. */
+/** Drains a gateway: stops serving in order, without losing a request that has time to end. */
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { InFlight } from "../inference/in-flight.ts";

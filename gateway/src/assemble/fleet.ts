@@ -1,4 +1,4 @@
-/** The nodes: who may work, who gets the next request, who is trusted. */
+/** Opens the fleet: node records, dispatch and trust. */
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { RETIRED_MS_MAX } from "../base/node-thresholds.ts";

@@ -1,6 +1,6 @@
 /**
- * What a gateway does so that a failover which lost the end of the database's history loses nothing that was answered: it keeps journals,
- * enters from them what the database lacks, and reports it. Gateways on one plane tell each other which timeline exists.
+ * Protects against failovers that lose recent commits: keeps journals, enters lost entries again, and reports losses. Gateways on one
+ * plane inform each other of the current timeline.
  */
 import type pg from "pg";
 import { z } from "zod";

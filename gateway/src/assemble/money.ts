@@ -1,4 +1,4 @@
-/** The ledger with everything that keeps its holds and settlements right, and what is recorded of refused requests. */
+/** Opens the ledger with its leases and spool, and the record of refused requests. */
 import { openRefusals, type Refusals } from "../history/refusals.ts";
 import { openRefusedCalls, REFUSED_CALLS_SINCE, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";

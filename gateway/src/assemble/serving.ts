@@ -1,4 +1,4 @@
-/** The request path: everything that `inference/serve.ts` needs for a request, from its key to its settlement. */
+/** Opens the request path: everything that `inference/serve.ts` needs, from the key to the settlement. */
 import { sleep } from "../base/clock.ts";
 import type { Replaceable } from "../base/replaceable.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";

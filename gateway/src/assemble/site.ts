@@ -1,4 +1,4 @@
-/** What the routes stand on: every domain's slice, opened once. */
+/** Opens the parts that routes use, from every domain. */
 import type { AccountParts } from "../accounts/parts.ts";
 import { parseId } from "../base/ids.ts";
 import { watchOpenFiles } from "../base/open-files.ts";

@@ -1,4 +1,4 @@
-/** For tests and the simulator: the settings of an empty environment, with secrets that are none; a database that is always there. */
+/** For tests and the simulator: default settings with dummy secrets, and a database that is always reachable. */
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Settings } from "../assemble.ts";
 import { alwaysThere } from "../base/dependency.ts";

@@ -1,4 +1,4 @@
-/** What the gateway does by itself, now and then, that no request waits for. */
+/** Scheduled background jobs of the gateway. */
 import { sleep } from "../base/clock.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";

@@ -1,4 +1,4 @@
-/** The settings that this gateway shares with all others of its deployment, compared with what the database has of them. */
+/** Compares the settings that all gateways of a deployment share with the recorded ones. */
 import type pg from "pg";
 import type { Store } from "../assemble/ports.ts";
 import type { Config } from "../config.ts";

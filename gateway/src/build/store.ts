@@ -1,4 +1,4 @@
-/** The database: the private PostgreSQL or the one of the configuration, brought up to date. */
+/** Opens the database, private or configured, and migrates it. */
 
 import type pg from "pg";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 /**
- * Whether models could be served: sampled by every gateway, counted once (sql/functions/availability_sample.sql), kept as
- * sums of hours; and the incidents that follow from it (sql/functions/incident_judge.sql).
+ * Availability of models: sampled by every gateway, counted once (sql/functions/availability_sample.sql), stored hourly, with incidents
+ * derived from it (sql/functions/incident_judge.sql).
  */
 import type pg from "pg";
 import { z } from "zod";

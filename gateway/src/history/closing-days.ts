@@ -1,6 +1,6 @@
 /**
- * Closes days that are over: works out the sums that long spans are read from, and works them out again where something came late. A day
- * at a time, each in a transaction of its own, newest first; of several gateways one does it at a time.
+ * Closes finished days: computes the sums that long-range queries read, and again after late changes. One transaction per day, newest
+ * first, in one gateway at a time.
  */
 import type pg from "pg";
 import { z } from "zod";

@@ -1,7 +1,4 @@
-/**
- * How a host's nodes did over time: out of the rollups of performance and earnings and the samples of who was connected, never
- * by scanning requests.
- */
+/** A host's nodes over time, from rollups and samples, without scanning requests. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -1,7 +1,7 @@
 /**
- * Reading a page of something that may be rare: the last day first, then more, then everything. What is common is found at
- * once, however long the history; what is rare costs little more than if everything had been asked for at first. What was found
- * tells whether the next step has a chance: one that would need more in each day is left out.
+ * Reads a page of possibly rare rows: first the last day, then a longer span, then everything. Common rows are found at once in any
+ * history; rare ones cost little more than one full query. A step is skipped when the rows found so far make it unlikely to fill the
+ * page.
  */
 const LOOK_BACK_DAYS = [1, 15, null];
 /** From the first of all on, where there is something from the beginning. */

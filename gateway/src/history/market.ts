@@ -1,4 +1,4 @@
-/** What models are in demand and what they earned, over everyone: for hosts who choose what to serve. Out of rollups. */
+/** Demand for and earnings of each model over all hosts, from rollups. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -1,7 +1,6 @@
 /**
- * The records of a month as a file, written before they are dropped: CSV, gzipped, in the order of ids, and beside it a manifest that
- * says what is in it. Both have their names only once they are whole and on the disk, so what breaks off leaves nothing that could
- * be taken for them. The same records give the same bytes.
+ * Exports a month's records before they are dropped: gzipped CSV ordered by ID, with a manifest. Both files are renamed when complete
+ * and synced, so a partial export is never taken for a complete one. The same records give the same bytes.
  */
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, open, rename } from "node:fs/promises";

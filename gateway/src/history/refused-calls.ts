@@ -1,7 +1,6 @@
 /**
- * Calls that were refused with a 4xx: counted per account, key, code and hour, with the last 20 examples of each code. They are not
- * history and cost nothing, so a flood of them costs a counter: they are counted in memory and written every few seconds. What a gateway
- * that is killed had not written is lost.
+ * Calls refused with a 4xx, counted per account, key, code and hour, with the last 20 examples. Counted in memory and written every few
+ * seconds, so a flood is cheap; a killed gateway loses unwritten counts.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";

@@ -25,9 +25,9 @@ const Low = row({
 
 export interface Alerts {
   of(accountId: Uuid): Promise<Alert | undefined>;
-  /** Null: none. A mark above the balance tells of the next fall, not of the one that has been. */
+  /** Null: no threshold. A threshold above the balance applies to the next fall. */
   set(accountId: Uuid, mark: Pico | null): Promise<void>;
-  /** Tells the people of those that fell; how many did. */
+  /** Sends due alerts, and returns their number. */
   look(): Promise<number>;
 }
 
@@ -50,7 +50,7 @@ export async function setAlert(pool: pg.Pool, accountId: Uuid, mark: Pico | null
 }
 
 export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Notify; newId: NewId }): Alerts {
-  /** False where another gateway was first, or the balance rose meanwhile. */
+  /** False when another gateway was first, or the balance rose meanwhile. */
   const tell = ({ id, mark, balance, rises }: z.infer<typeof Low>): Promise<boolean> =>
     inTransaction(pool, async (client) => {
       const { rowCount } = await client.query(
@@ -61,7 +61,7 @@ export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Not
       return await notify(client, {
         accountId: id,
         kind: "low_credit",
-        // The row above was claimed by this fall alone.
+        // The update above claimed this alert exclusively.
         about: newId(),
         data: { balance_micro: exactMicro(balance), threshold_micro: exactMicro(mark) },
       });

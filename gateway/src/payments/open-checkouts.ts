@@ -7,19 +7,19 @@ import { column, queryOne, row } from "../db/rows.ts";
 
 const WINDOW_S = 3600;
 
-/** `wait` is null where the account has none. */
+/** `wait` is null when the account has no open checkout. */
 const Counted = row({ others: column.count, wait: z.int().nullable() });
 
 interface OpenCheckouts {
   /**
-   * Runs `open`, which puts the checkout `id` on record, unless the account has too many open ones of the last hour; then
-   * gives the seconds until one is as old.
+   * Runs `open`, which records the checkout `id`, unless the account has too many within the last hour; then returns the seconds to
+   * wait.
    */
   within<T>(accountId: Uuid, id: Uuid, open: () => Promise<T>): Promise<{ opened: T } | { waitS: number }>;
 }
 
 export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
-  /** By account: those that this gateway is opening. They count from the first moment, on record or not. */
+  /** Checkouts that this gateway is opening, by account. They count before they are recorded. */
   const inFlight = new Map<Uuid, Set<Uuid>>();
 
   return {

@@ -13,7 +13,7 @@ export const PACKS: readonly Pack[] = [5, 20, 100, 500].map((amount) => ({
   price: dollars(amount),
 }));
 
-/** What stands in the place of a pack where an amount was chosen, and where no one was there to choose. */
+/** The pack ID of a custom amount, and of an automatic top-up. */
 export const CUSTOM = "custom";
 export const AUTOMATIC = "automatic";
 

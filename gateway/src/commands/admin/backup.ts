@@ -1,6 +1,6 @@
 /**
- * `tollgate admin backup --to DIR`: takes what a gateway needs and the database does not hold. The database itself is backed up by
- * PostgreSQL's own tools; what else is not taken is named, with where it comes from.
+ * `tollgate admin backup --to DIR`: backs up what the gateway needs and the database does not contain. Back up the database with
+ * PostgreSQL's tools; anything else that is missing is listed with its source.
  */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** What flags say of an API key's settings: budgets, expiry, models and limits, as its owner could set them. */
+/** Flags for an API key's settings: budgets, expiry, models and limits. */
 
 import type { Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";

@@ -1,4 +1,4 @@
-/** `tollgate admin ledger check`: the proof as a table, or as JSON. */
+/** `tollgate admin ledger check`: runs the ledger check and prints it as a table or JSON. */
 
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { openLedgerChecks, type Verdict } from "../../operators/books.ts";

@@ -1,4 +1,4 @@
-/** TLS files: readable, a pair, valid now and for the name that clients use. */
+/** Checks TLS files: readable, matching, valid now and for the clients' hostname. */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";

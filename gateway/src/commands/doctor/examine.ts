@@ -1,4 +1,4 @@
-/** Everything that a gateway needs, looked at in the order in which it is needed. `tollgate doctor` prints what is found; `serve` logs it. */
+/** Runs all checks in the order of dependencies. `tollgate doctor` prints the results; `serve` logs them. */
 import { ok } from "@tollgate/terminal/checks.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
 import { PrivatePostgresError } from "../../db/embedded/errors.ts";
