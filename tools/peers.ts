@@ -1,6 +1,6 @@
 /**
- * Software of others that stands at the other end in some end-to-end suites: an OpenID provider, and Stripe's own stand-in
- * for its API. Their versions are named here only.
+ * Third-party servers for end-to-end suites: an OpenID provider, and Stripe's own mock of its API. Their versions are defined here
+ * only.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

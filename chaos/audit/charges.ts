@@ -1,4 +1,4 @@
-/** What a record may have cost, by how it ended: the table of decisions §9, written a second time, by someone else. */
+/** Computes the allowed charges of a record by its outcome, independently of the product (decisions §9). */
 import type { LedgerRecord } from "./ledger-state.ts";
 
 type Rule = (record: LedgerRecord) => "all" | "nothing" | "either";

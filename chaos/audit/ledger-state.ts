@@ -1,4 +1,4 @@
-/** Everything the ledger says, by plain SQL that knows nothing of the gateway's code. Amounts are picodollars. */
+/** Reads the whole ledger with plain SQL, independently of the gateway's code. Amounts are picodollars. */
 
 /** A request's record. */
 export interface LedgerRecord {

@@ -1,6 +1,6 @@
 /**
- * Brings what clients saw and what the ledger says together: by the request's id where a client was told one, otherwise (its
- * connection broke before) by account, endpoint, model and `max_tokens`, which only a record with a hold tells.
+ * Matches clients' observations with ledger records: by request ID when the client got one, otherwise by account, endpoint, model and
+ * `max_tokens`.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import { uuidOf } from "../uuid-of.ts";

@@ -1,4 +1,4 @@
-/** The calls of a history: workers that call one thing after the other, each at a gateway of its choice, and write down what came back. */
+/** Workers that call a gateway of their choice, one operation after the other, and record every response. */
 import { createHmac } from "node:crypto";
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { send } from "@tollgate/stage/load/client.ts";

@@ -1,4 +1,4 @@
-/** A process that is started again a second after it died, as systemd would, until it is told to end. */
+/** A process that is restarted a second after it died, as by systemd, until it is stopped. */
 
 import type { Process } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";

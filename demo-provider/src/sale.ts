@@ -1,7 +1,4 @@
-/**
- * A sale at the provider: one checkout session, or one payment without a page, and what became of it; and cards that were saved.
- * Kept as plain JSON.
- */
+/** A sale: a checkout session or a payment without a page, and its state; and saved cards. Stored as JSON. */
 export interface Reversal {
   id: string;
   cents: number;

@@ -1,4 +1,4 @@
-/** Bounds that both sides enforce. A frame beyond them is a fault of its sender. */
+/** Limits that both sides enforce. A larger frame is an error of its sender. */
 
 /** A large job travels in pieces of this size, below the 1 MB payload limit of a NATS server. */
 export const JOB_PIECE_BYTES = 256 * 1024;

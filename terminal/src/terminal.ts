@@ -1,6 +1,6 @@
 /**
- * Where a command speaks: lines of its answer, remarks beside it, questions, progress, a live screen. It is the one place that
- * knows whether a person is watching.
+ * Output and input of commands: results, remarks, questions, progress, and a live screen. The only place that checks whether it is a
+ * terminal.
  */
 
 import { createInterface } from "node:readline";

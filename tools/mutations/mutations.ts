@@ -1,4 +1,4 @@
-/** Bugs to plant, one at a time: each is a change of one place in the sources that the named test must notice. */
+/** The mutations: each changes one place in the sources, and the named test must fail. */
 
 interface Mutation {
   name: string;

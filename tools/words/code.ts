@@ -13,9 +13,10 @@ interface CodeText {
   text: string;
 }
 
-/** A title, with the titles of the suites around it. */
+/** A title, with the titles of the suites around it. `isSuite`: it is that of a suite itself. */
 interface Title extends CodeText {
   suites: string[];
+  isSuite: boolean;
 }
 
 interface Code {
@@ -26,6 +27,7 @@ interface Code {
 
 /** In place of what a loop fills into a title. */
 export const FILLED_IN = "{…}";
+const SUITES = /^(describe|suite)$/;
 const TESTS = /^(test|it|describe|suite)$/;
 /** Comments that tools read. */
 const DIRECTIVE = /^(biome-ignore|@ts-|eslint|@vite|prettier|#__|v8 |c8 |\/ <reference)/;
@@ -79,9 +81,10 @@ interface Found {
   text: string;
 }
 
-function* titlesOf(node: SyntaxNode, suites: string[] = []): Generator<Found & { suites: string[] }> {
+function* titlesOf(node: SyntaxNode, suites: string[] = []): Generator<Found & { suites: string[]; isSuite: boolean }> {
   const title = node.type === "CallExpression" && isTest(node.callee as SyntaxNode) ? titleOf(node) : undefined;
-  if (title !== undefined) yield { start: node.start, text: title, suites };
+  if (title !== undefined)
+    yield { start: node.start, text: title, suites, isSuite: isSuite(node.callee as SyntaxNode) };
   const within = title === undefined ? suites : [...suites, title];
   for (const value of Object.values(node)) {
     for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) yield* titlesOf(each, within);
@@ -96,6 +99,9 @@ function isTest({ name, object, property }: SyntaxNode): boolean {
   );
   return (TESTS.test(of as string) && /^(skip|only|todo)$/.test(called as string)) || (of === "t" && called === "test");
 }
+
+const isSuite = ({ name, object }: SyntaxNode): boolean =>
+  SUITES.test(String(name ?? (object as SyntaxNode | undefined)?.name));
 
 function titleOf(call: SyntaxNode): string | undefined {
   const [title] = call.arguments as SyntaxNode[];

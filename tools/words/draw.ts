@@ -48,7 +48,7 @@ function allCode(): { titles: string[]; comments: string[]; names: string[] } {
   const codes = files.map((file) => ({ file, ...readCode(file, read(file)) }));
   return {
     titles: codes.flatMap(({ file, titles }) =>
-      titles.map(({ suites, text }) => [basename(file), ...suites, text].join(" › ")),
+      titles.filter(({ isSuite }) => !isSuite).map(({ suites, text }) => [basename(file), ...suites, text].join(" › ")),
     ),
     comments: codes.flatMap(({ file, comments }) => comments.map(({ line, text }) => `${file}:${line}: ${text}`)),
     names: codes.flatMap(({ file, names }) => [file, ...names.map(({ text }) => `${text} in ${file}`)]),

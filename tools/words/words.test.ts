@@ -76,10 +76,10 @@ test.skip("alone", open);
 `;
   assert.deepEqual(readCode("a.test.ts", source), {
     titles: [
-      { line: 11, text: "a suite", suites: [] },
-      { line: 12, text: "opens {…}", suites: ["a suite"] },
-      { line: 12, text: "twice", suites: ["a suite", "opens {…}"] },
-      { line: 14, text: "alone", suites: [] },
+      { line: 11, text: "a suite", suites: [], isSuite: true },
+      { line: 12, text: "opens {…}", suites: ["a suite"], isSuite: false },
+      { line: 12, text: "twice", suites: ["a suite", "opens {…}"], isSuite: false },
+      { line: 14, text: "alone", suites: [], isSuite: false },
     ],
     comments: [
       { line: 1, text: "Opens the file." },
