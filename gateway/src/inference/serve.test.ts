@@ -112,7 +112,14 @@ async function served(
     messages: [{ role: "user", content: "?" }],
   };
   const call = {
-    ...{ id: newId(), arrivedAt: 0, headers: {}, client: "test", sdk: null, cancelSignal: new AbortController().signal },
+    ...{
+      id: newId(),
+      arrivedAt: 0,
+      headers: {},
+      client: "test",
+      sdk: null,
+      cancelSignal: new AbortController().signal,
+    },
     checkDeclaredLength() {},
     readBody: () => ({ isSmall: true, json: () => body }),
     reply: {
