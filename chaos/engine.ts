@@ -1,6 +1,6 @@
 /**
- * The run: one fault after the other, in the seed's order, each after a quiet lead. Struck, held, healed; then until clients are
- * served as before. The load goes on all the time and knows nothing of it.
+ * Runs the faults one after the other in the seed's order: a quiet interval, the fault, its end, and recovery. The load continues all
+ * the time.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";

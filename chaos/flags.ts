@@ -1,4 +1,4 @@
-/** What `npm run chaos` is asked for. */
+/** The flags of `npm run chaos`. */
 import { parseArgs } from "node:util";
 import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 

@@ -1,4 +1,4 @@
-/** What came of a run: a row for each fault, as a table for people and as JSON for everything else. */
+/** Reports a run: a row per fault, as a Markdown table and as JSON. */
 
 import { answerOf, type Sight } from "@tollgate/stage/load/sight.ts";
 import { type Episode, faultOf, QUIET, type Violation } from "./audit/audit.ts";

@@ -1,6 +1,6 @@
 /**
  * `npm run chaos`: a whole platform under load, faults in an order that its seed decides, and an auditor that compares what every
- * client saw with the books. Ends with 1 where it found anything; the seed repeats the run.
+ * client saw with the ledger. Ends with 1 where it found anything; the seed repeats the run.
  */
 import { join } from "node:path";
 import { Chance } from "@tollgate/stage/chance.ts";
@@ -48,7 +48,7 @@ async function run(flags: Flags): Promise<boolean> {
   const now = (): number => performance.now() - begun;
   const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
   say(`seed ${seed}: ${repeat}`);
-  // A run that waits for the end of somebody else is not over.
+  // A run that waits for the end of someone else is not over.
   setInterval(() => {}, 60_000);
 
   const leftOut: string[] = [];

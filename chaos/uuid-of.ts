@@ -1,4 +1,4 @@
-/** Ids that gateways told, as the database has them. */
+/** Converts public IDs to the database's UUIDs. */
 import { parseId } from "../gateway/src/base/ids.ts";
 
 export function uuidOf(prefix: Parameters<typeof parseId>[0], id: string): string {

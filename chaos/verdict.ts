@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { startLoad } from "@tollgate/stage/load/load.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { audit, type Episode, isJudged, type Violation } from "./audit/audit.ts";
-import { type Books, type Query, readBooks } from "./audit/books.ts";
+import { type LedgerState, type Query, readLedger } from "./audit/ledger-state.ts";
 import { reportOf, tableOf } from "./report.ts";
 import type { Platform } from "./stage/stage.ts";
 
@@ -33,8 +33,8 @@ export async function judge(platform: Platform, run: Run): Promise<number> {
   const { load, episodes, epoch, seed, minutes, repeat, leftOut, strict, json, query, say } = run;
   say("all faults are healed; waiting for requests in flight");
   await load.stop();
-  await untilBooksAreClosed(platform, run);
-  const found = audit({ sights: load.sights, books: await booksOf(platform, query), episodes, epoch });
+  await untilAllSettled(platform, run);
+  const found = audit({ sights: load.sights, ledgerState: await ledgerOf(platform, query), episodes, epoch });
   const violations = found.filter((violation) => isJudged(violation, { strict }));
   const reported = found.filter((violation) => !isJudged(violation, { strict }));
   const { versions, directory } = platform;
@@ -57,20 +57,17 @@ export async function judge(platform: Platform, run: Run): Promise<number> {
 }
 
 /** A hold whose gateway died ends with its lease, and is swept up soon after. */
-async function untilBooksAreClosed(
-  { holdLeaseS }: Platform,
-  { query, say }: Pick<Run, "query" | "say">,
-): Promise<void> {
+async function untilAllSettled({ holdLeaseS }: Platform, { query, say }: Pick<Run, "query" | "say">): Promise<void> {
   say(`waiting for the last holds, ${holdLeaseS} s and a little`);
   const noHold = async (): Promise<boolean> => (await query("select 1 from hold limit 1")).length === 0;
   // The auditor tells which are left.
   await eventually("no hold is left", noHold).catch(() => undefined);
 }
 
-async function booksOf({ admin }: Platform, query: Query): Promise<Books> {
+async function ledgerOf({ admin }: Platform, query: Query): Promise<LedgerState> {
   const { code, output } = await admin(["ledger", "check"]);
-  const books = await readBooks(query);
-  return { ...books, ledgerCheck: code === 0 ? null : output };
+  const ledgerState = await readLedger(query);
+  return { ...ledgerState, ledgerCheck: code === 0 ? null : output };
 }
 
 function tellViolations(violations: Violation[], reported: Violation[]): void {

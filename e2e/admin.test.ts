@@ -86,7 +86,7 @@ let months = 0;
 
 /** Every command once, in text and in JSON; each leaves things as the next needs them. */
 function everyCommand(where: string): void {
-  test(`${where}: accounts are listed, opened, suspended, restored and granted credit`, async () => {
+  test(`${where}: lists, opens, suspends and restores accounts, and grants credit`, async () => {
     assert.match(await good("account", "list"), /^ACCOUNT +KIND +BALANCE +HELD +STATE +NAME +OWNERS$/m);
     assert.match(
       await good("account", "list"),
@@ -123,7 +123,7 @@ function everyCommand(where: string): void {
     assert.doesNotMatch(await good("account", "restore", opened.id, "--reason", "paid"), /SUSPENDED/);
   });
 
-  test(`${where}: a builder's alert is shown and set, its automatic top-up shown and turned off`, async () => {
+  test(`${where}: shows and sets a builder's alert, and shows and turns off the automatic top-up`, async () => {
     type Entry = { id: string; alert_mark_micro: string | null; top_up: Record<string, unknown> | null };
     const { id, ...before } = await said<Entry>("account", "open", "builder", "Careful");
     assert.deepEqual([before.alert_mark_micro, before.top_up], [null, null]);
@@ -170,7 +170,7 @@ function everyCommand(where: string): void {
     assert.equal(await good("audit", "list", "--action", "moon.paint"), "No action matches.");
   });
 
-  test(`${where}: keys and host tokens are made, listed, limited and revoked`, async () => {
+  test(`${where}: creates, lists, limits and revokes keys and host tokens`, async () => {
     type Made = { id: string; name: string; secret: string };
     const made = await said<Made>("key", "create", builder, "from the shell");
     assert.match(made.secret, /^tsk_live_\w{12}_\w{43}$/);
@@ -217,7 +217,7 @@ function everyCommand(where: string): void {
     assert.match((await run("key", "revoke", made.id)).out, /or it is revoked/);
   });
 
-  test(`${where}: a key's budgets, end, models and limits are set, and its secret is changed`, async () => {
+  test(`${where}: sets a key's budgets, expiry, models and limits, and rotates its secret`, async () => {
     type Key = Record<string, unknown> & { id: string; secret: string };
     const settings = ["--budget-day", "2.50", "--expires", "2999-01-31", "--models", "tiny-3b", "--in-flight", "4"];
     const { id, secret } = await said<Key>("key", "create", builder, "for the intern", ...settings);
@@ -249,7 +249,7 @@ function everyCommand(where: string): void {
     assert.match((await run("key", "rotate", id)).out, /^there is no such key, or it is revoked/);
   });
 
-  test(`${where}: the platform in numbers`, async () => {
+  test(`${where}: shows the platform's figures`, async () => {
     type Numbers = {
       money: Record<string, string>;
       accounts: { builders: number; hosts: number };
@@ -274,7 +274,7 @@ function everyCommand(where: string): void {
     );
   });
 
-  test(`${where}: nodes are listed, found, shown, quarantined and released`, async () => {
+  test(`${where}: lists, finds, shows, quarantines and releases nodes`, async () => {
     assert.match(
       await good("node", "list"),
       new RegExp(`^NODE +STATE +NAME +HOST +MODELS +NOTE\n${node}  \\w+ +local-1  Local host  tiny-3b$`),
@@ -306,7 +306,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<Shown>("node", "release", node)).standing, "paused");
   });
 
-  test(`${where}: payouts are made, shown and booked, and the books are proved`, async () => {
+  test(`${where}: creates, shows and books payouts, and checks the ledger`, async () => {
     const earned = `${100 + people}`;
     // A grant to a host is the shortest way to money of its own.
     await query(
@@ -352,7 +352,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
 
-  test(`${where}: withheld shares are listed, and released with a note`, async () => {
+  test(`${where}: lists withheld shares, and releases them with a note`, async () => {
     type Share = { request_id: string; account: string; node: string; reason: string; note: string | null };
     const list = (...flags: string[]) => said<Share[]>("withheld", "list", ...flags);
     const open = await list("--node", node);
@@ -378,7 +378,7 @@ function everyCommand(where: string): void {
     assert.equal(await good("withheld", "list"), "No shares are withheld.");
   });
 
-  test(`${where}: spot checks are summed by node and model`, async () => {
+  test(`${where}: sums spot checks by node and model`, async () => {
     await query("delete from spot_check");
     assert.equal(await good("checks", "list"), "No answers have been checked.");
     await query(
@@ -397,7 +397,7 @@ function everyCommand(where: string): void {
     assert.partialDeepStrictEqual(sums, { node, account: host, checks: 2, bad: 1, cost_micro: "4.000000" });
   });
 
-  test(`${where}: months of requests are listed, and what is old enough goes`, async () => {
+  test(`${where}: lists months of requests, and drops those that are old enough`, async () => {
     type Month = { month: string; state: string; records: number; note: string };
     const name = `request_19${70 + months++}_01`;
     const [year] = name.match(/\d{4}/) ?? [];
@@ -440,7 +440,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
 
-  test(`${where}: an operator is made, by standard input alone, can sign in, is listed and removed`, async () => {
+  test(`${where}: creates an operator with a password from standard input, lists and removes it`, async () => {
     const listed = async () => (await said<{ email: string }[]>("operator", "list")).map((each) => each.email);
     const email = `shell-${people++}@example.test`;
     const flags = ["operator", "create", "--email", email.toUpperCase(), "--name", "From the shell", "--password", "-"];
@@ -463,7 +463,7 @@ function everyCommand(where: string): void {
     assert.deepEqual([noFactor.code, /is not an operator/.test(noFactor.out)], [1, true]);
   });
 
-  test(`${where}: a new catalogue is announced, and the record has it all`, async () => {
+  test(`${where}: reloads the catalogue, and shows every command in the audit log`, async () => {
     assert.match(await good("catalogue", "reload"), /^Every gateway reloads/);
     assert.deepEqual(await said("catalogue", "reload"), { announced: true });
     type Act = { operator: string; action: string; outcome: string; details: object };
@@ -519,7 +519,7 @@ let query: (sql: string) => Promise<unknown> = (sql) => platform.query(sql);
 describe("on a live platform", () => {
   everyCommand("live");
 
-  test("a key of the shell works at once, and stops when the shell revokes it", async () => {
+  test("accepts a key created in the shell immediately, and refuses it once the shell revokes it", async () => {
     const made = await said<{ id: string; secret: string }>("key", "create", builder, "for a moment");
     const theirs = { ...platform, ready: { ...platform.ready, api_key: made.secret } };
     const status = async (): Promise<number> => (await chat(theirs, { text: "x" })).status;
@@ -528,7 +528,7 @@ describe("on a live platform", () => {
     await eventually("it is refused", async () => (await status()) === 401);
   });
 
-  test("secrets of the data directory are replaced beside the old ones, which go when nothing depends on them", async () => {
+  test("replaces secrets of the data directory, and removes the old ones when nothing depends on them", async () => {
     const file = join(dataDir, "secrets.json");
     const before = await readFile(file, "utf8");
     try {
@@ -564,7 +564,7 @@ describe("on a live platform", () => {
   });
 });
 
-test("a grant that the books of an account cannot hold is refused, and the record says so", async () => {
+test("refuses a grant above an account's maximum balance, and records it", async () => {
   const { id } = await said<{ id: string }>("account", "open", "builder", "Rich");
   for (let i = 0; i < 9; i++) await good("grant", id, "--usd", "1000000", "--reason", "a great deal");
   const refused = await run("grant", id, "--usd", "0.000001", "--reason", "a little more");
@@ -573,7 +573,7 @@ test("a grant that the books of an account cannot hold is refused, and the recor
   assert.deepEqual([last?.subject, last?.outcome], [id, "failed"]);
 });
 
-describe("bad input: one clear line, exit code 2 where the command line shows it, nothing done", () => {
+describe("answers invalid input with one line and exit code 2, and changes nothing", () => {
   const unknown = {
     acc: `acc_${"0".repeat(25)}1`,
     key: `key_${"0".repeat(25)}1`,
@@ -676,7 +676,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["payout", "refund"], /^there is no command 'admin payout refund'; there are create, list, show, export, paid$/],
   ];
 
-  test("every command", async () => {
+  test("for every command", async () => {
     const counts = async (): Promise<unknown> =>
       query(
         "select (select count(*) from account), (select count(*) from api_key), (select count(*) from transfer), (select count(*) from identity)",
@@ -694,7 +694,7 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     assert.deepEqual(await counts(), before);
   });
 
-  test("as a person sees it", async () => {
+  test("prints readable output", async () => {
     const refused = await shell(["grant", builder, "--usd", "much", "--reason", "r"]);
     assert.deepEqual(refused, {
       code: 2,
@@ -712,7 +712,7 @@ describe("on a stopped platform", () => {
     assert.equal(await platform.stop(), 0);
   });
 
-  test("a command starts the database for itself and stops it again", async () => {
+  test("starts the database for a command and stops it again", async () => {
     assert.match(await good("account", "list"), /Local builder/);
     assert.match(await good("grant", builder, "--usd", "1", "--reason", "while it slept"), /builder/);
     const check = tollgate(["admin", "ledger", "check", "--json", "--data", dataDir]);
@@ -720,7 +720,7 @@ describe("on a stopped platform", () => {
     assert.deepEqual(await lookForPostmaster(join(dataDir, "postgres", "cluster")), { kind: "none" });
   });
 
-  describe("with its database up", () => {
+  describe("uses the database when it is already running", () => {
     let close: () => Promise<void>;
     before(async () => {
       const log = createLog("silent");

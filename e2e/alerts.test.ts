@@ -1,5 +1,5 @@
 /**
- * The alerts of deploy/ on a real Prometheus, while the database goes away, loses commits, is replaced by an old primary, and a gateway is
+ * The alerts of deploy/ on a real Prometheus, while the database became unreachable, loses commits, is replaced by an old primary, and a gateway is
  * killed: each fires, and ends when the fault does. Their minutes are seconds here; tools/deploy.test.ts holds the minutes themselves.
  */
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 const MODEL = "tiny-3b";
 const PERIOD_S = 20;
 
-describe("alerts under faults", { skip: skipWithoutPrometheus }, () => {
+describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
   let dataDir: string;
   let postgres: Postgres;
   let gateway: GatewayProcess;
@@ -59,7 +59,7 @@ describe("alerts under faults", { skip: skipWithoutPrometheus }, () => {
   const isScraped = (): Promise<unknown> =>
     eventually("it is scraped", async () => (await prometheus.now("tollgate_ready == 1")).length > 0);
 
-  test("fire while the database is away and settlements wait on the disk, and end when it is back", async () => {
+  test("fire while the database is unreachable and settlements are spooled, and resolve afterwards", async () => {
     assert.equal((await chat({ tokens: 5 })).status, 200);
     await isScraped();
     await nothingFires();

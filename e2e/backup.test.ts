@@ -1,6 +1,6 @@
 /**
- * A gateway's machine and its database are lost, and come back from `tollgate admin backup` and `pg_dump`: first as a drill, which proves the
- * books on a copy, then for good. The key from before works, the node from before comes back by itself, the books balance.
+ * A gateway loses its machine and its database and is restored from `tollgate admin backup` and `pg_dump`: first as a drill on a copy,
+ * with a ledger check, then in place. The earlier key works, the earlier node reconnects, and the ledger balances.
  */
 
 import assert from "node:assert/strict";
@@ -138,7 +138,7 @@ describe("backup and restore", { skip }, () => {
     await writeFile(join(dataDir, "spool", `${machine}~${pid}~dead~1.spool`), lineOf(settlement));
   }
 
-  test("what is lost comes back: the drill proves it on a copy, and then the key works and the node returns", async () => {
+  test("restores lost data: checked on a copy first, then the key works and the node reconnects", async () => {
     const take = async (to: string): Promise<{ code: number | null; said: string }> => {
       const taken = tollgate(["admin", "backup", "--to", to], { ...env, DATA_DIR: dataDir });
       return { code: await taken.ended, said: taken.output() };

@@ -1,4 +1,4 @@
-/** Somebody with a browser on a platform's console: keeps cookies, and says where its requests come from. */
+/** Someone with a browser on a platform's console: keeps cookies, and says where its requests come from. */
 import assert from "node:assert/strict";
 import type { Ready } from "@tollgate/stage/dev.ts";
 
@@ -68,7 +68,7 @@ export class ConsoleClient {
     return this;
   }
 
-  /** Somebody new, with a builder account and so much credit from the operator. */
+  /** Someone new, with a builder account and so much credit from the operator. */
   async signUp(email: string, { operator, credit }: { operator: ConsoleClient; credit: string }): Promise<string> {
     await this.send("POST", "auth/sign-up/email", { email, password: `the password of ${email}`, name: "Somebody" });
     const { id } = await this.send<{ id: string }>("POST", "accounts", { kind: "builder", name: `Work of ${email}` });

@@ -39,7 +39,7 @@ describe("the demo model behind the gateway", () => {
     assert.match(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), /fox/i);
   });
 
-  test("thinks apart when asked of the reasoning model", async () => {
+  test("returns reasoning separately for the reasoning model", async () => {
     const answer = await ask("reason-32b", "What is 47 + 38?");
     const message = answer.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };
     assert.match(message.content, /85/);
@@ -47,13 +47,13 @@ describe("the demo model behind the gateway", () => {
     assert.ok(!message.content.includes("think>"));
   });
 
-  test("is held to the caller's cap as the gateway counts it", async () => {
+  test("stops at max_tokens, as the gateway counts them", async () => {
     const answer = await ask("tiny-3b", "Write a very long story about a dragon", { max_tokens: 12 });
     assert.equal(answer.choices[0]?.finish_reason, "length");
     assert.equal(answer.usage?.completion_tokens, 12);
   });
 
-  test("takes a prompt that fills most of the model's context", async () => {
+  test("accepts a prompt that nearly fills the model's context", async () => {
     const answer = await ask("tiny-3b", "many words ".repeat(3_900), { max_tokens: 12 });
     assert.ok((answer.usage?.prompt_tokens ?? 0) > 7_000, `${answer.usage?.prompt_tokens} tokens`);
     assert.notEqual(answer.choices[0]?.message.content, "");

@@ -65,7 +65,7 @@ describe("deployments", { skip }, () => {
     return JSON.parse(said) as Shown;
   };
 
-  test("a copy is refused by the plane of its original, as a copy and as a fork; a fork has its own", async (t) => {
+  test("the plane refuses a copy of its deployment, and a fork with the same plane; a fork with its own plane serves", async (t) => {
     const [original, copied] = await Promise.all([shown(atOriginal), shown(atCopy)]);
     assert.equal(original.id, copied.id);
     assert.deepEqual([original.gateways, copied.gateways, original.plane.state], [1, 0, "own"]);
@@ -90,7 +90,7 @@ describe("deployments", { skip }, () => {
     assert.deepEqual(acts.rows.at(-1), { action: "deployment.fork", outcome: "done" });
   });
 
-  test("a plane is adopted once its gateways are gone, and the original is the one that is refused then", async () => {
+  test("a plane is adopted once its gateways are gone, and then the original is refused", async () => {
     const early = await admin(["adopt"], atCopy);
     assert.deepEqual(
       [early.code, /use another database\. Next: stop them first/.test(early.said)],

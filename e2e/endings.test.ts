@@ -28,7 +28,7 @@ describe("endings", { concurrency: 3 }, () => {
   describe("endings, on the embedded hub", { concurrency: 1 }, () => suite("hub"));
   describe("endings, on NATS", { skip: skipWithoutNats, concurrency: 1 }, () => suite("nats"));
   describe("a job that lasts longer than JOB_MAX_S", jobTimeout);
-  describe("a request whose client goes away before a node takes it", { concurrency: 1 }, () => {
+  describe("a request whose client disconnects before a node takes it", { concurrency: 1 }, () => {
     describe("on the embedded hub", () => clientLeaves("hub"));
     describe("on NATS", { skip: skipWithoutNats }, () => clientLeaves("nats"));
   });
@@ -258,7 +258,7 @@ function suite(plane: "hub" | "nats"): void {
     }
   });
 
-  test("a stream whose client goes away is stopped on the node and billed for what was generated", async () => {
+  test("a stream whose client disconnects stops on the node and is billed for what was generated", async () => {
     const before = await stage.balance(builder.account);
     const gone = new AbortController();
     const response = await post({ tokens: 5_000, delta_ms: 20 }, { stream: true, max_tokens: 5_000 }, gone.signal);
@@ -344,7 +344,7 @@ function clientLeaves(plane: "hub" | "nats"): void {
   });
   after(() => stage?.close());
 
-  test("is free", async () => {
+  test("costs nothing", async () => {
     const builder = await stage.builder();
     const post = (orders: object, more: object, signal: AbortSignal) =>
       ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more }, signal).catch(() => undefined);
@@ -384,7 +384,7 @@ function jobTimeout(): void {
   });
   after(() => stage?.close());
 
-  test("ends as a stall, is billed as far as it came, and is not retried; the share is withheld", async () => {
+  test("stalls, is billed for its output, is not retried, and its share is withheld", async () => {
     const { key } = await stage.builder();
     const prompt = script({ tokens: 1_000, delta_ms: 300 });
     const response = await ask(stage, key, { model: "tiny-3b", prompt, max_tokens: 1_000 });

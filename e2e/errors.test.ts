@@ -147,7 +147,7 @@ describe("golden files", () => {
     }
   });
 
-  describe("different mistakes with one answer", { concurrency: 8 }, () => {
+  describe("different mistakes with the same error", { concurrency: 8 }, () => {
     test("an expired key is answered as an unknown key", async () => {
       await assertGoldenAnswer("errors/401-invalid_api_key", await post({}, keys.expired));
       assert.equal((await ask({ method: "GET", path: "/v1/models" }, keys.expired)).status, 401);
@@ -169,7 +169,7 @@ describe("golden files", () => {
       }
     });
 
-    test("an endpoint of the dialect that is not offered is answered 404", async () => {
+    test("an OpenAI endpoint that is not offered is answered 404", async () => {
       for (const name of ["files", "batches", "fine_tuning/jobs", "assistants", "images/generations"]) {
         await assertGoldenAnswer("errors/404-path", await ask({ path: `/v1/${name}` }));
       }
@@ -220,7 +220,7 @@ describe("golden files", () => {
       }
     });
 
-    test("a model is found by its id alone, however the id is written", async () => {
+    test("a model is found by its exact ID, also when percent-encoded", async () => {
       const odd = [
         "TINY-3B",
         "%2e%2e",
@@ -243,7 +243,7 @@ describe("golden files", () => {
       }
     });
 
-    test("a method that the path does not take is answered 405, also one that nobody uses", async () => {
+    test("a method that a path does not support is answered 405, also an unknown method", async () => {
       for (const method of ["PUT", "PATCH", "DELETE", "QUERY", "PROPFIND"]) {
         await assertGoldenAnswer("errors/405-takes-post", await ask({ method, path: CHAT }, null));
         await assertGoldenAnswer("errors/405-takes-get", await ask({ method, path: "/v1/catalog/rates" }, null));
@@ -266,7 +266,7 @@ describe("golden files", () => {
     });
   });
 
-  describe("good answers", { concurrency: 8 }, () => {
+  describe("successful responses", { concurrency: 8 }, () => {
     const whole = "The quick brown fox jumps over the lazy dog.";
     const thinking = { reasoning: "I think about it.", text: "It is so." };
     const completion = (more: object): Promise<Got> =>
@@ -298,7 +298,7 @@ describe("golden files", () => {
       test(`answer ${name}`, async () => assertGoldenAnswer(`answers/${name}`, await produce()));
     }
 
-    test("a model that no node serves has no speeds", async () => {
+    test("a model without a node has no speeds", async () => {
       const { text } = await ask({ method: "GET", path: "/v1/models" });
       const { data } = JSON.parse(text) as { data: { id: string; vendor: Record<string, unknown> }[] };
       const vendor = data.find(({ id }) => id === UNSERVED)?.vendor;
@@ -321,7 +321,7 @@ describe("golden files", () => {
     }
   });
 
-  test("an internal fault is answered 500 with the request's id and nothing internal", async () => {
+  test("an internal error is answered 500 with the request ID and no internal details", async () => {
     // An error that no outage and no migration explains.
     await stage.query(
       `create function hold_fault() returns trigger language plpgsql as $$ begin perform 1 / 0; return new; end $$;

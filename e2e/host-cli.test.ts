@@ -76,7 +76,7 @@ describe("a host's command line", () => {
     ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more });
   const balances = (): Promise<bigint[]> => Promise.all([builder, host].map(({ account }) => stage.balance(account)));
 
-  test("login, register and elect each say what comes next", async () => {
+  test("login, register and elect each print the next step", async () => {
     const early = await run(["status"]);
     assert.deepEqual([early.code, early.err], [1, "error: this machine is not logged in. Next: tollgate-host login\n"]);
 
@@ -96,7 +96,7 @@ describe("a host's command line", () => {
     assert.deepEqual(node, { name: "garage", state: "ready" });
   });
 
-  test("doctor finds nothing wrong", async () => {
+  test("doctor finds no problem on a healthy node", async () => {
     const { ok, checks } = await json("doctor");
     assert.equal(ok, true);
     const names = checks.map(({ name }: { name: string }) => name);
@@ -104,7 +104,7 @@ describe("a host's command line", () => {
       assert.ok(names.includes(name));
   });
 
-  test("up serves without a flag, and a builder's request earns exactly seven tenths", async () => {
+  test("up serves without flags, and a builder's request earns exactly 70%", async () => {
     serving = start(["up"], upTerminal);
     await eventually("the node is online", () => /^online /m.test(served()));
 
@@ -129,7 +129,7 @@ describe("a host's command line", () => {
     assert.match(await good("status"), /^state +online$/m);
   });
 
-  test("status, earnings, jobs and market show what the node did, and rename gives it another name", async () => {
+  test("status, earnings, jobs and market show the node's activity, and rename changes its name", async () => {
     const { host_pico } = await lastRecord(stage);
     await eventually("the request is counted", async () => (await json("status")).insight.total.requests === 1);
     const { insight, hardware } = await json("status");
@@ -153,7 +153,7 @@ describe("a host's command line", () => {
     assert.match(await good("status"), /^node .*\(garage 2\)$/m);
   });
 
-  test("pause keeps requests away, resume lets them in", async () => {
+  test("pause stops new requests, and resume accepts them again", async () => {
     assert.match(await good("pause"), /is paused/);
     const refused = await chat({ text: "nobody" });
     assert.equal(refused.status, 503);
@@ -162,7 +162,7 @@ describe("a host's command line", () => {
     await eventually("requests are served again", async () => (await chat({ text: "back" })).status === 200);
   });
 
-  test("try sends a request to the node that nobody pays for and no record shows", async () => {
+  test("try sends an unbilled, unrecorded request to the node", async () => {
     const before = [await balances(), await lastRecord(stage)];
     const tried = await good("try", "--model", "tiny-3b", "--prompt", '#script {"text":"a private answer"}');
     assert.match(tried, /^a private answer\n\ntiny-3b: .*tokens/);
@@ -171,7 +171,7 @@ describe("a host's command line", () => {
     assert.deepEqual([await balances(), await lastRecord(stage)], before);
   });
 
-  test("up finishes its running request when it is told to stop", async () => {
+  test("up finishes its running request when it is stopped", async () => {
     const rest = await begun(await chat({ tokens: 30, delta_ms: 50 }, { stream: true }));
     ctrlC.resolve();
     const text = await rest();
@@ -183,7 +183,7 @@ describe("a host's command line", () => {
     await assertBalanced(stage);
   });
 
-  test("retire ends the node, and the machine has none any more", async () => {
+  test("retire removes the node, and the machine has none", async () => {
     const { node: id } = await json("status");
     assert.match(await good("retire", "--yes"), /is retired/);
     const again = await run(["retire", "--yes", "--node", id]);
@@ -192,7 +192,7 @@ describe("a host's command line", () => {
     assert.match((await run(["pause"])).err, /this machine is not a node yet/);
   });
 
-  test("logout forgets the token, and no command ever says it", async () => {
+  test("logout deletes the token, and no command prints it", async () => {
     assert.match(await good("logout"), /the token is still valid/);
     assert.equal((await run(["earnings"])).code, 1);
     const said = terminals.map(({ everything }) => everything).join("\n");

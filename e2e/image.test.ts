@@ -51,7 +51,7 @@ const installed = (lockfile: string): Map<string, { integrity?: string; link?: b
 const socketOf = ({ connection }: TestDatabase): string | undefined =>
   new URL(urlOf(connection)).searchParams.get("host") ?? undefined;
 
-describe("the image's trees", { skip }, () => {
+describe("the container image", { skip }, () => {
   let place: string;
   let db: TestDatabase;
   let env: Record<string, string>;
@@ -144,7 +144,7 @@ describe("the image's trees", { skip }, () => {
   const run = (container: Container) => spawnSync("bwrap", boxed(container), { encoding: "utf8" });
   const tollgate = ["/node", "--max-semi-space-size=16", "/app/gateway/bin/tollgate.mjs"];
 
-  test("it is no root's, and nothing but /data can be written", () => {
+  test("runs as a non-root user that can write to /data only", () => {
     const line =
       "id -u; touch /data/x && rm /data/x && echo data; touch /app/x || touch /x || touch /usr/x || echo no more";
     const { stdout, stderr } = run({ role: "gateway", command: ["sh", "-c", line], env: {} });
@@ -164,7 +164,7 @@ describe("the image's trees", { skip }, () => {
       hasNot: ["pg", "react", "@opentelemetry", "@types"],
     },
   ]) {
-    test(`of packages the ${role} has what it runs on, as the lockfile has it, and no more`, () => {
+    test(`contains exactly the ${role}'s runtime packages of the lockfile`, () => {
       const there = installed(join(folderOf(role), "node_modules", ".package-lock.json"));
       const isThere = (name: string) =>
         [...there.keys()].some((place) => `${place}/`.includes(`node_modules/${name}/`));
@@ -183,7 +183,7 @@ describe("the image's trees", { skip }, () => {
     });
   }
 
-  test("gateway and agent serve a request, a collector is told of it, and the gateway stops in order", async (t) => {
+  test("gateway and agent serve a request, export a trace, and shut down in order", async (t) => {
     const sent: string[] = [];
     const collector = createServer((request, response) => {
       sent.push(request.url ?? "");
@@ -226,7 +226,7 @@ describe("the image's trees", { skip }, () => {
     assert.ok(sent.includes("/v1/traces"), `spans were sent; ${sent.length} requests`);
   });
 
-  test("without a database it says which setting is missing", () => {
+  test("names the missing setting when started without a database", () => {
     const { status, stderr, stdout } = run({
       role: "gateway",
       command: [...tollgate, "serve"],

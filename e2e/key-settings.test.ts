@@ -49,14 +49,14 @@ describe("a key's settings", () => {
       return record.label;
     };
 
-    test("user and metadata.label are ignored, and said to be, unless the key's labels are on", async () => {
+    test("user and metadata.label are listed as ignored unless the key's labels are on", async () => {
       const { key } = await stage.builder();
       const response = await ask(stage, key, { ...labelled, metadata: { label: "nightly" } });
       assert.equal(response.headers.get(IGNORED), "user, metadata");
       assert.equal(await labelOf(response), null);
     });
 
-    test("with labels on, the field that is stored is not named among the ignored", async () => {
+    test("with labels on, the stored field is not listed as ignored", async () => {
       const { key } = await stage.builder(undefined, { labels: true });
       const byUser = await ask(stage, key, { ...labelled, metadata: { other: "x" } });
       assert.equal(byUser.headers.get(IGNORED), "metadata");
@@ -67,7 +67,7 @@ describe("a key's settings", () => {
     });
   });
 
-  test("a key limited to some models sees all of them, with vendor.allowed false on the others", async () => {
+  test("a key limited to some models lists all of them, with vendor.allowed false on the others", async () => {
     const { key } = await stage.builder(undefined, { models: ["tiny-3b"] });
     const get = async (path: string) => {
       const response = await fetch(`${stage.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
@@ -89,7 +89,7 @@ describe("a key's settings", () => {
   describe("reasoning_content", () => {
     const prompt = script({ reasoning: "I think so.", text: "It is so." });
 
-    test("is absent from answers and streams of a key that did not ask for it", async () => {
+    test("is absent from responses and streams of a key without it", async () => {
       const { key } = await stage.builder();
       const whole = await (await ask(stage, key, { model: THINKS, prompt })).text();
       const streamed = await (await ask(stage, key, { model: THINKS, prompt, stream: true })).text();
@@ -99,7 +99,7 @@ describe("a key's settings", () => {
       }
     });
 
-    test("has the thinking too, in streams as it comes, before the answer and beside vendor_reasoning_content", async () => {
+    test("contains the reasoning too, in streams as it is generated, before the answer and beside vendor_reasoning_content", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const whole = (await (await ask(stage, key, { model: THINKS, prompt })).json()) as Whole;
       const { role: _, ...message } = whole.choices[0]?.message ?? {};
@@ -121,7 +121,7 @@ describe("a key's settings", () => {
       assert.deepEqual(chunks.at(-1)?.delta, { vendor_reasoning_content: "I think so." });
     });
 
-    test("what came of the thinking is output that reached the client: it is billed when the node breaks off", async () => {
+    test("counts as delivered output, and is billed when the node breaks off", async () => {
       const orders = script({ reasoning: "one two three four", text: "x", garbage_after: 2 });
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const response = await ask(stage, key, { model: THINKS, prompt: orders, stream: true });
@@ -131,14 +131,14 @@ describe("a key's settings", () => {
       assert.ok(Number(record?.reasoning_tokens) > 0, "thinking was delivered");
     });
 
-    test("a model that does not think apart has none", async () => {
+    test("is absent for a model without separate reasoning", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const text = await (await ask(stage, key, { model: "tiny-3b", prompt: script({ text: "x" }) })).text();
       assert.ok(!text.includes("reasoning_content"));
     });
   });
 
-  test("thinking that the chat template opens is no part of content, and stop strings are looked for in the answer", async () => {
+  test("includes reasoning that the chat template opens, and stop strings apply to the answer only", async () => {
     const { key } = await stage.builder();
     const prompt = script({ text: "I think END of it.</think>It is END so." });
     const whole = (await (await ask(stage, key, { model: OPENED, prompt, stop: ["END"] })).json()) as Whole;

@@ -14,7 +14,7 @@ const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 const LEASE_S = 6;
 const SHORT_LEASE = { HOLD_LEASE_S: String(LEASE_S) };
 
-describe("gateways that are killed", () => {
+describe("killed gateways", () => {
   let dataDir: string;
   let started: Platform | undefined;
   before(async () => {
@@ -32,12 +32,12 @@ describe("gateways that are killed", () => {
     return started;
   };
 
-  test("ten gateways killed in the middle of 100 streams leave no hold after the lease, and charge nothing twice", async () => {
+  test("ten gateways killed during 100 streams leave no hold after the lease, and charge nothing twice", async () => {
     const streams = 100;
     for (let round = 1; round <= 10; round++) {
       const platform = await start();
       await raiseLimits(platform);
-      // Some have ended and some are settling when the kill comes; some run longer than anybody looks.
+      // Some have ended and some are settling when the kill comes; some run longer than anyone looks.
       const orders = (i: number): object =>
         i < LONG_STREAMS ? { tokens: 5000, delta_ms: 100 } : { tokens: 5 * (i - LONG_STREAMS + 1), delta_ms: 4 };
       const ended = Array.from({ length: streams }, (_, i) =>

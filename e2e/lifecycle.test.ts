@@ -19,7 +19,7 @@ const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pi
 const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
 
 /** One after the other, each on what the one before left: the database is its own, as a person has it, and costs seconds. */
-describe("a platform's life", () => {
+describe("a platform's life cycle", () => {
   let dataDir: string;
   let platform: Platform;
   before(async () => {
@@ -36,7 +36,7 @@ describe("a platform's life", () => {
     return platform;
   };
 
-  test("Ctrl-C stops everything; the next start goes on with the same data", async () => {
+  test("Ctrl-C stops everything, and the next start continues with the same data", async () => {
     const first = await start();
     assert.match(first.output(), /Tollgate is ready/);
     assert.match(first.output(), /curl -N/);
@@ -56,14 +56,14 @@ describe("a platform's life", () => {
     await assertBalanced(second);
   });
 
-  test("a second platform on the same data is refused in one line, and the first goes on", async () => {
+  test("a second platform on the same data is refused in one line, and the first continues", async () => {
     const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
     assert.equal(await second.ended, 1);
     assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));
     assert.equal((await chat(platform, { text: "still here" })).status, 200);
   });
 
-  test("kill -9 in the middle of a stream: it serves again, nothing is charged twice, no process is left over", async () => {
+  test("kill -9 during a stream: the next start serves, charges nothing twice and leaves no process", async () => {
     const first = platform;
     const stream = await chat(first, { tokens: 100_000, delta_ms: 100 }, { stream: true });
     const reader = stream.body?.getReader();
@@ -84,7 +84,7 @@ describe("a platform's life", () => {
     assert.equal((await chat(second, { text: "alive" })).status, 200);
     await assertBalanced(second);
     // The lost request keeps its hold until its lease ends; here the lease is made to end now. The first sweep may find that
-    // nobody swept for a while, and give its time back.
+    // no one swept for a while, and give its time back.
     await eventually("the dead gateway's hold is given back", async () => {
       await second.query("update hold set expires_at = now() - interval '1 second'");
       return (await builder(second)).held === 0n;
@@ -94,7 +94,7 @@ describe("a platform's life", () => {
     await assertBalanced(second);
   });
 
-  test("a node that dies is started again and serves", async () => {
+  test("a node that dies is restarted and serves", async () => {
     process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");
     await eventually("the node is back", async () => (await chat(platform, { text: "back" })).status === 200);
   });
@@ -107,7 +107,7 @@ describe("a start", () => {
   });
   afterEach(() => removeDataDir(dataDir));
 
-  test("the ready file comes after the screen has said that the platform is ready", async () => {
+  test("writes the ready file after the screen shows that the platform is ready", async () => {
     const readyFile = join(dataDir, "ready.json");
     // The file is written under this name and then renamed. Writing into a pipe waits for whoever reads it.
     await openDatabase(dataDir);
@@ -126,7 +126,7 @@ describe("a start", () => {
     assert.equal(failure, undefined);
   });
 
-  test("health and metrics are told on loopback, whatever address the API is served on", async (t) => {
+  test("serves health and metrics on loopback, whatever address the API uses", async (t) => {
     if (process.platform !== "linux") return t.skip("127.0.0.2 is an address of its own on Linux alone");
     const platform = await startPlatform(dataDir, ["--no-node"], { HOST: "127.0.0.2" });
     assert.equal((await fetch(`${platform.ready.gateway_url}/v1/catalog/rates`)).status, 200);
@@ -137,7 +137,7 @@ describe("a start", () => {
     assert.equal(await platform.stop(), 0);
   });
 
-  test("a local node left paused or in quarantine: the next start says so, what to do, and gets ready without it", async () => {
+  test("names a paused or quarantined local node and the remedy, and gets ready without it", async () => {
     const flags = [...FLAGS, "--nodes", "2"];
     const first = await startPlatform(dataDir, flags);
     const own = (platform: Platform, path = "", method = "GET") =>
@@ -177,7 +177,7 @@ describe("a platform without an operator", () => {
   });
   after(() => removeDataDir(dataDir));
 
-  test("serve says how to create the first operator, and says nothing once there is one", async () => {
+  test("serve prints how to create the first operator, until one exists", async () => {
     const first = await serve(dataDir, {}, "first");
     const told =
       /"consoleUrl":"([^"]*)","msg":"No operator exists yet\. .*(tollgate admin operator create .*) --password -/;
@@ -201,7 +201,7 @@ describe("a platform without an operator", () => {
   });
 });
 
-describe("what cannot start says why in one line and exits with 1, or 2 for wrong use", () => {
+describe("a failing start prints one line and exits with 1, or with 2 for wrong usage", () => {
   let dataDir: string;
   beforeEach(async () => {
     dataDir = await newDataDir();
@@ -214,7 +214,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     return complaint(run.output());
   };
 
-  test("mistaken flags, all of them", async () => {
+  test("reports all invalid flags", async () => {
     const misused = (...args: string[]): Promise<string> => refused(args, {}, 2);
     const line = await misused("dev", "--port", "many", "--nodes=-3", "--data", dataDir);
     for (const flag of ["--port", "--nodes"]) assert.ok(line.includes(flag), line);
@@ -225,7 +225,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     assert.match(await misused("serve", "--port", "80"), /no flag --port/);
   });
 
-  test("mistaken configuration, all of it", async () => {
+  test("reports all configuration errors", async () => {
     const line = await refused(["serve"], { PORT: "x", LOG_LEVEL: "loud", DATABASE_URL: "mysql://h/d" });
     for (const name of ["PORT", "LOG_LEVEL", "DATABASE_URL", "KEY_PEPPER"]) assert.ok(line.includes(name), line);
   });
@@ -239,7 +239,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
   const takenLine = (port: string, setting: string): string =>
     `error: Port ${port} on 127.0.0.1 is already in use. Next: choose another with ${setting}, or stop the program that uses it`;
 
-  test("a taken port, with nothing left half-started", async () => {
+  test("reports a port in use, and leaves nothing half-started", async () => {
     const { server, port } = await taken();
     const line = await refused(["dev", "--port", port, "--data", dataDir, ...FLAGS]);
     assert.equal(line, takenLine(port, "--port"));
@@ -250,7 +250,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     assert.equal(leftover, undefined, "no database was left running");
   });
 
-  test("a taken port of any listener, naming the port and the setting to change", async () => {
+  test("reports a port in use of any listener, with the port and the setting to change", async () => {
     const { server, port } = await taken();
     const env = { ...(await openDatabase(dataDir)), DATA_DIR: dataDir };
     const free = { PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
@@ -263,7 +263,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     server.close();
   });
 
-  test("an address that is not this machine's, naming the setting to change", async () => {
+  test("reports an address of another machine, with the setting to change", async () => {
     const env = { ...(await openDatabase(dataDir)), DATA_DIR: dataDir, PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
     // 192.0.2.1 is reserved for documentation: no machine has it.
     const settings = { HOST: { PLANE_HOST: "127.0.0.1" }, INTERNAL_HOST: {}, PLANE_HOST: {} };
@@ -273,7 +273,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     }
   });
 
-  test("a data directory that cannot be written", async () => {
+  test("reports a data directory that is not writable", async () => {
     const file = join(dataDir, "file");
     await writeFile(file, "");
     assert.match(
@@ -288,7 +288,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     }
   });
 
-  test("a damaged catalogue, a missing one", async () => {
+  test("reports a damaged or missing catalogue", async () => {
     assert.match(
       await refused(["dev", "--port", "0", "--data", dataDir], { CATALOGUE_FILE: join(dataDir, "none.json") }),
       /none\.json cannot be read/,
@@ -301,7 +301,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     );
   });
 
-  test("an admin command on a directory without a database, which it leaves as it was", async () => {
+  test("reports a directory without a database to an admin command, and leaves it unchanged", async () => {
     const place = join(dataDir, "typo");
     assert.match(await refused(["admin", "ledger", "check", "--data", place]), /typo has no database/);
     await assert.rejects(readFile(place), { code: "ENOENT" });
@@ -309,7 +309,7 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     assert.match(await refused(["admin", "--colour"], {}, 2), /--colour/);
   });
 
-  test("a missing model file", async () => {
+  test("reports a missing model file", async () => {
     await openDatabase(dataDir);
     const line = await refused(["dev", "--port", "0", "--data", dataDir, "--engine", "demo"], {
       TOLLGATE_DEMO_MODEL: join(dataDir, "none.gguf"),

@@ -1,5 +1,5 @@
 /**
- * Nodes and planes that go away while they serve: agents that are frozen, killed or cut off the network, and a gateway that loses its
+ * Nodes and planes that became unreachable while they serve: agents that are frozen, killed or cut off the network, and a gateway that loses its
  * NATS server. The gateway runs in this process, on a clock that the test moves; so no outcome depends on how fast the machine is.
  */
 import assert from "node:assert/strict";
@@ -102,7 +102,7 @@ const uuidOf = async ({ query }: InProcessStage, name: string): Promise<string> 
 };
 
 for (const plane of ["hub", "nats"] as const) {
-  describe(`a node that goes away, on ${plane}`, { skip: plane === "nats" && skipWithoutNats }, () => {
+  describe(`a node that becomes unreachable, on ${plane}`, { skip: plane === "nats" && skipWithoutNats }, () => {
     let stage: InProcessStage;
     let client: Client;
     /** Serves "small-8b" alone; the other serves "mid-14b" alone; both serve "tiny-3b". */
@@ -189,7 +189,7 @@ for (const plane of ["hub", "nats"] as const) {
       });
     });
 
-    test("a killed node's streams stall at once, and its slots are gone with it", async () => {
+    test("a killed node's streams stall immediately, and its slots are removed", async () => {
       const [streams, other] = await Promise.all([
         Promise.all(Array.from({ length: 3 }, () => client.stream(ENDLESS, { model: "mid-14b" }))),
         client.stream({ tokens: 100, delta_ms: 20 }, { model: "small-8b" }),
@@ -212,7 +212,7 @@ for (const plane of ["hub", "nats"] as const) {
 
 const noNetwork = await whyNoNetwork();
 
-describe("a node whose network is cut", { skip: noNetwork ?? false }, () => {
+describe("a node whose network connection is cut", { skip: noNetwork ?? false }, () => {
   let network: Network;
   let stage: InProcessStage;
   let client: Client;
@@ -238,7 +238,7 @@ describe("a node whose network is cut", { skip: noNetwork ?? false }, () => {
     await rm(directory, { recursive: true });
   });
 
-  test("its stream stalls, what was delivered is billed, and it serves again when the network heals", async () => {
+  test("its stream stalls and is billed for its output, and it serves again when the network recovers", async () => {
     const { clock } = stage;
     const stream = await client.stream(ENDLESS);
     network.cut();
@@ -332,7 +332,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     ["an answer in one piece", IN_PIECES, {}],
     ["a stream whose output was kept back", KEPT_BACK_ORDERS, KEPT_BACK_STREAM],
   ] as const) {
-    test(`for a moment: ${what} is tried again and billed once`, async () => {
+    test(`briefly: ${what} is retried and billed once`, async () => {
       const before = await client.balance();
       const answer = client.chat(orders, more);
       await busy(1);
@@ -346,7 +346,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     });
   }
 
-  test("for a moment: a stream with output ends, and what reached the client is billed and paid", async () => {
+  test("briefly: a stream with output ends, and its output is billed and paid", async () => {
     const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
     const stream = await clockRuns(() => client.stream(IN_PIECES));
     cable.cut();
@@ -361,7 +361,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     assert.equal((await stage.balance(node.host.account)) - earned, hostShareOf(paid));
   });
 
-  test("for longer than the dispatch deadline: nothing is charged, and every new request is refused", async () => {
+  test("beyond the dispatch deadline: nothing is charged, and new requests are refused", async () => {
     const [before, earned] = [await client.balance(), await stage.balance(node.host.account)];
     const running = [client.chat(IN_PIECES), client.chat(KEPT_BACK_ORDERS, KEPT_BACK_STREAM)].map(async (asked) => {
       const response = await asked;

@@ -48,7 +48,7 @@ describe("the node API", () => {
   const register = async (name: string): Promise<NodeObject> =>
     (await call<NodeObject>("POST", "/nodes", { name, hardware: { gpu: "none" }, agent: "test" })).body;
 
-  test("a wrong field is answered 400 with its name and its rule", async () => {
+  test("an invalid field is answered 400 with its name and its rule", async () => {
     const wrong = async (body: object, path = "/nodes", method = "POST") =>
       (await call<object>(method, path, body)).body.error;
     assert.deepEqual((await wrong({}))?.param, "name");
@@ -64,7 +64,7 @@ describe("the node API", () => {
     await refused(400, "invalid_cursor", "GET", "/earnings?cursor=abc");
   });
 
-  test("credentials without elected builds, and moves that the state does not allow, are answered 409", async () => {
+  test("credentials without elected models, and transitions that the state forbids, are answered 409", async () => {
     const { id } = await register("for-409");
     await refused(409, "no_elected_builds", "POST", `/nodes/${id}/credentials`);
     assert.match(await refused(409, "node_state_conflict", "POST", `/nodes/${id}/resume`), /registered/);
@@ -147,7 +147,7 @@ describe("the node API", () => {
     assert.deepEqual(Object.keys(stats.reliability), ["jobs", "failures", "jobs_window", "failures_max"]);
   });
 
-  test("a try is a private request to one's own node, neither billed nor recorded", async () => {
+  test("a trial is a private request to the host's own node, neither billed nor recorded", async () => {
     const { id } = node;
     const count = async () => (await stage.query("select id from request")).length;
     const before = await count();
@@ -165,7 +165,7 @@ describe("the node API", () => {
     assert.equal(await count(), before);
   });
 
-  test("a node that an operator quarantines is cut off at once, and gets no credentials and no resume until it is released", async () => {
+  test("a quarantined node is disconnected immediately, and gets credentials only after its release", async () => {
     const { id } = node;
     await stage.admin("node", "quarantine", id, "--reason", "smells of smoke");
     await eventually("it is cut off", async () => (await chat({ text: "x" })).status === 503);

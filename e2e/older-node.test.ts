@@ -31,7 +31,7 @@ function findOlderNode(): string | undefined {
     });
 }
 
-describe("under an older Node", { skip }, () => {
+describe("started by an older Node.js", { skip }, () => {
   let dataDir: string;
   let env: Record<string, string>;
   before(async () => {
@@ -46,7 +46,7 @@ describe("under an older Node", { skip }, () => {
     output: () => string;
     /** The process that does the work. */
     worker: () => Promise<number>;
-    /** Resolves when everybody who could write to the output has gone, with what the first process ended by. */
+    /** Resolves when everyone who could write to the output has gone, with what the first process ended by. */
     ended: Promise<[number | null, NodeJS.Signals | null]>;
   }
 
@@ -87,7 +87,7 @@ describe("under an older Node", { skip }, () => {
     return gateway;
   };
 
-  test("serve: killed with its parent, it stops as by SIGTERM", async (t) => {
+  test("serve stops as by SIGTERM when its parent is killed", async (t) => {
     const gateway = await serve(t);
     const worker = await gateway.worker();
     gateway.child.kill("SIGKILL");
@@ -96,7 +96,7 @@ describe("under an older Node", { skip }, () => {
     assert.match(gateway.output(), /"msg":"stopped"/);
   });
 
-  test("serve: signals and the exit code pass through", async (t) => {
+  test("serve passes signals and the exit code through", async (t) => {
     const gateway = await serve(t);
     gateway.child.kill("SIGTERM");
     assert.deepEqual(await gateway.ended, [0, null]);
@@ -105,7 +105,7 @@ describe("under an older Node", { skip }, () => {
     assert.deepEqual(await wrong.ended, [2, null]);
   });
 
-  test("dev: killed with its parent, everything it started ends", async (t) => {
+  test("dev ends everything it started when its parent is killed", async (t) => {
     const readyFile = join(dataDir, "older.json");
     const nodes = ["--engine", "scripted", "--models", "tiny-3b"];
     const platform = run(t, [TOLLGATE, "dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...nodes]);
@@ -117,7 +117,7 @@ describe("under an older Node", { skip }, () => {
     await eventually("gateway and node have gone", () => [worker, ...pids.nodes].every((pid) => !isAlive(pid)));
   });
 
-  test("tollgate-host up: killed with its parent, it stops as by SIGTERM", async (t) => {
+  test("tollgate-host up stops as by SIGTERM when its parent is killed", async (t) => {
     const platform = await startPlatform(dataDir, ["--no-node"]);
     t.after(() => platform.stop());
     const { gateway_url: gateway, host_token: TOLLGATE_HOST_TOKEN } = platform.ready;

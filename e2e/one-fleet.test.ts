@@ -1,6 +1,6 @@
 /**
  * Two gateways on one database and one NATS server share their nodes: a node that enrolled at one serves requests that arrive at the
- * other, is barred from both at once, and what one sees of it counts at the other. Both come back by themselves after the server was away.
+ * other, is barred from both at once, and what one sees of it counts at the other. Both come back by themselves after the server was unreachable.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -96,7 +96,7 @@ describe("one fleet", { skip }, () => {
     await eventually("it has heard of them", async () => (await failuresAt(later)) === before + 3);
   });
 
-  test("when the NATS server ends, streams end at once, requests are refused, and both gateways come back by themselves", async () => {
+  test("when the NATS server ends, streams end immediately, requests are refused, and both gateways reconnect", async () => {
     const stream = await flowing(b);
     await stage.shared.nats?.server.kill();
     const text = await stream.rest();
@@ -115,7 +115,7 @@ describe("one fleet", { skip }, () => {
     assert.equal(said.length, stage.gateways.length, "each gateway says so once");
   });
 
-  test("a node in quarantine is barred from both gateways at once; released and resumed, it serves both again", async () => {
+  test("a quarantined node is barred from both gateways at once, and serves both after release and resume", async () => {
     const admin = async (...args: string[]): Promise<void> => {
       const run = tollgate(["admin", "node", ...args], stage.shared.env);
       assert.equal(await run.ended, 0, run.output());

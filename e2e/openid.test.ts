@@ -1,5 +1,5 @@
 /**
- * Signing in by OpenID providers that nobody here wrote, through their own pages: `oidc-provider`, which tells e-mail address
+ * Signing in by OpenID providers that no one here wrote, through their own pages: `oidc-provider`, which tells email address
  * and name in UserInfo alone, and Dex, which tells them in the ID token.
  */
 import assert from "node:assert/strict";
@@ -59,7 +59,7 @@ after(async () => {
   await removeDataDir(dataDir);
 });
 
-/** Somebody with the console open, who goes to a provider and signs in there; where they are sent back to. */
+/** Someone with the console open, who goes to a provider and signs in there; where they are sent back to. */
 async function visit(client: ConsoleClient, provider: string, login: string): Promise<URL> {
   const { url } = await client.send<{ url: string }>("POST", "auth/sign-in/openid", { provider });
   const visitor = new Visitor();
@@ -112,8 +112,8 @@ async function assertIn(client: ConsoleClient, url: URL, who: { email: string; n
   assert.deepEqual({ email, name, email_verified }, { ...who, email_verified: true });
 }
 
-describe("oidc-provider as it comes", () => {
-  test("who signs in there is let in, with what UserInfo tells, and is the same person the next time", async () => {
+describe("an unmodified oidc-provider", () => {
+  test("signs a person in with the data of UserInfo, as the same identity the next time", async () => {
     for (let i = 0; i < 2; i++) {
       const client = new ConsoleClient(platform);
       const url = await visit(client, "library", "ada");
@@ -128,13 +128,13 @@ describe("oidc-provider as it comes", () => {
     ["nameless", "email_missing", /^neither the ID token nor UserInfo has an email$/],
     ["nobody", "provider_refused", /^access_denied$/],
   ] as const) {
-    test(`${word} for ${login}`, async () => {
+    test(`returns ${word} for the login ${login}`, async () => {
       const client = new ConsoleClient(platform);
       await assertRefused(client, await visit(client, "library", login), word, reason);
     });
   }
 
-  test("the same way back a second time is refused, and a code alone is worth nothing", async () => {
+  test("refuses a repeated callback, and a code alone", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "library", "ada");
     await assertRefused(new ConsoleClient(platform), url, "expired", /^state_mismatch$/);
@@ -145,25 +145,25 @@ describe("oidc-provider as it comes", () => {
 });
 
 describe("Dex", { skip: skipWithoutDex }, () => {
-  test("who signs in there is let in, with what the ID token tells", async () => {
+  test("signs a person in with the data of the ID token", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "dex", "grace@example.com");
     await assertIn(client, url, { email: "grace@example.com", name: "grace" });
   });
 
-  test("an e-mail address that it does not vouch for lets nobody in", async () => {
+  test("refuses an unverified email address", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "dex", "doubtful@example.com");
     await assertRefused(client, url, "email_not_verified", /^email_verified is false$/);
   });
 
-  test("a client's secret that is wrong here is said so in the log", async () => {
+  test("logs that its client secret is wrong", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "stranger", "grace@example.com");
     await assertRefused(client, url, "failed", /\/dex\/token answered 401 invalid_client$/);
   });
 
-  test("killed while somebody is on the way back: that is what they are told", async () => {
+  test("reports its failure to a person who is signing in when it is killed", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "dex", "grace@example.com");
     await peers.dex?.close();
@@ -173,7 +173,7 @@ describe("Dex", { skip: skipWithoutDex }, () => {
   });
 });
 
-test("no secret and no code of a provider is in the log", async () => {
+test("no provider's secret or code is in the log", async () => {
   assert.ok((await refusals()).length > 0);
   for (const secret of [CLIENT.client_secret, "not the secret", "code=", "eyJ"]) {
     assert.ok(!`${await log()}${platform.output()}`.includes(secret), secret);

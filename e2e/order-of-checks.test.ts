@@ -257,7 +257,7 @@ describe("order of checks", () => {
     }
   });
 
-  test("a request that breaks every rule gets the answer of the first, then of the next as each one is mended", async () => {
+  test("a request that breaks every rule gets the errors in order as each one is corrected", async () => {
     for (const i of checks.keys()) await assertAnswer(checks.slice(i), false);
   });
 

@@ -40,7 +40,7 @@ describe("overspending", () => {
 
   /** The errors of those that were refused. */
   const manyAtOnce = async (key: string): Promise<Refusal[]> => {
-    // Nobody else asked lately, so the account need not share the model's ceiling.
+    // No one else asked lately, so the account need not share the model's ceiling.
     stage.clock.advance(SHARING_MS + 1);
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
@@ -58,7 +58,7 @@ describe("overspending", () => {
       assert.deepEqual(differences, [], name);
   };
 
-  test("a key with a budget for 37 of 200 requests at once is served 37, and the others name the budget", async () => {
+  test("a key with a budget for 37 of 200 concurrent requests is served 37, and the other errors name the budget", async () => {
     const { account } = await stage.builder();
     const { id, before, refused, after } = await inOne("day", async () => {
       const { id, token } = await makeKey(stage.query, account, { ...NO_LIMITS, budgetDay: price * 37n + price / 2n });
@@ -79,7 +79,7 @@ describe("overspending", () => {
     await assertProven();
   });
 
-  test("an account that can afford 37 of 200 requests at once is served 37, and its balance is exact", async () => {
+  test("an account with credit for 37 of 200 concurrent requests is served 37, and its balance is exact", async () => {
     const { account, key } = await stage.builder(price * 37n + price / 2n);
     const refused = await manyAtOnce(key);
     assert.deepEqual([...new Set(refused.map(({ code }) => code))], ["hold_exceeds_balance"]);

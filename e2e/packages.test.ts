@@ -94,14 +94,14 @@ suite("packages", () => {
   const mebibytesOf = (name: string): number =>
     filesOf(name).reduce((sum, file) => sum + statSync(file).blocks * 512, 0) / MEBIBYTE;
 
-  test("the host is small and brings nothing else along", (t) => {
+  test("the host package is small and has no other packages", (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     assert.ok(mebibytesOf("tollgate-host") <= 5, `it takes ${mebibytesOf("tollgate-host")} MiB`);
     const modules = globSync("{*,@*/*}/package.json", { cwd: join(place, "tollgate-host", "node_modules") });
     assert.deepEqual(modules, ["tollgate-host/package.json"]);
   });
 
-  test("the gateway brings what it runs on, and neither PostgreSQL, sources nor the tools of its making", (t) => {
+  test("the gateway package has its runtime files, without PostgreSQL, sources or build tools", (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     assert.ok(mebibytesOf("tollgate") <= 120, `it takes ${mebibytesOf("tollgate")} MiB`);
     const modules = join(place, "tollgate", "node_modules");
@@ -111,7 +111,7 @@ suite("packages", () => {
     assert.deepEqual(globSync("tollgate/**/*.{ts,tsx,test.js}", { cwd: modules }), []);
   });
 
-  test("the host runs on the oldest Node that it names; the gateway refuses it in one line that names its own", async (t) => {
+  test("the host runs on the oldest Node.js it supports, and the gateway names the version it needs", async (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     const on = (name: string) => run(oldestNode(), [commandOf(name), "--help"], { cwd: join(place, name) });
     assert.match((await run(oldestNode(), ["--version"])).stdout, new RegExp(`^v${OLDEST}\\.`));
@@ -119,7 +119,7 @@ suite("packages", () => {
     await assert.rejects(on("tollgate"), { code: 1, stderr: /^tollgate: Node 24 or newer is needed, and this is v20/ });
   });
 
-  test("without its optional parts each says what to install", async (t) => {
+  test("each package without optional parts prints what to install", async (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     const fails = async (name: string, args: string[], env: Record<string, string> = {}): Promise<string> => {
       const ended = run(process.execPath, [commandOf(name), ...args], {
@@ -140,7 +140,7 @@ suite("packages", () => {
     assert.match(said, /need llama\.cpp, which is not installed\. Next: npm install node-llama-cpp@/);
   });
 
-  test("a chat through both is answered and billed, and the console is there", async (t) => {
+  test("a chat through both packages is answered and billed, and the console is served", async (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     const readyFile = join(dataDir, "ready.json");
     const settings = { ...(await openDatabase(dataDir)), INTERNAL_PORT: "0" };

@@ -119,7 +119,7 @@ describe("npm start -- --payments demo", () => {
   const wasWritten = async (words: RegExp): Promise<boolean> =>
     words.test(await readFile(join(dataDir, "gateway.log"), "utf8"));
 
-  test("a person buys, pays and has credit; back at the console with it", async () => {
+  test("a person buys credit, pays, and returns to the console with the credit", async () => {
     assert.match(platform.output(), new RegExp(`Payments +${paymentsUrl}`));
     const packs = await customer.ask("GET", "/console/api/packs");
     assert.deepEqual(
@@ -134,7 +134,7 @@ describe("npm start -- --payments demo", () => {
     assert.equal(body.balance_micro, "25000000.000000");
   });
 
-  test("a bank transfer that arrives later, a refund, a dispute that is won: all by the operator's buttons", async () => {
+  test("the operator's buttons simulate a delayed bank transfer, a refund and a won dispute", async () => {
     await press(await customer.buy("pack_100"), "Pay later by bank transfer");
     await press(paymentsUrl, "The money arrives");
     await balanceIs(platform, START + 120n);
@@ -153,7 +153,7 @@ describe("npm start -- --payments demo", () => {
     await assertBalanced(platform);
   });
 
-  test("after a restart the demonstration still knows its sales: an old one is refunded", async () => {
+  test("the demo provider knows earlier sales after a restart and can refund them", async () => {
     assert.equal(await platform.stop(), 0);
     platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
@@ -163,7 +163,7 @@ describe("npm start -- --payments demo", () => {
     assert.equal(await check.ended, 0, check.output());
   });
 
-  test("credit that is bought by itself with a saved card, with its receipt; a card that fails turns it off", async () => {
+  test("an automatic top-up buys credit with a saved card and a receipt, and a declined card turns it off", async () => {
     const buyer = await new Customer(platform).signIn(platform.ready.builder);
     const alert = await buyer.ask("PUT", "/console/api/credits/alert", { mark_micro: String((5 + 79) * 1_000_000) });
     assert.equal(alert.status, 200);
@@ -196,7 +196,7 @@ describe("npm start -- --payments demo", () => {
   });
 });
 
-describe("a gateway that is killed", () => {
+describe("a killed gateway", () => {
   let dataDir: string;
   let platform: Platform;
   let demo: DemoProvider;
@@ -226,7 +226,7 @@ describe("a gateway that is killed", () => {
     return demo.shop.sales.at(-1) as Sale;
   };
 
-  test("kill -9 between receipt and commit loses nothing and credits once", async () => {
+  test("loses nothing between receipt and commit of a payment, and credits once", async () => {
     const sale = await newSale();
     // The test's own connection holds the ledger, so that the delivery stops inside its transaction.
     await platform.query("begin");
@@ -259,7 +259,7 @@ describe("a gateway that is killed", () => {
   });
 
   for (const hold of ["questions", "answers"] as const) {
-    test(`an automatic purchase whose gateway dies while ${hold} are on their way is made once`, async () => {
+    test(`makes an automatic purchase once when it dies while ${hold} are in transit`, async () => {
       demo.deliveries.to(receiver());
       const buyer = await new Customer(platform).signIn(platform.ready.builder);
       await buyer.saveCard("4242");
@@ -296,7 +296,7 @@ describe("a gateway that is killed", () => {
     });
   }
 
-  test("six kills while webhooks rain: every sale is credited once and refunded once", async () => {
+  test("credits and refunds every sale once over six kills during webhooks", async () => {
     const sales: Sale[] = [];
     for (let i = 0; i < 3; i++) sales.push(await newSale());
     const steps = [
@@ -358,7 +358,7 @@ async function openWire(to: string): Promise<Wire> {
   return wire;
 }
 
-test("without Stripe's secrets nothing can be bought; with one of the two nothing starts", async () => {
+test("nothing can be bought without Stripe's secrets, and one of the two alone stops the start", async () => {
   const dataDir = await newDataDir();
   const platform = await startPlatform(dataDir, ["--no-node"]);
   try {

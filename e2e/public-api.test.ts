@@ -84,7 +84,7 @@ describe("the public API", () => {
     for (const chunk of chunks.slice(0, -1)) assert.equal(chunk.usage, null);
   });
 
-  test("reasoning is kept apart, is counted as output, and comes whole in the last delta", async () => {
+  test("reasoning is separate, counts as output, and the last delta has all of it", async () => {
     const orders = { reasoning: "I think about it.", text: "It is so." };
     const whole = await client.chat.completions.create({ model: "reason-32b", messages: script(orders) });
     const message = whole.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };
@@ -153,7 +153,7 @@ describe("the public API", () => {
     assert.equal(record.hold_pico, record.charge_pico);
   });
 
-  test("a request has one suffix in its answer, its header and its record, and the record has the key's name", async () => {
+  test("a response, its header and its record share one request ID, and the record has the key's name", async () => {
     const messages = script({ text: "one two" });
     const [prompt] = messages.map(({ content }) => content);
     const beganS = Math.floor(stage.clock.now() / 1000);

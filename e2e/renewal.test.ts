@@ -1,4 +1,4 @@
-/** Credentials that live for seconds: an agent renews them while it works, and nobody notices. */
+/** Credentials that live for seconds: an agent renews them while it works, and no one notices. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -29,7 +29,7 @@ onEveryPlane("renewal", (openPlane) => {
     await removeDataDir(dataDir);
   });
 
-  test("an answer that takes longer than two lives of its node's credentials is whole", async () => {
+  test("an answer that outlasts two of its node's credentials is complete", async () => {
     const tokens = ((2 * LIFE_S + 2) * 1000) / DELTA_MS;
     const response = await chat(platform, { tokens, delta_ms: DELTA_MS }, { stream: true });
     const text = await response.text();

@@ -48,7 +48,7 @@ describe("replacing gateways", { skip }, () => {
   const chat = ({ baseUrl }: GatewayProcess, model: string, prompt: string, more: object = {}): Promise<Response> =>
     ask({ baseUrl }, builder.key, { model, prompt, max_tokens: 5_000, ...more });
 
-  /** Status and words of the internal port; "gone" once nobody is there. */
+  /** Status and words of the internal port; "gone" once no one is there. */
   const told = async ({ internalPort }: GatewayProcess, path: string): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${internalPort}${path}`).catch(() => undefined);
     const body = (await response?.json().catch(() => undefined)) as { status: string } | undefined;
@@ -95,7 +95,7 @@ describe("replacing gateways", { skip }, () => {
     );
   };
 
-  test("restarted in turn under load, no client sees an error and every answer is charged once", async () => {
+  test("restarting gateways in turn under load causes no client error and charges every answer once", async () => {
     const load = await startSteadyLoad({ query: stage.query, baseUrl: stage.baseUrl, key: builder.key });
     await load.more(50);
     for (const gateway of [...stage.gateways]) {
@@ -109,7 +109,7 @@ describe("replacing gateways", { skip }, () => {
     await stage.admin("ledger", "check");
   });
 
-  test("a node outlives the gateway that it enrolled at when that is killed", async () => {
+  test("a node stays connected when the gateway that enrolled it is killed", async () => {
     const [killed, other] = [...stage.gateways] as [GatewayProcess, GatewayProcess];
     const ready = { gateway_url: killed.baseUrl, host_token: (await stage.host()).token };
     const node = await startNode({ ready }, { name: "far", model: "mid-14b", slots: 2 });
@@ -122,7 +122,7 @@ describe("replacing gateways", { skip }, () => {
     await stage.noHolds();
   });
 
-  test("a gateway that stops says so, takes nobody new, and ends what is left with its event and its bill", async () => {
+  test("a stopping gateway announces it, accepts no new requests, and bills the streams that it ends", async () => {
     const gateway = await stage.addGateway({ DRAIN_DELAY_S: "2", DRAIN_GRACE_S: "3" });
     const { host } = await stage.node({ models: [MODEL], slots: 2 });
     await eventually("it serves", async () => (await chat(gateway, MODEL, "#script {}")).status === 200);

@@ -65,13 +65,13 @@ describe("replacing the key of the embedded plane", () => {
     assert.ok(stage.nodes[0]?.running());
   };
 
-  test("with the old key beside the new one, agents come back with the credentials they have", async () => {
+  test("agents reconnect with their credentials while the old key is kept beside the new one", async () => {
     assert.ok((await credentialsAsked()) > 0, "when it came first");
     await restart({ PLANE_SEED: SECOND, PLANE_SEED_OLD: FIRST });
     assert.equal(await credentialsAsked(), 0);
   });
 
-  test("without the old key, an agent whose credentials are still of it asks for others by itself", async () => {
+  test("an agent with credentials of the removed key requests new ones automatically", async () => {
     await restart({ PLANE_SEED: SECOND });
     assert.ok((await credentialsAsked()) > 0);
   });

@@ -1,6 +1,6 @@
 /**
  * Secrets are replaced while two gateways serve a steady load behind a balancer, on one database and one NATS server: first every
- * gateway is told the next one, then it is put in the place of the old, then the old one goes. Nobody notices.
+ * gateway is told the next one, then it is put in the place of the old, then the old one goes. No one notices.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -62,7 +62,7 @@ describe("replacing secrets", { skip }, () => {
     return { ...(JSON.parse(asked.output()) as Told), code };
   }
 
-  test("pepper, session secret, receipt key and the plane's: no client sees an error, keys and sessions go on", async () => {
+  test("replacing pepper, session, receipt and plane keys causes no client error and keeps keys and sessions", async () => {
     const { query, baseUrl: url } = stage;
     const person = new ConsoleClient({ ready: { gateway_url: url } });
     await person.send("POST", "auth/sign-up/email", { ...PERSON, name: "Ada" });

@@ -1,5 +1,5 @@
 /**
- * Answered while the store is away, and the gateway killed before it is back: the answers are charged all the same, once,
+ * Answered while the database is unreachable, and the gateway killed before it is back: the answers are charged all the same, once,
  * from the disk of the gateway that gave them. The database is cut off by a proxy in front of it.
  */
 
@@ -77,7 +77,7 @@ async function proxyOf(databaseUrl: string): Promise<Cut> {
   };
 }
 
-describe("answered while the store is away", () => {
+describe("answers given while the database is unreachable", () => {
   let dataDir: string;
   let database: Cut;
   let platform: Platform;
@@ -111,10 +111,10 @@ describe("answered while the store is away", () => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/^tollgate_slots_busy\{model="tiny-3b"\} (\d+)$/m.exec(text)?.[1]);
   };
-  /** Requests under way; the store goes; their answers. */
+  /** Requests in flight; the database goes; their answers. */
   const answers = async (): Promise<string[]> => {
     const asked = Array.from({ length: REQUESTS }, (_, i) => chat(platform, LONG, { stream: i % 2 === 0 }));
-    // By the gateway's own count: the store knows of a hold before the gateway has heard of it.
+    // By the gateway's own count: the database knows of a hold before the gateway has heard of it.
     await eventually("all have their credit, and are with the nodes", async () => (await busySlots()) === REQUESTS);
     database.cut();
     const responses = await Promise.all(asked);
@@ -151,7 +151,7 @@ describe("answered while the store is away", () => {
     assert.equal(await check.ended, 0, check.output());
   };
 
-  test("the gateway is killed, and another starts on its disk: every answer is charged, once", async () => {
+  test("are charged once when the gateway was killed and another one starts on its disk", async () => {
     await start();
     const { balance } = await builder(platform);
     const requests = await answers();
@@ -163,7 +163,7 @@ describe("answered while the store is away", () => {
     await assertCharged(requests, balance);
   });
 
-  test("so is every answer of a gateway that lives on, when the store is back after the lease", async () => {
+  test("are charged once by a gateway that keeps running until the database is back after the lease", async () => {
     const { balance } = await builder(platform);
     const requests = await answers();
     // As if the outage had lasted longer than the lease: its gateway is cut off and could not renew it.
@@ -178,7 +178,7 @@ describe("answered while the store is away", () => {
     assert.ok(told.length < REQUESTS, `${told.length} lines tell of it:\n${platform.output()}`);
   });
 
-  test("and when the gateway starts again only after the holds were given back", async () => {
+  test("are charged once when the gateway restarts after their holds expired", async () => {
     const { balance } = await builder(platform);
     const requests = await answers();
     await platform.kill();

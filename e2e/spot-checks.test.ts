@@ -19,7 +19,7 @@ interface Check {
   verdict: string;
 }
 
-describe("a node that answers junk", () => {
+describe("a node that returns wrong output", () => {
   let stage: InProcessStage;
   const nodes: HandMadeNode[] = [];
   before(async () => {
@@ -40,7 +40,7 @@ describe("a node that answers junk", () => {
     await stage?.close();
   });
 
-  test("is found by spot checks, put in quarantine with its evidence, and what it earned since is withheld", async () => {
+  test("is found by spot checks and quarantined with evidence, and its earnings since are withheld", async () => {
     const cheat = nodes.at(-1) as HandMadeNode;
     const { key } = await stage.builder();
     const isBarred = async () => (await stage.query("select 1 from node_quarantine")).length > 0;

@@ -1,5 +1,5 @@
 /**
- * The database freezes, is gone, and comes back: everybody is told to try again, and nothing is told twice. How soon an outage is known
+ * The database freezes, is gone, and comes back: everyone is told to try again, and nothing is told twice. How soon an outage is known
  * is in gateway/src/base/breaker.test.ts.
  */
 
@@ -23,7 +23,7 @@ type Status = z.infer<typeof StatusSchema>;
 /** Requests during an outage, each of which could have its line in the log. */
 const REFUSED = 50;
 
-describe("a store that is away", () => {
+describe("an unreachable database", () => {
   let dataDir: string;
   let proxy: DatabaseProxy;
   let platform: Platform;
@@ -78,7 +78,7 @@ describe("a store that is away", () => {
     ["the node API", () => ask("/node/v1/nodes", { headers: asHost() })],
     ["a stream of the console", () => ask("/console/api/live", { headers: { cookie } })],
   ];
-  /** What anybody is told of how the models are doing. */
+  /** What anyone is told of how the models are doing. */
   const status = async (): Promise<Status> => {
     const response = await ask("/status.json");
     assert.equal(response.status, 200);
@@ -94,7 +94,7 @@ describe("a store that is away", () => {
     ["frozen", async () => proxy.hang()],
     ["gone", () => proxy.refuse()],
   ] as const) {
-    test(`${name}: 503 for everybody, not ready, and back again; told in a few lines`, async () => {
+    test(`${name}: requests get 503, the gateway is not ready and recovers, and the log stays short`, async () => {
       await eventually("requests are served", isServed);
       const before = (await log()).length;
       await leave();
@@ -165,7 +165,7 @@ describe("a store that is away", () => {
       return share != null && share > 0 && share < 1;
     });
     await again.kill();
-    // The books of it: each second once, down where nobody sampled.
+    // Each second once, down where no gateway sampled.
     const [sums] = await platform.query<{ whole: boolean }>(
       `select sum(samples) = extract(epoch from max(turn.slot) - min(minute.first))::int + 1 as whole
          from model_hour, (select min(slot) as first from model_minute where model = $1) minute, availability_turn turn
@@ -177,7 +177,7 @@ describe("a store that is away", () => {
     assert.doesNotMatch(text, /acc_|node_|key_|@|"requests"|"slots"|"nodes"/, "nothing of accounts, nodes or traffic");
   });
 
-  test("nothing of it was billed, and the books balance", async () => {
+  test("nothing was billed meanwhile, and the ledger balances", async () => {
     await assertBalanced(platform);
   });
 });

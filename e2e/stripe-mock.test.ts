@@ -43,7 +43,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     return { ...session, payment_intent: payment, payment_status: "paid", status: "complete", url: null };
   }
 
-  test("stripe-mock refuses what the API does not know, or the rest would prove nothing", async () => {
+  test("stripe-mock refuses unknown parameters, which makes the other tests meaningful", async () => {
     const form = { mode: "payment", success_url: "https://a.test/" };
     for (const more of [{ made_up: "1" }, { mode: "made_up" }, { "line_items[0][quantity]": "many" }]) {
       const { status, body } = await stripe.post("/v1/checkout/sessions", { ...form, ...more });
@@ -52,7 +52,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     assert.equal((await stripe.post("/v1/checkout/sessions", form)).status, 200);
   });
 
-  test("a checkout is opened; paid, it is credited once, however often and by whichever event it is told", async () => {
+  test("a paid checkout is credited once, for any number and kind of events", async () => {
     const before = await dollars();
     const session = await buy("pack_20", "pi_1");
     assert.equal(await dollars(), before, "an open checkout is worth nothing");
@@ -63,7 +63,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     assert.equal(await dollars(), before + 20n);
   });
 
-  test("a refund and a dispute that are told before the payment are debited once, and the dispute's money comes back", async () => {
+  test("a refund and a dispute that arrive before the payment are debited once, and the dispute is returned", async () => {
     const before = await dollars();
     const session = await buy("pack_100", "pi_2");
     const payment = { payment_intent: "pi_2", currency: "usd" };
@@ -90,7 +90,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     await assertBalanced(platform);
   });
 
-  test("a card is saved and charged by itself: once, by the answer and by the event; its receipt is found", async () => {
+  test("a saved card is charged automatically once, by response and event, and its receipt is found", async () => {
     const before = await dollars();
     const { url } = await customer.send<{ url: string }>("POST", "credits/method");
     const session = stripe.sessions.at(-1) ?? assert.fail("no session was opened");
@@ -129,7 +129,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     await assertBalanced(platform);
   });
 
-  test("every request to Stripe was one that its published API takes, under a name that makes a repeat harmless", () => {
+  test("every request to Stripe matched its published API and had an idempotency key", () => {
     assert.deepEqual(
       stripe.asked.map(({ what, status }) => [what.replace(/\?.*/, "").replace(/\/(seti|pi|pm)_\w+/, "/:id"), status]),
       [

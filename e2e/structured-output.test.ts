@@ -1,6 +1,6 @@
 /**
  * Answers in a form that the request asks for: from nodes whose engine keeps to it, at the price of any other answer. Beside
- * the platform's own node there is an older one, which knows nothing of forms and serves a model that nobody else does.
+ * the platform's own node there is an older one, which knows nothing of forms and serves a model that no one else does.
  */
 
 import assert from "node:assert/strict";
@@ -89,7 +89,7 @@ describe("structured output", () => {
     await removeDataDir(dataDir);
   });
 
-  test("an answer fits its schema, whole and as a stream, in chat and in completions, from a large body too", async () => {
+  test("an answer matches its schema, whole and streamed, in chat and completions, also from a large body", async () => {
     const client = new OpenAI({
       apiKey: platform.ready.api_key,
       baseURL: `${platform.ready.gateway_url}/v1`,
@@ -113,12 +113,12 @@ describe("structured output", () => {
     assert.deepEqual(large.usage, answer.usage);
   });
 
-  test("any object will do for json_object", async () => {
+  test("json_object accepts any object", async () => {
     const { choices } = await whole({ response_format: { type: "json_object" } });
     assert.equal(typeof JSON.parse(choices[0]?.message?.content ?? "").answer, "string");
   });
 
-  test("the form is neither counted nor held for: the prompt is as long with it as without, the charge exact", async () => {
+  test("the schema is neither counted nor held for: prompt tokens and charge are the same without it", async () => {
     const seen: [number, string][] = [];
     for (const response_format of [undefined, null, { type: "text" }, { type: "json_object" }, river]) {
       const before = (await builder(platform)).balance;
@@ -136,7 +136,7 @@ describe("structured output", () => {
     await assertBalanced(platform);
   });
 
-  test("the cap cuts it like any answer: length, and what came is billed", async () => {
+  test("the output cap cuts the answer with finish_reason length, and the output is billed", async () => {
     const before = (await builder(platform)).balance;
     const overrun = [{ role: "user", content: '#script {"overrun":true}' }];
     const order = { messages: overrun, response_format: { type: "json_object" }, max_tokens: 5 };
@@ -148,7 +148,7 @@ describe("structured output", () => {
     assert.equal(before - (await builder(platform)).balance, BigInt(usage.prompt_tokens) * PRICE.in + 5n * PRICE.out);
   });
 
-  test("what is wrong with it is told at the door, by its name", async () => {
+  test("an invalid schema is refused before dispatch, naming the mistake", async () => {
     const schemaOf = (schema: unknown) => ({ type: "json_schema", json_schema: { name: "x", schema } });
     for (const [response_format, param] of [
       ["json_object", "response_format"],
@@ -168,7 +168,7 @@ describe("structured output", () => {
     assert.equal((await post({ response_format: schemaOf(nested(100)) })).status, 200);
   });
 
-  test("a keyword that no connected node enforces: 400 with its name and place, nothing held, nobody asked", async () => {
+  test("a keyword that no connected node enforces returns 400 with its name and place, and holds nothing", async () => {
     const before = await builder(platform);
     const unkept = { ...schema, properties: { ...schema.properties, name: { type: "string", pattern: "^[A-Z]" } } };
     const format = { type: "json_schema", json_schema: { name: "x", schema: unkept } };
@@ -183,7 +183,7 @@ describe("structured output", () => {
     assert.equal((await post({ model: UNFORMED, response_format: format })).status, 503);
   });
 
-  test("without an able node: 503 at once, nothing billed, and plain requests served; a stream is told by its event", async () => {
+  test("without a supporting node a request returns 503 and is not billed, and plain requests are served", async () => {
     const kept = await formsKept(platform);
     assert.deepEqual([kept.get("tiny-3b"), kept.get(UNFORMED)], [true, false]);
     const before = await builder(platform);
@@ -206,7 +206,7 @@ describe("structured output", () => {
     await assertBalanced(platform);
   });
 
-  test("the older node was asked for plain text, and never for a form", async () => {
+  test("an older node gets requests for plain text only", async () => {
     await Promise.all(Array.from({ length: 20 }, () => whole({ response_format: river })));
     assert.ok(jobsOfOlder.some(({ header }) => header.model === UNFORMED));
     assert.deepEqual(

@@ -83,7 +83,7 @@ const STEPS = [
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
 
-describe("telling operators", () => {
+describe("observability", () => {
   let dataDir: string;
   let platform: Platform;
   let internal: string;
@@ -135,14 +135,14 @@ describe("telling operators", () => {
     await remember("wrong", await chat(platform, {}, { model: "no-such-model" }));
     const stranger = { ready: { ...platform.ready, api_key: "tsk_live_nobody" } };
     await remember("stranger", await chat(stranger, {}));
-    // What is refused unread has no model, what nobody serves has no route: lines without a label have to have a name, too.
+    // What is refused unread has no model, what no one serves has no route: lines without a label have to have a name, too.
     const barred = { ready: { ...platform.ready, api_key: barredKey } };
     await (await chat(barred, {})).text();
     await (await fetch(`${platform.ready.gateway_url}/nowhere`)).text();
   };
   const page = async (): Promise<string> => (await fetch(`http://${internal}/metrics`)).text();
 
-  test("one line in the log for each request, and nothing of what was said", async () => {
+  test("each request has one log line, without prompt or output", async () => {
     await load();
     const lines = await eventually("every line is written", async () => {
       const text = await readFile(join(dataDir, "gateway.log"), "utf8");
@@ -185,7 +185,7 @@ describe("telling operators", () => {
     assert.equal(line("stranger").key, undefined);
   });
 
-  test("a trace for each request: a span for each step, within that of the client", async () => {
+  test("each request has a trace with a span per step, within the client's trace", async () => {
     const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${platform.ready.api_key}`, traceparent: `00-${TRACE}-${PARENT}-01` },
@@ -221,7 +221,7 @@ describe("telling operators", () => {
     assert.match(line, /"msg":"request ended"/);
   });
 
-  test("every metric that alerts and dashboards name is one that the gateway tells", async () => {
+  test("the gateway exports every metric that alerts and dashboards use", async () => {
     const text = await page();
     const told = new Set(
       [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = "", type]) =>
@@ -243,7 +243,7 @@ describe("telling operators", () => {
     );
   });
 
-  test("no account, key, node or address is a label, and series are few", async () => {
+  test("no metric label has an account, key, node or address, and the number of series is small", async () => {
     const text = await page();
     assert.doesNotMatch(text, /(acc|key|node|req|usr)_[0-9a-z]{26}/);
     assert.doesNotMatch(text, /no-such-model/);
@@ -256,10 +256,10 @@ describe("telling operators", () => {
     assert.ok(text.split("\n").filter((line) => /^tollgate_/.test(line)).length < 1_000);
   });
 
-  test("a real Prometheus takes the page, every rule and every panel, and has figures for them", {
+  test("a real Prometheus accepts the metrics, rules and panels, and returns figures for them", {
     skip: skipWithoutPrometheus,
   }, async () => {
-    // Nobody listens there.
+    // No one listens there.
     const prometheus = await Prometheus.open({ targets: { "gateway-1": internal, "gateway-2": "127.0.0.1:1" } });
     try {
       const rules = await eventually("every rule was looked at", async () => {

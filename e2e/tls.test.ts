@@ -115,7 +115,7 @@ describe("TLS of the API and of the embedded hub", () => {
     },
   });
 
-  test("the API serves, tells its address by https, and its cookies are secure", async () => {
+  test("the API serves TLS, uses https in its URLs, and sets Secure cookies", async () => {
     assert.match(platform.ready.gateway_url, /^https:/);
     const root = await ask("/", { method: "GET", headers: { accept: "application/json" } }, fresh(made.cert));
     assert.match(root.text, new RegExp(`"${platform.ready.gateway_url}`));
@@ -127,7 +127,7 @@ describe("TLS of the API and of the embedded hub", () => {
     assert.match(String(signedIn.headers["set-cookie"]), /; *Secure/i);
   });
 
-  test("a renewal reaches new connections and leaves a stream that runs alone; a broken one changes nothing", async () => {
+  test("a renewed certificate applies to new connections, running streams continue, and a broken one is ignored", async () => {
     let pieces = 0;
     const running = ask(
       "/v1/chat/completions",
@@ -163,7 +163,7 @@ describe("TLS of the API and of the embedded hub", () => {
     await eventually("the first one is back", async () => (await models(made.cert).catch(() => 0)) === 200);
   });
 
-  test("the embedded hub serves nodes that trust its certificate, and no others", async () => {
+  test("the embedded hub serves only nodes that trust its certificate", async () => {
     const { gateway_url: gatewayUrl, host_token: hostToken } = platform.ready;
     const headers = { authorization: `Bearer ${hostToken}` };
     const nodes = await ask("/node/v1/nodes", { method: "GET", headers }, fresh(made.cert));
@@ -175,7 +175,7 @@ describe("TLS of the API and of the embedded hub", () => {
     await assertDistrusts({ gatewayUrl, hostToken, directory: dataDir }, join(dataDir, "api.pem"));
   });
 
-  test("a certificate that cannot be used stops the start and is named", async () => {
+  test("an unusable certificate stops the start and is named", async () => {
     const [, key] = files();
     for (const [env, words] of [
       [{ TLS_CERT: join(dataDir, "none.pem"), TLS_KEY: key }, /TLS_CERT: .*none\.pem cannot be read \(ENOENT\)/],
@@ -188,7 +188,7 @@ describe("TLS of the API and of the embedded hub", () => {
   });
 });
 
-test("a NATS server under TLS serves gateways and nodes that trust its certificate, and no others", {
+test("a NATS server with TLS serves only gateways and nodes that trust its certificate", {
   skip: skipWithoutNats,
 }, async () => {
   const directory = await newDataDir();

@@ -1,6 +1,6 @@
 /**
  * A rolling upgrade under load, on one database, one NATS server and, where there is one, one Redis: gateways of the last release,
- * of these sources, and of a made-up next version, side by side behind a balancer. Nobody notices, and every answer is charged
+ * of these sources, and of a made-up next version, side by side behind a balancer. No one notices, and every answer is charged
  * once. The last release is the commit that gateway/sql/releases names; where the history does not have it, that is said.
  */
 import assert from "node:assert/strict";
@@ -54,7 +54,7 @@ describe("upgrade", { skip }, () => {
     assert.equal(code, 0, said);
     return /Not applied until every gateway runs this version: (.*)\.$/m.exec(said)?.[1]?.split(", ") ?? [];
   }
-  const booksBalance = async (root: string): Promise<void> => {
+  const ledgerBalances = async (root: string): Promise<void> => {
     const { code, said } = await command(root, "admin", "ledger", "check");
     assert.equal(code, 0, said);
   };
@@ -85,7 +85,7 @@ describe("upgrade", { skip }, () => {
   });
   after(() => stage?.close());
 
-  test("from the last release to the next: no client sees an error, every answer is charged once", async () => {
+  test("upgrading to the next release under load causes no client error and charges every answer once", async () => {
     const { query, baseUrl } = stage;
     const old = await stage.addGateway({}, released);
     const { key } = await stage.builder();
@@ -99,13 +99,13 @@ describe("upgrade", { skip }, () => {
     const here = await stage.addGateway({ MIGRATE: "check" });
     await stage.joined();
     await load.more(30);
-    await booksBalance(ROOT);
+    await ledgerBalances(ROOT);
 
     // What only adds, while both serve. The release works on it too.
     const left = await migrate(ROOT);
     await load.more(30);
-    await booksBalance(released);
-    await booksBalance(ROOT);
+    await ledgerBalances(released);
+    await ledgerBalances(ROOT);
     const tooEarly = await command(ROOT, "migrate", "--finish");
     if (left.length > 0) {
       assert.equal(tooEarly.code, 1, tooEarly.said);
@@ -155,6 +155,6 @@ describe("upgrade", { skip }, () => {
       stage.addGateway(),
       /The database is newer than this program: it has migration \d+_next_after\.sql/,
     );
-    await booksBalance(next.root);
+    await ledgerBalances(next.root);
   });
 });

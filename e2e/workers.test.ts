@@ -92,7 +92,7 @@ describe("a gateway of two workers", () => {
     assert.match(await stage.metrics(), /^tollgate_worker_deaths_total 0$/m);
   });
 
-  test("a worker that is killed breaks its own streams and no others, and is replaced", async () => {
+  test("a killed worker breaks its own streams only, and is replaced", async () => {
     const streams = await openStreams();
     process.kill((await workerPids())[0] as number, "SIGKILL");
     const ends = await Promise.all(streams.map(({ end }) => end));
@@ -111,7 +111,7 @@ describe("a gateway of two workers", () => {
     await assertBalanced(stage);
   });
 
-  test("workers end with their primary, and the next start serves and owes nothing", async () => {
+  test("workers end with their primary, and the next start serves and has nothing left to settle", async () => {
     const streams = await openStreams();
     const workers = await workerPids();
     await stage.gateway.kill();

@@ -1,4 +1,4 @@
-/** What `npm run engines` is asked for. */
+/** The flags of `npm run engines`. */
 import { parseArgs } from "node:util";
 import { BEHAVIOURS } from "./behaviours/behaviours.ts";
 import type { BehaviourName } from "./behaviours/names.ts";

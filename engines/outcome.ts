@@ -1,4 +1,4 @@
-/** What became of one behaviour with one engine. */
+/** The result of one behaviour with one engine. */
 export type Outcome = { verdict: "ok"; detail?: string } | { verdict: "no" | "FAILED"; reason: string };
 
 export const ok = (detail?: string): Outcome => (detail === undefined ? { verdict: "ok" } : { verdict: "ok", detail });

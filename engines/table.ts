@@ -1,4 +1,4 @@
-/** What came of a run, as one table: engines across, behaviours down, and what the cells cannot hold below it. */
+/** The table of results: engines as columns, behaviours as rows, and notes below. */
 import { failed, no, type Outcome, ok } from "./outcome.ts";
 
 export interface Column {

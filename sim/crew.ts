@@ -25,19 +25,19 @@ export async function* liveThrough(
 ): AsyncGenerator<Lived> {
   const crew = Array.from({ length: threads }, () => new Hand());
   const handOf = (turn: number): Hand => crew[turn % threads] as Hand;
-  const underWay: Promise<Lived>[] = [];
+  const inFlight: Promise<Lived>[] = [];
   try {
     let turn = 0;
     for (const plan of plans) {
       const [one, other] = [handOf(turn).live(plan), isTwice(turn) ? handOf(turn + 1).live(plan) : undefined];
       const both = Promise.all([one, other]).then(([outcome, again]) => ({ plan, outcome, again }));
-      // Whoever takes it later is told; nobody else needs to be.
+      // Whoever takes it later is told; no one else needs to be.
       both.catch(() => {});
-      underWay.push(both);
+      inFlight.push(both);
       turn += 1;
-      if (underWay.length >= AHEAD * threads) yield await (underWay.shift() as Promise<Lived>);
+      if (inFlight.length >= AHEAD * threads) yield await (inFlight.shift() as Promise<Lived>);
     }
-    for (const lived of underWay) yield await lived;
+    for (const lived of inFlight) yield await lived;
   } finally {
     await Promise.all(crew.map((hand) => hand.leave()));
   }

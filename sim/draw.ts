@@ -58,7 +58,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
     plan.items.push({ atMs: chance.below(endMs), do: "ask", ask: askPlan(chance, { gateways, accounts, isCalm }) });
   for (let i = 0; i < faults; i++)
     plan.items.push(isDense ? briefly(chance, denseFault(chance, plan)) : faultPlan(chance, plan));
-  // What is answered while the store is away is on one disk alone, and then its gateway dies.
+  // What is answered while the store is unreachable is on one disk alone, and then its gateway dies.
   if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);

@@ -33,7 +33,7 @@ function purchase(chance: Chance, { endMs, accounts }: Plan): Item {
   };
 }
 
-/** Somebody who has nothing buys credits, spends some of them, has the purchase undone, and earns as a host meanwhile. */
+/** Someone who has nothing buys credits, spends some of them, has the purchase undone, and earns as a host meanwhile. */
 function debt(chance: Chance, { endMs, accounts, gateways }: Plan, account: number): Item[] {
   Object.assign(accounts[account] as object, { credit: "0", budgetDay: null, tokensPerMinute: null });
   const asks = Array.from({ length: 6 }, (): Item => {

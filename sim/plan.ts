@@ -128,7 +128,7 @@ export interface Plan {
   seed: number;
   endMs: number;
   gateways: { skewMs: number }[];
-  /** What gateways do while the server of their limits is away (LIMITS_WHEN_AWAY). */
+  /** What gateways do while the server of their limits is unreachable (LIMITS_WHEN_AWAY). */
   limitsWhenAway: "refuse" | "local";
   hosts: number;
   nodes: NodePlan[];
@@ -138,6 +138,6 @@ export interface Plan {
   payoutHoldDays?: number;
   /** By host: the account that has the same owner. */
   hostOwners?: (number | null)[];
-  /** It is lived through to the end of the time for healing, although nobody owes anything any more. */
+  /** It is lived through to the end of the time for healing, although no one owes anything any more. */
   livesOn: boolean;
 }

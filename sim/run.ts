@@ -187,7 +187,7 @@ class Sums {
   }
 }
 
-/** Seeds that nobody chose, so that every run of CI looks at worlds that none has seen. */
+/** Seeds that no one chose, so that every run of CI looks at worlds that none has seen. */
 const freshSeed = (): number => Math.floor(Math.random() * 2 ** 31);
 
 function* plansOf(flags: ReturnType<typeof readFlags>, options: PlanOptions): Generator<Plan> {

@@ -6,7 +6,7 @@
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Ask, Item, Plan } from "./plan.ts";
 
-/** What every scene asks for: all models are served there, and somebody has room. */
+/** What every scene asks for: all models are served there, and someone has room. */
 const MODEL = "tiny-3b";
 const EMBEDDING = "embed-m3";
 const EVERY_MODEL = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
@@ -37,7 +37,7 @@ export function addScenes(chance: Chance, plan: Plan): void {
 
 /**
  * The limits' server goes while a key has all it may have in flight: some of it ends meanwhile and some goes on, some is asked when
- * nobody knows yet, and some while gateways refuse or count alone. When all is back the key comes again.
+ * no one knows yet, and some while gateways refuse or count alone. When all is back the key comes again.
  */
 function limitsAway(chance: Chance, plan: Plan): Item[] {
   makeRoom(plan);
@@ -84,7 +84,7 @@ function cutFromStore(chance: Chance, plan: Plan): Item[] {
   return [...asks, { atMs, do: "store cut", gateway, forMs: chance.between(70_000, 110_000) }];
 }
 
-/** A node that answers every question alike, in a world in which somebody can find it out. */
+/** A node that answers every question alike, in a world in which someone can find it out. */
 function addImpostor(plan: Plan): void {
   const last = plan.nodes[2];
   if (last !== undefined) Object.assign(last, { kind: "constant", models: EVERY_MODEL });

@@ -1,7 +1,7 @@
 /** One world from its first moment to its audit: builds it from a plan, lets the plan happen, heals everything, and looks. */
 import type { Uuid } from "../gateway/src/base/ids.ts";
-import { BooksAudit } from "./audit/books.ts";
 import { LeasesAudit } from "./audit/leases.ts";
+import { LedgerAudit } from "./audit/ledger.ts";
 import { auditLimits, auditWindows } from "./audit/limits.ts";
 import { auditMoney, auditPayouts, auditSetOffs } from "./audit/money.ts";
 import { auditNodes } from "./audit/nodes.ts";
@@ -18,7 +18,7 @@ import { type Violation, World } from "./world/world.ts";
 const LEAD_MS = 3_000;
 /** After the plan everything is healed, and whatever is still owed has this long: leases, sweeps, the spools of others. */
 const HEALING_MS = 330_000;
-/** So long after nobody owes anything and nobody waits, most worlds end: what follows are probes of nodes that do nothing else. */
+/** So long after no one owes anything and no one waits, most worlds end: what follows are probes of nodes that do nothing else. */
 const QUIET_LOOKS = 30;
 const LOOK_EVERY_MS = 1_000;
 /** So often a node is believed that the plane lost it. */
@@ -40,7 +40,7 @@ export interface Outcome {
 
 interface SimulateOptions {
   keepsTrace?: boolean;
-  /** Told of the world before anybody acts in it. */
+  /** Told of the world before anyone acts in it. */
   begun?: (world: World) => void;
 }
 
@@ -69,15 +69,15 @@ export async function simulate(
 
 async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   const { world } = stage;
-  const { scheduler, books } = world;
+  const { scheduler, ledgerModel } = world;
   const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
   const storeWasWell = !has(/^store/);
-  const booksAudit = new BooksAudit(world);
+  const booksAudit = new LedgerAudit(world);
   const leasesAudit = new LeasesAudit(stage);
   /** Holds that were taken, whatever became of them. */
   const held = new Set<Uuid>();
   world.committed = (text) => {
-    if (text.includes("ledger_hold")) for (const id of books.holds.keys()) held.add(id);
+    if (text.includes("ledger_hold")) for (const id of ledgerModel.holds.keys()) held.add(id);
     if (text.includes("ledger_expire")) leasesAudit.look();
     if (text.includes("payout_create")) auditSetOffs(stage);
     if (text.includes("payout_")) auditPayouts(stage);
@@ -100,7 +100,7 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   if (isWrong()) return;
   booksAudit.lookAtAll();
   auditMoney(stage);
-  // What nobody noticed is silence to whoever waits; that nobody is barred for it is looked at with the nodes.
+  // What no one noticed is silence to whoever waits; that no one is barred for it is looked at with the nodes.
   const cuts = plan.items.filter((item) => item.do === "cut node");
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
   const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;
@@ -110,13 +110,13 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
 }
 
 function outcomeOf({ world, sights, machines, operations }: Stage): Outcome {
-  const { trace, scheduler, violation, books, faults } = world;
+  const { trace, scheduler, violation, ledgerModel, faults } = world;
   faults["write refused"] = machines.reduce((sum, { disk }) => sum + disk.refused, 0);
   const outcomes: Record<string, number> = {};
   const count = (name: string): void => {
     outcomes[name] = (outcomes[name] ?? 0) + 1;
   };
-  for (const { outcome } of books.requests.values()) count(outcome);
+  for (const { outcome } of ledgerModel.requests.values()) count(outcome);
   for (const { end, status } of sights) count(end === "refused" ? `told ${status}` : `client: ${end}`);
   return {
     violation: violation && { rule: violation.rule, message: violation.message },

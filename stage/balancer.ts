@@ -1,7 +1,7 @@
 /**
  * A small balancer before several gateways, for suites that stop and start them: it asks each one's `/readyz` five times a second and
  * sends requests to the ready ones in turn. One that says that it is not ready, or takes no connection, is left at once. One that does
- * not answer is left only where `lateMs` is given, and only the second time in a row: on a busy machine anybody may be late. Every
+ * not answer is left only where `lateMs` is given, and only the second time in a row: on a busy machine anyone may be late. Every
  * request has a connection of its own to a gateway. Another gateway is tried only where no connection could be made: what was sent
  * once may have been done, and is never sent again. Bytes pass both ways as they come. What it answers itself says so in `x-balancer`.
  */
@@ -163,7 +163,7 @@ async function pass(request: IncomingMessage, response: ServerResponse, { gatewa
   say(response, 503, "no gateway is ready");
 }
 
-/** Undefined where nobody takes the connection. */
+/** Undefined where no one takes the connection. */
 function connected(port: number, patience: Patience): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port, noDelay: true });

@@ -196,7 +196,7 @@ interface Place {
   env: Record<string, string>;
 }
 
-/** The program's own adapters, but for the store: nobody judges how soon the test database answers. */
+/** The program's own adapters, but for the database: no one judges how soon the test database answers. */
 async function openPorts({ clock, log, database, directory, env }: Place) {
   const config = parseConfig({
     PORT: "0",

@@ -4,7 +4,7 @@ import { HOST_SHARE_PERCENT } from "../gateway/src/base/money.ts";
 import type { Platform } from "./dev.ts";
 import { eventually } from "./wait.ts";
 
-type Books = Pick<Platform, "query">;
+type Queryable = Pick<Platform, "query">;
 
 interface Account {
   id: string;
@@ -14,15 +14,15 @@ interface Account {
 
 type Row = { id: string; balance: string; held: string };
 
-async function account(platform: Books, where: string): Promise<Account> {
+async function account(platform: Queryable, where: string): Promise<Account> {
   const [row] = await platform.query<Row>(`select id, balance, held from ledger_book where ${where}`);
   assert.ok(row, `an account where ${where}`);
   return { id: row.id, balance: BigInt(row.balance), held: BigInt(row.held) };
 }
 
-export const builder = (platform: Books): Promise<Account> => account(platform, "kind = 'builder'");
-export const host = (platform: Books): Promise<Account> => account(platform, "kind = 'host'");
-export const platformAccount = (platform: Books): Promise<Account> => account(platform, "kind = 'platform'");
+export const builder = (platform: Queryable): Promise<Account> => account(platform, "kind = 'builder'");
+export const host = (platform: Queryable): Promise<Account> => account(platform, "kind = 'host'");
+export const platformAccount = (platform: Queryable): Promise<Account> => account(platform, "kind = 'platform'");
 
 export interface RecordRow {
   id: string;
@@ -47,28 +47,28 @@ export interface RecordRow {
  * Resolves when every request that was answered (or this one) is in the tables, and none is in flight. Where the database takes longer than a second,
  * a gateway answers first: the settlement is safe on its disk and reaches the tables later. Until then the request's hold is there.
  */
-export async function untilSettled({ query }: Books, request?: string): Promise<void> {
+export async function untilSettled({ query }: Queryable, request?: string): Promise<void> {
   const holds = (): Promise<object[]> =>
     request === undefined ? query("select id from hold") : query("select id from hold where id = $1", [request]);
   await eventually("no hold is left", async () => (await holds()).length === 0);
 }
 
 /** Figures and courses have a request a few seconds after it ended: resolves when none runs and all that ended are in them. */
-export async function untilCounted({ query }: Books): Promise<void> {
+export async function untilCounted({ query }: Queryable): Promise<void> {
   const open = "select 1 from hold union all select 1 from unrolled";
   await eventually("every request is counted", async () => (await query(open)).length === 0);
 }
 
 /** The newest record, once nothing is in flight. */
-export async function lastRecord(platform: Books): Promise<RecordRow> {
+export async function lastRecord(platform: Queryable): Promise<RecordRow> {
   await untilSettled(platform);
   const [row] = await platform.query<RecordRow>("select * from request order by id desc limit 1");
   assert.ok(row, "a record");
   return row;
 }
 
-/** Every rule that must hold of the books at any quiet moment. */
-export async function assertBalanced(platform: Books): Promise<void> {
+/** Every rule that must hold of the ledger at any quiet moment. */
+export async function assertBalanced(platform: Queryable): Promise<void> {
   const none = async (what: string, sql: string): Promise<void> =>
     assert.deepEqual(await platform.query(sql), [], what);
   await none(

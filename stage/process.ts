@@ -142,7 +142,7 @@ function isRunning(pid: number): boolean {
   return stat !== undefined && stat.state !== "Z" && stat.state !== "X";
 }
 
-/** From the top down, so that nobody in it can start another meanwhile. Gives every process of it. */
+/** From the top down, so that no one in it can start another meanwhile. Gives every process of it. */
 function freezeTree(root: number): number[] {
   const frozen = new Set<number>();
   for (let fresh = [root]; fresh.length > 0; fresh = descendants(root).filter((pid) => !frozen.has(pid))) {
@@ -212,7 +212,7 @@ const PORTS = { first: 20_000, count: 10_000 };
 const FIRST = (process.pid * 97) % PORTS.count;
 
 /**
- * A port of the loopback address for a process that has to be told one, the first that is left from a place among them. It stays this process's until it ends, whether somebody listens
+ * A port of the loopback address for a process that has to be told one, the first that is left from a place among them. It stays this process's until it ends, whether someone listens
  * on it or not: a UDP socket of the same number, which nothing else uses, keeps other test processes from it.
  */
 export async function freePort(first = FIRST): Promise<number> {

@@ -77,7 +77,7 @@ function flat(headers: Record<string, string | string[] | undefined>): Record<st
 
 /**
  * An answer as it comes. A stream that failed is cut off after it said why: that is its end. It is read at once, whoever asks for it
- * when: of a body that breaks off, `fetch` forgets what nobody has read yet.
+ * when: of a body that breaks off, `fetch` forgets what no one has read yet.
  */
 export function partsOf(response: Response): AsyncGenerator<string, void> {
   const parts: string[] = [];

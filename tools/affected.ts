@@ -1,6 +1,6 @@
 /**
- * Which tests a change concerns, by who imports whom: those nearest to the changed files first. And which tests need no server, so
- * that they can run at any time.
+ * Finds the tests that a change affects, by imports: those nearest to the changed files first. It also finds tests that need no server
+ * and can run at any time.
  */
 import { spawnSync } from "node:child_process";
 import { isTest as isTestCode, resolve } from "./imports.ts";

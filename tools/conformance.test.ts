@@ -102,7 +102,7 @@ const mistakesOf = (what: string, proofs: string[]): string[] =>
 
 const [built, notYet] = DOCUMENT.split(NOT_YET) as [string, string];
 
-test("every rule of e2e/conformance.md is proved by tests that exist", () => {
+test("every rule of e2e/conformance.md names existing tests", () => {
   const rows = rowsOf(built);
   assert.ok(rows.length > 100, "the tables were found");
   assert.deepEqual(
@@ -111,7 +111,7 @@ test("every rule of e2e/conformance.md is proved by tests that exist", () => {
   );
 });
 
-test("everything that stops an attack in docs/threats.md is proved by tests that exist", () => {
+test("every defence in docs/threats.md names existing tests", () => {
   const rows = cellsOf(THREATS);
   assert.ok(rows.length > 30, "the tables were found");
   assert.deepEqual(
@@ -120,7 +120,7 @@ test("everything that stops an attack in docs/threats.md is proved by tests that
   );
 });
 
-test("every section of the specification that sets rules has its rows, and no rule is there twice", () => {
+test("every section of the specification that sets rules has rows, and no rule appears twice", () => {
   const waiting = notYet.split("\n").filter((line) => line.startsWith("- "));
   const rows = rowsOf(built);
   const sections = new Set([
@@ -135,7 +135,7 @@ test("every section of the specification that sets rules has its rows, and no ru
   );
 });
 
-test("a proof that does not hold is found", () => {
+test("a reference to a missing test is found", () => {
   const source = `describe("a suite", () => {
     test("says \\"yes\\"", () => {});
     for (const name of ["one", "two"]) test(\`\${name} of many\`, () => {});

@@ -108,7 +108,7 @@ test("no text of the console uses a retired word", () => {
   assert.deepEqual(found, []);
 });
 
-test("reads texts, and nothing else", () => {
+test("reads displayed texts only", () => {
   const source = `
 import "under way";
 /** under way */

@@ -28,7 +28,7 @@ function readRows(): string[][] {
   return [...rows].map(([, ...cells]) => cells.map((cell) => cell.trim()));
 }
 
-test("every dependency of every package file is in docs/decisions/dependencies.md, once, with its licence", () => {
+test("docs/decisions/dependencies.md lists every dependency of every package once, with its licence", () => {
   const rows = readRows();
   const dependencies = readDependencies();
   assert.ok(dependencies.size > 30, "the package files were found");
@@ -38,7 +38,7 @@ test("every dependency of every package file is in docs/decisions/dependencies.m
   assert.deepEqual(unlicensed, []);
 });
 
-test("docs/decisions/dependencies.md names nothing that is no longer used", () => {
+test("docs/decisions/dependencies.md lists no unused dependency", () => {
   const dependencies = readDependencies();
   const stale = readRows().filter(([name = ""]) => !dependencies.has(name));
   assert.deepEqual(stale, []);

@@ -1,6 +1,6 @@
 /**
- * The files in deploy/, held to the tools that will read them: hadolint, Compose's own parser, helm, the schemas of Kubernetes and systemd.
- * Each of them is a `check` with a name; a tool that is not there leaves its checks out, and is named. Part of `npm run check`.
+ * Checks the files in deploy/ with the tools that read them: hadolint, Compose's parser, helm, the schemas of Kubernetes and systemd. A
+ * missing tool skips its checks and is named. Part of `npm run check`.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

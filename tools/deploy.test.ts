@@ -18,7 +18,7 @@ const nameOf = (alert: string): string => /^\w+/.exec(alert)?.[0] ?? assert.fail
 const RUNBOOK = "https://gate\\.example/docs/guide/operators/runbook";
 
 describe("alerts", () => {
-  test("each points at its own paragraph of the runbook, which says what it means, what to look at and what to do", () => {
+  test("each links to its paragraph of the runbook, which says what it means, what to check and what to do", () => {
     assert.ok(alerts.length > 20, "the rules were found");
     const paragraphs = new Map(
       read("docs/operators/runbook.md")
@@ -37,13 +37,13 @@ describe("alerts", () => {
     assert.deepEqual(stale, [], "paragraphs of alerts that are no more");
   });
 
-  test("links within the runbook lead somewhere", () => {
+  test("runbook links have existing targets", () => {
     const text = read("docs/operators/runbook.md");
     const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title.toLowerCase());
     for (const [, to] of text.matchAll(/\]\(#([\w-]+)\)/g)) assert.ok(anchors.includes(String(to)), to);
   });
 
-  test("each has a severity, a summary, and a case in which it fires", () => {
+  test("each has a severity, a summary, and a test case in which it fires", () => {
     const cases = read("deploy/prometheus/alerts.test.yml");
     for (const alert of alerts) {
       assert.match(alert, /severity: (critical|warning)\b/);
@@ -58,7 +58,7 @@ describe("alerts", () => {
     }
   });
 
-  test("Prometheus' own tool takes them, and they fire when they should and not otherwise", (t) => {
+  test("promtool accepts them, and they fire in their test cases only", (t) => {
     const run = (...args: string[]) => spawnSync("promtool", args, { cwd: at("deploy/prometheus"), encoding: "utf8" });
     const checked = run("check", "rules", "alerts.yml");
     if (checked.error !== undefined) return t.skip("promtool is not installed");
@@ -78,14 +78,14 @@ const COLUMNS = 24;
 describe("dashboards", () => {
   const dashboards = readDashboards();
 
-  test("there are four, each with a name and an address of its own", () => {
+  test("four exist, each with a unique name and ID", () => {
     assert.equal(dashboards.length, 4);
     for (const key of ["uid", "title"] as const) assert.equal(new Set(dashboards.map((one) => one[key])).size, 4);
     for (const { schemaVersion } of dashboards) assert.ok(schemaVersion >= 36, "of a Grafana that is still supported");
   });
 
   for (const { name, panels, templating } of dashboards) {
-    test(`${name}: every panel asks the chosen Prometheus, for declared variables, each of which changes something`, () => {
+    test(`${name}: every panel queries the chosen Prometheus with declared variables, each of which has an effect`, () => {
       const declared = templating.list.map((variable) => variable.name);
       const used = new Set<string>();
       assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
@@ -105,7 +105,7 @@ describe("dashboards", () => {
       );
     });
 
-    test(`${name}: every panel has a place of its own, and none is left empty`, () => {
+    test(`${name}: every panel has its own place, and no place is empty`, () => {
       const taken = new Map<string, string>();
       for (const { title, gridPos } of panels) {
         assert.ok(gridPos.x + gridPos.w <= COLUMNS, title);
@@ -121,12 +121,12 @@ describe("dashboards", () => {
       assert.equal(taken.size, rows * COLUMNS, "a hole in the grid");
     });
 
-    test(`${name}: no big number has Grafana's own thresholds, by which everything is red from 80 on`, () => {
+    test(`${name}: no figure uses Grafana's default thresholds, which turn red at 80`, () => {
       for (const { type, title, fieldConfig } of panels)
         if (type === "stat") assert.ok(fieldConfig.defaults.thresholds !== undefined, title);
     });
 
-    test(`${name}: what can be below zero is not cut off there`, () => {
+    test(`${name}: panels with negative values show them`, () => {
       for (const { title, targets, fieldConfig } of panels) {
         if (targets.some(({ expr }) => expr.includes("_offset_")))
           assert.equal(fieldConfig.defaults.min, undefined, title);

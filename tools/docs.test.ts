@@ -15,19 +15,19 @@ const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
 const wordsIn = (files: string[]): number =>
   files.reduce((sum, file) => sum + (textOf(file).match(/\S+/g)?.length ?? 0), 0);
 
-test("every fence of every guide has a language and attributes that the doc tests know, no prompts and no jq", () => {
+test("every fence of every guide has a known language and attributes, without prompts and jq", () => {
   const mistakes = PAGES.flatMap((file) => readPage(textOf(file)).mistakes.map((mistake) => `${file}, ${mistake}`));
   assert.deepEqual(mistakes, []);
 });
 
-test("the README and the guides have no more words than their limits", () => {
+test("the README and the guides stay within their word limits", () => {
   const [readme, docs] = [wordsIn(["README.md"]), wordsIn(PAGES.filter((file) => file !== "README.md"))];
   assert.ok(docs > 1_000, "they were found");
   assert.ok(readme <= WORDS_MAX.readme, `README.md has ${readme} words; its limit is ${WORDS_MAX.readme}`);
   assert.ok(docs <= WORDS_MAX.docs, `the pages of docs/ have ${docs} words; their limit is ${WORDS_MAX.docs}`);
 });
 
-test("every page that the doc tests name is there", () => {
+test("every page that the doc tests name exists", () => {
   assert.deepEqual(
     QUICK_STARTS.filter((file) => !PAGES.includes(file)),
     [],

@@ -1,6 +1,6 @@
 /**
- * Servers of others that tests run against, built with Go where Go is there, and kept for the next run. Beside node_modules,
- * which every fresh install empties. The platform is part of the place: a checkout may be shared.
+ * Builds servers of other projects with Go, where Go is installed, and caches them per platform outside of node_modules, which every
+ * fresh install empties.
  */
 import { execFile } from "node:child_process";
 import {

@@ -8,7 +8,7 @@ import { findCycle, forbidden, importsOf, isTest, PARTS, partOf, readImports, un
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-test("every import keeps to the matrix of ARCHITECTURE.md", () => {
+test("every import follows the rules in ARCHITECTURE.md", () => {
   const imports = readImports(root);
   for (const part of Object.keys(PARTS)) {
     const found = imports.filter(({ from }) => from.startsWith(`${part}/`));
@@ -44,7 +44,7 @@ test("every folder and file that the table allows is imported", () => {
   assert.deepEqual(unusedEntries(needed), ["bench: e2e/console-client.ts"]);
 });
 
-test("there is no import cycle", () => {
+test("no import cycle exists", () => {
   assert.equal(findCycle(readImports(root)), undefined);
 });
 
@@ -57,7 +57,7 @@ const refused = (file: string, source: string): string =>
     .map((edge) => forbidden(edge) ?? "")
     .join("\n");
 
-test("the rules refuse what they should", () => {
+test("the checks refuse forbidden imports", () => {
   const inGateway = (from: string, to: string): string =>
     refused(`gateway/src/${from}`, `import { x } from "${"../".repeat(from.split("/").length - 1)}${to}";`);
   assert.match(inGateway("ledger/a.ts", "keys/b.ts"), /ledger may not import keys/);
@@ -83,7 +83,7 @@ test("the rules refuse what they should", () => {
   );
 });
 
-test("the parts import of each other what they may, and no more", () => {
+test("the parts import only what the table allows", () => {
   const API = 'from "@tollgate/api/route.ts";';
   const PROTOCOL = 'from "@tollgate/protocol/frames.ts";';
   for (const [file, source, why] of [
@@ -146,7 +146,7 @@ test("product code imports no test code", () => {
   }
 });
 
-test("only the dev command and tests of the gateway import the demo provider", () => {
+test("only the gateway's dev command and tests import the demo provider", () => {
   const source = 'import { x } from "@tollgate/demo-provider/demo-provider.ts";';
   for (const file of ["src/payments/a.ts", "src/build/a.ts", "src/commands/serve.ts", "bin/a.mjs"]) {
     assert.match(refused(`gateway/${file}`, source), /only the dev command and tests/, file);
@@ -156,7 +156,7 @@ test("only the dev command and tests of the gateway import the demo provider", (
   }
 });
 
-test("nothing imports a *.test.ts file", () => {
+test("no file imports a *.test.ts file", () => {
   for (const [file, to] of [
     ["gateway/src/ledger/a.ts", "./b.test.ts"],
     ["gateway/src/ledger/a.test.ts", "./b.test.ts"],
@@ -167,7 +167,7 @@ test("nothing imports a *.test.ts file", () => {
   }
 });
 
-test("tests, suites and tools import what their rows allow, and no more", () => {
+test("tests, suites and tools import only what their rows allow", () => {
   const rows: [file: string, allowed: string[], forbidden: string[]][] = [
     ["api/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
     ["protocol/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/api/route.ts"]],
@@ -244,7 +244,7 @@ test("tests, suites and tools import what their rows allow, and no more", () => 
   assert.match(refused("newcomer/a.ts", 'import { x } from "../api/src/route.ts";'), /newcomer has no place/);
 });
 
-test("handlers refuse with what their routes declare", () => {
+test("route handlers refuse with the errors that their routes declare", () => {
   const from = (file: string, names: string): string =>
     refused(`gateway/src/routes/${file}`, `import ${names} from "${"../".repeat(file.split("/").length)}faults.ts";`);
   assert.match(from("console/keys.ts", "{ fault, invalidRequest }"), /not with fault$/);
@@ -256,7 +256,7 @@ test("handlers refuse with what their routes declare", () => {
   assert.equal(from("openai/routes.ts", "{ fault }"), "");
 });
 
-test("only base/ reads the clock, sets timers and draws random numbers in the gateway", () => {
+test("in the gateway only base/ reads the clock, sets timers and draws random numbers", () => {
   const files = globSync("gateway/src/**/*.ts", { cwd: root }).filter((file) => !isTest(file));
   const bare = /\b(Date\.now|Math\.random|setTimeout|setInterval)\(|\bnew Date\(\)/;
   const guilty = files.filter(
@@ -265,7 +265,7 @@ test("only base/ reads the clock, sets timers and draws random numbers in the ga
   assert.deepEqual(guilty, []);
 });
 
-test("only config.ts and the commands read the environment of the gateway", () => {
+test("in the gateway only config.ts and the commands read environment variables", () => {
   const files = globSync("gateway/src/**/*.ts", { cwd: root }).filter((file) => !isTest(file));
   const guilty = files.filter(
     (file) =>

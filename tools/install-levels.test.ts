@@ -8,21 +8,21 @@ const lock = (name: string): string => name.repeat(4);
 const npmFor = (installed: string | undefined, level: "start" | "all"): string | undefined =>
   nextInstall({ installed, lockfile: lock("new"), level })?.npm.join(" ");
 
-test("a fresh clone, or one whose lockfile changed, is installed anew at the level that is asked for", () => {
+test("a fresh clone, or one with a changed lockfile, is installed at the requested level", () => {
   for (const installed of [undefined, "", `${lock("old")} start`, `${lock("old")} all`, lock("new")]) {
     assert.equal(npmFor(installed, "start"), "ci --omit=dev");
     assert.equal(npmFor(installed, "all"), "ci");
   }
 });
 
-test("what tests need comes on top of what is there, and a platform starts on all of it", () => {
+test("test dependencies are added to an existing install, and a start accepts either", () => {
   assert.equal(npmFor(`${lock("new")} start`, "start"), undefined);
   assert.equal(npmFor(`${lock("new")} start`, "all"), "install --no-save");
   assert.equal(npmFor(`${lock("new")} all`, "all"), undefined);
   assert.equal(npmFor(`${lock("new")} all`, "start"), undefined);
 });
 
-test("the stamp of a step is what makes it the last one", () => {
+test("the stamp of an installation makes the next one unnecessary", () => {
   for (const level of ["start", "all"] as const) {
     const step = nextInstall({ installed: undefined, lockfile: lock("new"), level });
     assert.ok(step !== undefined);
@@ -38,7 +38,7 @@ const packages: Record<string, Locked> = JSON.parse(
   readFileSync(new URL("../package-lock.json", import.meta.url), "utf8"),
 ).packages;
 
-test("no binary for one processor is installed on another", () => {
+test("native modules of another processor are not installed", () => {
   const ofLlama = Object.entries(packages).filter(([path]) => path.startsWith("node_modules/@node-llama-cpp/"));
   assert.ok(ofLlama.length > 5, "the packages were found");
   const needless = ofLlama.filter(([path, { cpu = [] }]) => path.includes("arm") && cpu.includes("x64"));
@@ -46,7 +46,7 @@ test("no binary for one processor is installed on another", () => {
   assert.deepEqual(needless, [], 'take "x64" out of the "cpu" of these in package-lock.json');
 });
 
-test("what only tests and checks use is left out of a start", () => {
+test("packages for tests and checks are not installed for a start", () => {
   const tools = ["tsc", "@biomejs/biome", "fast-check", "openai", "playwright-core", "oidc-provider", "axe-core"];
   const needed = tools.filter((name) => packages[`node_modules/${name}`]?.dev !== true);
   assert.deepEqual(needed, []);

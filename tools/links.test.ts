@@ -12,23 +12,23 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const ELSEWHERE = /(^|\/)(node_modules|dist|data|\.cache|\.git)(\/|$)/;
 const FILES = globSync("**/*.md", { cwd: root, exclude: (path) => ELSEWHERE.test(path) });
 
-test("every relative link of every Markdown file leads to a file, and to a heading where it names one", () => {
+test("every relative Markdown link leads to an existing file and heading", () => {
   assert.ok(FILES.includes("README.md") && FILES.includes("deploy/README.md") && FILES.length > 60, "they were found");
   assert.deepEqual(brokenLinks(root, FILES), []);
 });
 
-test("no Markdown file has what a merge left behind", () => {
+test("no Markdown file has merge conflict markers", () => {
   const left = FILES.filter((file) => /^(<{7}|>{7}) /m.test(readFileSync(join(root, file), "utf8")));
   assert.deepEqual(left, []);
 });
 
-test("every guide in docs/ is a page of the guide, but for what is for those who change the sources", () => {
+test("every file in docs/ is a page of the guide, or excluded as one for contributors", () => {
   const guides = FILES.filter((file) => /^docs\/(?!decisions\/)/.test(file));
   const missing = guides.filter((file) => !PAGES.some((page) => page.file === file));
   assert.deepEqual(missing, []);
 });
 
-test("links are found wherever they stand, and not in code; headings as GitHub names them", () => {
+test("finds links everywhere except in code, and slugs headings like GitHub", () => {
   const text = `# One: two, \`three_four\`!
 A [b](c.md#d "title"), \`[not](this.md)\` and [![picture](p.webp)](e.md).
 
@@ -49,7 +49,7 @@ A [b](c.md#d "title"), \`[not](this.md)\` and [![picture](p.webp)](e.md).
   assert.deepEqual([...anchors], ["one-two-three_four", "one-two-three_four-1"]);
 });
 
-test("a link to a file or heading that is not there is named with its file", (t) => {
+test("reports a link to a missing file or heading with its file", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-links-"));
   t.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "in"));

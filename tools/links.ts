@@ -1,4 +1,4 @@
-/** Reads what a Markdown file links to, and which anchors it has; says which links lead nowhere. */
+/** Reads the links and anchors of Markdown files, and finds broken ones. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { type Block, type Inline, markdownReader, type Words } from "../console/src/ui/markdown/read.ts";

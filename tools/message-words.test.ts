@@ -14,7 +14,7 @@ test("no message has a retired word", () => {
   assert.deepEqual(found, []);
 });
 
-test("every exception is needed", () => {
+test("every exception is still needed", () => {
   assert.deepEqual(needlessExceptions(root), []);
 });
 

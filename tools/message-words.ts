@@ -8,6 +8,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { retiredIn } from "./words/retired.ts";
 
 const SOURCES = [
   "{api,gateway,host,protocol}/src/**/*.ts",
@@ -17,32 +18,6 @@ const SOURCES = [
 /** The command lines' own output is not read here, nor are tests and the questions that nodes are asked. */
 const ELSEWHERE =
   /\.test\.ts$|\/testing(\/|\.ts$)|\/fixtures\/|^gateway\/src\/(commands|site\/reference|trust\/questions)\/|^host\/src\/(command\/|cli\.ts)/;
-
-/** What is not said, and what is said instead. */
-const RETIRED: [RegExp, string][] = [
-  [/\be-mail/i, "email"],
-  [/(?<!lowercase )\bletters?\b/i, "email"],
-  [/\bthe books\b/i, "the ledger"],
-  [/\bunder way\b/i, "in flight"],
-  [/\breservations?\b|\btaken aside\b/i, "hold"],
-  [/\bfree places?\b/i, "slot"],
-  [/\bthe store\b/i, "the database"],
-  [/\bis (still )?away\b/i, "is unreachable"],
-  [/\bon our side\b/i, "internal error"],
-  [/\bwent quiet\b/i, "stopped responding"],
-  [/\bmakes? no sense\b/i, "the rule that is broken"],
-  [/\b(is|are|was|were|be) told\b|\btells?\b/i, "the actor and the action: returns, reports, shows"],
-  [/\b(is|are) written to\b/i, "gets an email"],
-  [/\bas many as there may be\b|\bmay have no more\b/i, "limit reached"],
-  [/\bof yours\b/i, "your"],
-  [/(?<!there )\bis no (?!longer\b)\w/i, "is not a"],
-  [/\bthe (newest|oldest) first\b/i, "newest first"],
-  [/\bone of a kind\b/i, "unique"],
-  [/\bfor people\b/i, "display name"],
-  [/\bfor good\b/i, "permanently"],
-  [/\bwhoever\b/i, "the actor"],
-  [/\bgave? out\b|\bhalves of characters\b|\bin the way\b/i, "the field's own term"],
-];
 
 /** Texts that keep a retired word, with the reason. */
 const ALLOWED: Record<string, string> = {
@@ -71,7 +46,7 @@ export function findingsIn(file: string, source: string): Finding[] {
     const text = (double ?? single ?? template ?? "").replace(FILLED_IN, "…");
     if (!SEVERAL_WORDS.test(text) || QUERY.test(text) || ALLOWED[text] !== undefined) return [];
     const line = source.slice(0, index).split("\n").length;
-    return RETIRED.filter(([word]) => word.test(text)).map(([, instead]) => ({ file, line, text, instead }));
+    return retiredIn("messages", text).map((instead) => ({ file, line, text, instead }));
   });
 }
 

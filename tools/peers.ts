@@ -32,7 +32,7 @@ export type Peer = keyof typeof PEERS;
 
 const pathOf = (name: Peer): string => join(CACHE, `${name}-${PEERS[name].version}`);
 
-/** The path of its binary, or undefined on a machine where nobody has built it. */
+/** The path of its binary, or undefined on a machine where no one has built it. */
 export function peerBinary(name: Peer): string | undefined {
   return existsSync(pathOf(name)) ? pathOf(name) : undefined;
 }

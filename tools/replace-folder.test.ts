@@ -19,7 +19,7 @@ const BUILDER = `
   }
 `;
 
-test("builds that end at the same moment all succeed, and a whole folder is in place", async (t) => {
+test("builds that end at the same moment all succeed, and leave one complete folder", async (t) => {
   const parent = mkdtempSync(join(tmpdir(), "replace-folder-"));
   t.after(() => rmSync(parent, { recursive: true }));
   const builders = ["a", "b", "c"].map((name) =>

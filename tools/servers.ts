@@ -1,6 +1,6 @@
 /**
- * The servers that some suites test against for real. As root on a Debian system they are installed when they are missing;
- * elsewhere the suites that need them skip themselves, and this names what is left out.
+ * The servers that some suites need. As root on Debian, missing ones are installed; elsewhere those suites are skipped, and this names
+ * them.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";

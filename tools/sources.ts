@@ -1,4 +1,4 @@
-/** Every source file of ours, for the tools that read who imports and exports what. */
+/** Lists our source files, for tools that read imports and exports. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

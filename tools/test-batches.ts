@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** Of this run alone: another may be under way. */
+/** Of this run alone: another may be in flight. */
 const FOLDER = fileURLToPath(new URL(`../node_modules/.cache/test-batches/${process.pid}/`, import.meta.url));
 
 /** What belongs to the process, or measures it; and engines in it, whose libraries are never let go. */

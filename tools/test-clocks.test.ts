@@ -6,12 +6,12 @@ import { findClockTests, findingsIn, needlessExceptions } from "./test-clocks.ts
 const root = fileURLToPath(new URL("..", import.meta.url));
 const whatOf = (source: string): string[] => findingsIn("a.test.ts", source).map(({ what }) => what);
 
-test("no test judges the machine or depends on luck", () => {
+test("no test depends on the machine's speed or on luck", () => {
   const found = findClockTests(root).map(({ file, line, what, text }) => `${file}:${line}: ${what}: ${text}`);
   assert.deepEqual(found, []);
 });
 
-test("every exception is needed", () => {
+test("every exception is still needed", () => {
   assert.deepEqual(needlessExceptions(root), []);
 });
 
@@ -51,7 +51,7 @@ const REFUSED: Record<string, string[]> = {
   ],
   "leaves the outcome to luck": [
     "const seed = Math.floor(Math.random() * 2 ** 31);",
-    "const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });",
+    "const roster = new Roster({ plane, clock, random: systemRandom(), log, nodeRecord });",
     "const coin = (): boolean => systemRandom().below(2) === 0;",
   ],
   "tries again": [
@@ -103,7 +103,7 @@ describe("accepts", () => {
   for (const example of ACCEPTED) test(example, () => assert.deepEqual(whatOf(example), []));
 });
 
-test("says where it found what", () => {
+test("reports the file, the line and the rule", () => {
   const source = 'import { test } from "node:test";\n\n  await page.waitForTimeout(50);\n';
   const found = { file: "a.test.ts", line: 3, what: "sleeps", text: "await page.waitForTimeout(50);" };
   assert.deepEqual(findingsIn("a.test.ts", source), [found]);

@@ -61,7 +61,7 @@ const SLOW = [
 ];
 const FALLBACK: Durations = Object.fromEntries(SLOW.map((file, i) => [file, 1000 - i]));
 
-/** Files nobody has timed yet stand in front of the quick ones: they may be slow. */
+/** Files no one has timed yet stand in front of the quick ones: they may be slow. */
 const UNKNOWN_SECONDS = 1;
 
 export function readDurations(): Durations {

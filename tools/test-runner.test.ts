@@ -8,7 +8,7 @@ import { ends } from "./nats-servers.ts";
 import { planBatches } from "./test-batches.ts";
 import { slowestFirst, table } from "./test-durations.ts";
 
-test("files that leave the process alone share one, each a suite with hooks of its own", (t) => {
+test("test files that do not change the process share one, each as a suite with its own hooks", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-batches-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = (name: string, text: string): string => {
@@ -48,7 +48,7 @@ test("files that leave the process alone share one, each a suite with hooks of i
   });
 });
 
-test("the slowest come first; one nobody has timed before the quick ones", () => {
+test("slow files run first, and files without a recorded time before quick ones", () => {
   assert.deepEqual(slowestFirst(["quick", "new", "slow"], { quick: 0.1, slow: 9 }), ["slow", "new", "quick"]);
   const took = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`file-${i}`, i]));
   const [head, ...lines] = table(took).split("\n");
@@ -57,7 +57,7 @@ test("the slowest come first; one nobody has timed before the quick ones", () =>
   assert.match(lines[0] ?? "", / 29\.0 s {2}file-29$/);
 });
 
-test("of the NATS servers that are here the newest and the oldest are taken, by number and not by letter", () => {
+test("the newest and oldest installed NATS servers are chosen by version number", () => {
   const of = (...versions: string[]) => versions.map((version) => ({ version, path: `/${version}` }));
   assert.deepEqual(ends(of("2.9.10", "2.15.2", "2.10.0")), of("2.15.2", "2.9.10"));
   assert.deepEqual(ends(of("2.9.10", "2.9.9")), of("2.9.10", "2.9.9"));

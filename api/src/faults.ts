@@ -251,7 +251,7 @@ export function wrongField(param: string | null, message: string): Refusal<undef
 /** The same, for a rule that follows the field's name: `"from" must be …`. In quotes, because many names are English words. */
 export const brokenRule = (field: string, rule: string): Refusal<undefined> => wrongField(field, `"${field}" ${rule}`);
 
-/** 404 of what is no thing of anybody's: a path, a feature that is off. */
+/** 404 of what is no thing of anyone's: a path, a feature that is off. */
 export function noSuchPath(message: string): Refusal<undefined> {
   return { status: 404, retry: "never", type: "not_found_error", code: undefined, message, extra: {} };
 }

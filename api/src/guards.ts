@@ -1,4 +1,4 @@
-/** Who is let in to a route, and what everybody else is told, in the order of the checks. */
+/** Who is let in to a route, and what everyone else is told, in the order of the checks. */
 import { codes, type Refusal, refusal, wrongField } from "./faults.ts";
 import { type Need, needOf, ROLES, roleNeeded, rolesFor } from "./roles.ts";
 

@@ -5,14 +5,14 @@ import { isPlain, isStorable } from "./plain-text.ts";
 const NUL = "\u0000";
 const HALVES = ["\ud83d", "\ude00", "\udbff"];
 
-test("plain text holds whole characters, and none that control", () => {
+test("plain text has whole characters and no control characters", () => {
   for (const text of ["", "a name", "\u202Eright to left", "😀", "\\u0000"]) assert.ok(isPlain(text), text);
   for (const text of [NUL, "a\nb", "\u007f", ...HALVES.map((half) => `a${half}b`)]) {
     assert.ok(!isPlain(text), JSON.stringify(text));
   }
 });
 
-test("an object is stored unless the store would refuse it, however deep the reason lies", () => {
+test("an object is storable unless PostgreSQL would refuse it, at any depth", () => {
   const said = { gpu: "😀", path: "C:\\u0000\\ud800", deep: [{ line: "a\nb" }] };
   assert.ok(isStorable(said));
   for (const bad of [NUL, `\\${NUL}`, ...HALVES]) {

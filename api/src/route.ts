@@ -41,7 +41,7 @@ interface Answer extends Shown {
   /** 200 unless it says otherwise. */
   status?: 200 | 201 | 302;
   description: string;
-  /** Objects refuse unknown fields, so that a test notices one that nobody declared; the document leaves them open. */
+  /** Objects refuse unknown fields, so that a test notices one that no one declared; the document leaves them open. */
   json?: z.ZodType;
   csv?: { description: string; example: string };
   pdf?: { description: string };

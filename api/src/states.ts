@@ -40,7 +40,7 @@ export type CheckMethod = (typeof CHECK_METHODS)[number];
 /** What moved between a buyer and the payment provider. `automatic`: a purchase that was made by itself. */
 export const PAYMENT_KINDS = ["purchase", "automatic", "refund", "dispute"] as const;
 
-/** `mismatch`: something else was paid than was asked for; somebody looks at it. `won` and `lost`: a dispute, by us. */
+/** `mismatch`: something else was paid than was asked for; someone looks at it. `won` and `lost`: a dispute, by us. */
 export const PAYMENT_STATES = ["open", "pending", "paid", "failed", "expired", "mismatch", "won", "lost"] as const;
 
 /**
@@ -115,7 +115,7 @@ export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number];
 export const DELIVERY_STATES = ["pending", "delivered", "failed"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** How a model is doing, as anybody is told. */
+/** How a model is doing, as anyone is told. */
 export const MODEL_STATES = ["available", "degraded", "unavailable"] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 export const INCIDENT_KINDS = ["unavailable", "errors"] as const;
@@ -126,6 +126,6 @@ export type VerdictState = (typeof VERDICTS)[number];
 /** What an incident was: `database`, `limits` and `plane` could not be reached, no gateway ran, no node could serve, requests failed. */
 export const INCIDENT_CAUSES = ["database", "limits", "plane", "stopped", "no_capacity", "errors"] as const;
 export type IncidentCause = (typeof INCIDENT_CAUSES)[number];
-/** The same as everybody is told. */
+/** The same as everyone is told. */
 export const PUBLIC_CAUSES = ["internal", "stopped", "unavailable", "errors"] as const;
 export type PublicCause = (typeof PUBLIC_CAUSES)[number];

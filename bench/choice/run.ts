@@ -60,8 +60,14 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
   const { Roster } = (await import(at("roster.ts"))) as typeof import("../../gateway/src/dispatch/roster.ts");
   const { Speeds } = (await import(at("speeds.ts"))) as typeof import("../../gateway/src/dispatch/speeds.ts");
   const plane = new MemoryPlane();
-  const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: MODELS });
-  const roster = new Roster({ plane, clock: manualClock(), random: systemRandom(), log: createLog("silent"), licence });
+  const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: MODELS });
+  const roster = new Roster({
+    plane,
+    clock: manualClock(),
+    random: systemRandom(),
+    log: createLog("silent"),
+    nodeRecord,
+  });
   const speeds = new Speeds();
   // No report is ever too much: the clock stands still.
   roster.rates.count = () => true;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { blocked, freeFrom, worstShift } from "./figures.ts";
 
-test("a page is free when no long task covers the moment, however they follow one another", () => {
+test("a page is interactive when no long task covers the moment, also for consecutive tasks", () => {
   assert.equal(freeFrom(100, []), 100);
   assert.equal(freeFrom(100, [{ from: 0, to: 90 }]), 100);
   assert.equal(freeFrom(100, [{ from: 120, to: 300 }]), 100);
@@ -15,7 +15,7 @@ test("a page is free when no long task covers the moment, however they follow on
   );
 });
 
-test("only what is more than 50 ms of a task, after the first paint and before the page is free, blocks", () => {
+test("blocking time is what exceeds 50 ms of each task between first paint and interactive", () => {
   const tasks = [
     { from: 0, to: 90 },
     { from: 180, to: 300 },
@@ -25,7 +25,7 @@ test("only what is more than 50 ms of a task, after the first paint and before t
   assert.equal(blocked(tasks, 200, 450), 50);
 });
 
-test("shifts count in groups of at most five seconds with gaps under one; the worst group is the figure", () => {
+test("layout shifts are grouped in windows of 5 s with gaps under 1 s, and the worst window counts", () => {
   const at = (...times: number[]) => times.map((time) => ({ at: time, value: 0.1 }));
   const near = (value: number, expected: number) => assert.ok(Math.abs(value - expected) < 1e-9, String(value));
   near(worstShift([]), 0);

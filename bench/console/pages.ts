@@ -1,4 +1,4 @@
-/** The pages that are measured, and what has to be there before somebody can use them. */
+/** The pages that are measured, and what has to be there before someone can use them. */
 
 /** In the page's own terms: so many elements, each with this text where one is given. */
 export interface Wanted {

@@ -40,8 +40,8 @@ export class GatewayUnderTest {
     this.#metering = metering;
     this.#models = models;
     const log = createLog("silent");
-    const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [...models.keys()] });
-    this.#roster = new Roster({ plane: this.#plane, clock: systemClock, random: systemRandom(), log, licence });
+    const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [...models.keys()] });
+    this.#roster = new Roster({ plane: this.#plane, clock: systemClock, random: systemRandom(), log, nodeRecord });
     this.#dispatcher = openDispatcher({
       plane: this.#plane,
       roster: this.#roster,

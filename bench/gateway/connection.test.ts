@@ -37,7 +37,7 @@ async function served(t: TestContext, answers: (string | null)[], cutEvery = Num
 }
 
 for (const cutEvery of [1, 7, Number.POSITIVE_INFINITY]) {
-  test(`answers follow one another on one connection, cut every ${cutEvery} bytes`, async (t) => {
+  test(`reads consecutive answers of one connection, split every ${cutEvery} bytes`, async (t) => {
     const stream = streamHead + chunked("data: a\n\ndata: b\n", "\ndata: [DO", "NE]\n\n");
     const { connection } = await served(t, [wholeAnswer, stream, wholeAnswer], cutEvery);
     assert.partialDeepStrictEqual(await connection.ask(REQUEST), { status: 200, events: 0, failure: undefined });
@@ -46,7 +46,7 @@ for (const cutEvery of [1, 7, Number.POSITIVE_INFINITY]) {
   });
 }
 
-test("a status other than 200 is a failure, and so is a connection that closes in the middle", async (t) => {
+test("fails on a status other than 200, and on a connection that closes within an answer", async (t) => {
   const refusal = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}";
   const { connection } = await served(t, [refusal, null]);
   assert.equal((await connection.ask(REQUEST)).failure, "status 429");
@@ -55,7 +55,7 @@ test("a status other than 200 is a failure, and so is a connection that closes i
   assert.equal((await connection.ask(REQUEST)).failure, "not connected");
 });
 
-test("a connection that its server closes after an answer is opened again at once", async (t) => {
+test("reconnects immediately when the server closes the connection after an answer", async (t) => {
   const closing = wholeAnswer.replace("\r\n", "\r\nConnection: close\r\n");
   const { connection } = await served(t, [closing, closing, wholeAnswer]);
   for (let i = 0; i < 3; i++) {
@@ -64,12 +64,12 @@ test("a connection that its server closes after an answer is opened again at onc
   }
 });
 
-test("an answer without a length ends with its connection", async (t) => {
+test("ends an answer without a length with its connection", async (t) => {
   const { connection } = await served(t, ["HTTP/1.0 200 OK\r\n\r\nall of it"]);
   assert.equal((await connection.ask(REQUEST)).failure, undefined);
 });
 
-test("stamps tell how old an event is", async (t) => {
+test("reads the age of an event from its timestamp", async (t) => {
   const stamp = (nowUs() - 5000).toString(36);
   const { connection, ages } = await served(t, [streamHead + chunked(`data: {"content":" @${stamp}"}\n\n`)]);
   await connection.ask(REQUEST);

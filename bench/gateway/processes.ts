@@ -102,7 +102,7 @@ export class Child {
     );
   }
 
-  /** Tries until it gives something: for what a process says to nobody. */
+  /** Tries until it gives something: for what a process says to no one. */
   eventually<T>(look: () => Promise<T | undefined>, withinMs = READY_WITHIN_MS): Promise<T> {
     const until = performance.now() + withinMs;
     const tryOn = async (): Promise<T> => {

@@ -121,7 +121,7 @@ function topTable(profile: CpuProfile): string {
   ].join("\n");
 }
 
-/** The nearest of our functions up the stack; where there is none, the outermost that is somebody's. */
+/** The nearest of our functions up the stack; where there is none, the outermost that is someone's. */
 function ownerOf(node: Node, parents: Map<number, Node>): string {
   let outermost = node;
   for (let at: Node | undefined = node; at !== undefined; at = parents.get(at.id)) {

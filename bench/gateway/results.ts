@@ -17,7 +17,7 @@ export interface Result extends RunFacts {
 export function writeResult(result: Result, outDir: string, isRecorded: boolean): string[] {
   const round = (_: string, value: unknown): unknown =>
     typeof value === "number" ? Number(value.toFixed(DIGITS)) : value;
-  // Reasons name log files, and nobody else has that folder.
+  // Reasons name log files, and no one else has that folder.
   const text = `${JSON.stringify(result, round, 2).replaceAll(outDir, "out")}\n`;
   const files = [join(outDir, "results.json")];
   if (isRecorded) files.push(join(RESULTS, `${result.startedAt.slice(0, 10)}-${result.commit.replace("+", "")}.json`));

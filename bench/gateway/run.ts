@@ -76,7 +76,7 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-/** Nobody else has the other checkout where it is here. */
+/** No one else has the other checkout where it is here. */
 function asTyped({ beside }: Flags): string[] {
   return process.argv.slice(2).map((word) => (beside === undefined ? word : word.replace(beside, "DIR")));
 }

@@ -14,7 +14,7 @@ import { join } from "node:path";
 /** Microseconds of the clock that all processes of the machine share. */
 export const nowUs = (): number => Number(process.hrtime.bigint() / 1000n);
 
-/** The kernel counts in hundredths of a second for everybody outside it. */
+/** The kernel counts in hundredths of a second for everyone outside it. */
 const TICK_US = 10_000;
 const KIB_PER_MIB = 1024;
 

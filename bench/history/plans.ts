@@ -47,7 +47,7 @@ export function explaining(client: pg.PoolClient): { pool: pg.Pool; taken: () =>
   return { pool: { query: inTurn } as unknown as pg.Pool, taken: () => costs };
 }
 
-/** Linux counts what a process ran, to the nanosecond; elsewhere nobody tells. */
+/** Linux counts what a process ran, to the nanosecond; elsewhere no one tells. */
 export function nanosecondsRun(file: string): number {
   try {
     return Number(readFileSync(file, "utf8").split(" ")[0]);

@@ -4,7 +4,7 @@
  *
  * `--requests 20000000` (or BENCH_REQUESTS), `--days 92`; `--past DIRECTORY` keeps the database there, and the next run begins with it;
  * `--only TEXT` asks the questions that have it in their name; `--no-pairs` and `--no-proof` leave the settlements and the proof of
- * the books out.
+ * the ledger out.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => db.close());
 
-test("a seeded past has the rollups that the gateway's job would have made of it, and its books balance", async () => {
+test("seeded history has the rollups that the gateway would write, and its ledger balances", async () => {
   const { pool } = db;
   await seed(pool, { rows: ROWS, days: DAYS, whole: true });
   for (const table of ["performance", "label_day"]) {

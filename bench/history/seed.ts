@@ -1,6 +1,6 @@
 /**
  * A busy builder's past, made by SQL alone: requests with their rollups and balances, so consistent that the check of
- * the books passes. One builder has all the requests but a tenth, one host serves half of them; keys, models, outcomes and nodes
+ * the ledger passes. One builder has all the requests but a tenth, one host serves half of them; keys, models, outcomes and nodes
  * go from common to rare.
  */
 import type pg from "pg";

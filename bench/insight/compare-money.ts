@@ -78,7 +78,7 @@ function ofBurn({ pool, account, now }: Setting): Question {
   };
 }
 
-/** Every request and every transfer, the oldest first, with the balance after each day and each transfer. */
+/** Every request and every transfer, oldest first, with the balance after each day and each transfer. */
 const PLAIN_STATEMENT = `select * from (
     select day, requests, amount::text, (sum(amount) over (order by stands, rank, id))::text as balance,
            row_number() over (order by stands desc, rank desc, id desc) as place

@@ -18,7 +18,7 @@ describe("the console's figures", () => {
   });
   after(() => db.close());
 
-  test("are those of plain queries over the requests", async () => {
+  test("equal those of plain queries over the requests", async () => {
     const cast = await seed(db.pool, { rows: ROWS, days: DAYS });
     const rollups = openRollups({ pool: db.pool, clock: systemClock, log: createLog("silent") });
     await rollups.run();

@@ -79,7 +79,7 @@ async function visitCold(dataDir: string, sessions: Sessions, page: MeasuredPage
 const REST_MS = 500;
 const REST_CPU_MS_MAX = 20;
 
-/** A start goes on for a moment after it said that it is ready: what was left for later is loaded. Nobody has asked anything yet. */
+/** A start goes on for a moment after it said that it is ready: what was left for later is loaded. No one has asked anything yet. */
 async function untilAtRest(pid: number): Promise<void> {
   for (;;) {
     const spent = spending({ pid, withChildren: false });

@@ -18,7 +18,7 @@ export const measured = {
   rolledUpPerSecond: 17_650,
 };
 
-/** What nobody measured here: said, so that it can be changed. */
+/** What no one measured here: said, so that it can be changed. */
 export const assumed = {
   /** How full a part may be kept, so that a peak, a restart of a neighbour and a bad hash still fit. */
   fill: 0.6,

@@ -1,7 +1,7 @@
 /**
  * Accounts on servers by the hash of their ids: how uneven chance makes it when few accounts spend most. Accounts fall into
  * buckets, and buckets lie on servers, so that a server that is too full gives buckets away instead of accounts. An account that
- * is large beside a server has purses: shares of its credit that are accounts of their own to the books.
+ * is large beside a server has purses: shares of its credit that are accounts of their own to the ledger.
  */
 import { createHash } from "node:crypto";
 

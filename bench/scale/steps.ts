@@ -19,7 +19,7 @@ export interface Step {
 
 const MICRO = 1e6;
 
-/** What one server of the books carries a second, by whichever limit comes first. */
+/** What one server of the ledger carries a second, by whichever limit comes first. */
 export function pairsOfOneServer(): { processors: number; disk: number; carries: number } {
   const { postgresProcessors, postgresGain, fill, walMbPerSecond } = assumed;
   const one = MICRO / measured.postgresUs;

@@ -1,8 +1,8 @@
 /**
- * Money between servers of the books. A request is settled on its builder's server alone: the host's share goes to the host's account on
+ * Money between servers of the ledger. A request is settled on its builder's server alone: the host's share goes to the host's account on
  * that server, and a sweep carries it home before a payout. A sweep is two transfers under one id: out of the host's account into
  * `transit` here, out of `transit` into the host's account there. Whoever carries it may die between the two, or do it twice;
- * the id makes a repeat harmless. At every step each server must balance and `transit` be what is under way; in the end every
+ * the id makes a repeat harmless. At every step each server must balance and `transit` be what is in flight; in the end every
  * host must have at home exactly what it earned. Anything else throws.
  */
 import { Chance } from "@tollgate/stage/chance.ts";
@@ -22,7 +22,7 @@ interface Swept {
 }
 
 export function sweep(servers: number, requests: number, seed: number): Swept {
-  const books = new Books(servers, new Chance(`sweeps ${seed}`));
+  const books = new Ledger(servers, new Chance(`sweeps ${seed}`));
   for (let n = 1; n <= requests; n++) {
     books.settle();
     if (n % REQUESTS_BETWEEN === 0) books.sweepOne();
@@ -51,7 +51,7 @@ class Server {
   }
 }
 
-class Books {
+class Ledger {
   readonly told: Swept = { sweeps: 0, deaths: 0, repeats: 0, transitMost: 0 };
   readonly #servers: Server[];
   readonly #chance: Chance;
@@ -131,10 +131,10 @@ class Books {
   #look(): void {
     if (!this.#servers.every((server) => server.balances())) throw new Error("a server's books do not balance");
     const transit = sum(this.#servers.map((server) => server.of("transit")));
-    const underWay = this.#servers
+    const inFlight = this.#servers
       .flatMap(({ outbox }) => [...outbox])
       .filter(([id, { host }]) => !this.#homeOf(host).brought.has(id));
-    if (transit !== sum(underWay.map(([, { amount }]) => amount))) throw new Error("transit is not what is under way");
+    if (transit !== sum(inFlight.map(([, { amount }]) => amount))) throw new Error("transit is not what is under way");
     this.told.transitMost = Math.max(this.told.transitMost, Number(transit) / Number(sum(this.#earned)));
   }
 

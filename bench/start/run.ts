@@ -1,5 +1,5 @@
 /**
- * What a platform's start costs, what a command does, and what a gateway takes while nobody uses it.
+ * What a platform's start costs, what a command does, and what a gateway takes while no one uses it.
  *
  *   node bench/start/run.ts [--starts N] [--rest-s S]
  *

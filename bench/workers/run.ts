@@ -5,7 +5,7 @@
  *                            [--seconds 10] [--accounts 16] [--out DIR]
  *
  * The gateway is a whole one (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Nodes and clients are light, in
- * processes of their own. Nobody is pinned to a processor. Linux only: figures come from /proc.
+ * processes of their own. No one is pinned to a processor. Linux only: figures come from /proc.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";

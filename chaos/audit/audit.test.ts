@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import { audit, type Episode, isJudged, type Rule, type Violation } from "./audit.ts";
-import type { BookRecord, Books } from "./books.ts";
+import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
 const PRICES = { in: 20_000n, out: 40_000n };
@@ -26,8 +26,8 @@ const sight = (changes: Partial<Sight> = {}): Sight => ({
   ...changes,
 });
 
-const record = (changes: Partial<BookRecord> = {}): BookRecord => {
-  const whole: BookRecord = {
+const record = (changes: Partial<LedgerRecord> = {}): LedgerRecord => {
+  const whole: LedgerRecord = {
     ...{
       id: uuidOf(1),
       account: ACCOUNT,
@@ -51,7 +51,7 @@ const record = (changes: Partial<BookRecord> = {}): BookRecord => {
 };
 
 /** Books that agree with these records. */
-function books(records: BookRecord[], changes: Partial<Books> = {}): Books {
+function ledgerWith(records: LedgerRecord[], changes: Partial<LedgerState> = {}): LedgerState {
   const charged = records.filter(({ charge }) => charge > 0n);
   const spent = charged.reduce((sum, { charge }) => sum + charge, 0n);
   const [granted, balance] = [1_000_000_000n, 1_000_000_000n - spent];
@@ -72,8 +72,8 @@ const episode = (changes: Partial<Episode> = {}): Episode => ({
   ...{ recovered: true, recoversWithinMs: 45_000, ...changes },
 });
 
-const found = (sights: Sight[], kept: Books, episodes: Episode[] = []): Rule[] =>
-  audit({ sights, books: kept, episodes, epoch: EPOCH }).map(({ rule }) => rule);
+const found = (sights: Sight[], kept: LedgerState, episodes: Episode[] = []): Rule[] =>
+  audit({ sights, ledgerState: kept, episodes, epoch: EPOCH }).map(({ rule }) => rule);
 
 const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacity", received: "", usage: null };
 const STALLED: Partial<Sight> = { end: "event", code: "upstream_stall", received: "time people", usage: null };
@@ -107,154 +107,165 @@ test("passes a correct run", () => {
     record({ id: uuidOf(6), outcome: "client_closed", completionTokens: 2, charge: 280_000n }),
     record({ id: uuidOf(9), charge: 1n, short: CHARGE - 1n }),
   ];
-  assert.deepEqual(audit({ sights, books: books(records), episodes: SHOWS, epoch: EPOCH }), []);
+  assert.deepEqual(audit({ sights, ledgerState: ledgerWith(records), episodes: SHOWS, epoch: EPOCH }), []);
 });
 
-const cases: [what: string, rules: Rule[], sights: Sight[], books: Books, episodes?: Episode[]][] = [
-  ["answered, without a record", ["lost"], [sight()], books([])],
+const cases: [what: string, rules: Rule[], sights: Sight[], ledgerState: LedgerState, episodes?: Episode[]][] = [
+  ["an answer without a record", ["lost"], [sight()], ledgerWith([])],
   [
-    "answered, and ended by its lease",
+    "an answer whose hold expired with its lease",
     ["lost"],
     [sight()],
-    books([record({ outcome: "gateway_lost", completionTokens: 0, charge: 0n, hasHost: false })]),
+    ledgerWith([record({ outcome: "gateway_lost", completionTokens: 0, charge: 0n, hasHost: false })]),
   ],
   [
-    "answered late, and somebody who has it paid less",
+    "a late charge below what the builder could pay",
     ["lost"],
     [sight()],
-    books([record({ charge: CHARGE - 1n, short: 1n })]),
+    ledgerWith([record({ charge: CHARGE - 1n, short: 1n })]),
   ],
-  ["a word of the answer is missing", ["text"], [sight({ received: "time people" })], books([record()])],
-  ["charged a picodollar more", ["charge"], [sight()], books([record({ charge: CHARGE + 1n })])],
+  ["a missing word of the answer", ["text"], [sight({ received: "time people" })], ledgerWith([record()])],
+  ["a charge that is a picodollar too high", ["charge"], [sight()], ledgerWith([record({ charge: CHARGE + 1n })])],
   [
-    "charged for more than there was",
+    "a charge above the balance",
     ["tokens", "tokens"],
     [sight()],
-    books([record({ completionTokens: 4, charge: 360_000n })]),
+    ledgerWith([record({ completionTokens: 4, charge: 360_000n })]),
   ],
-  ["the client is told other tokens", ["tokens"], [sight({ usage: { prompt: 9, completion: 3 } })], books([record()])],
-  ["the host has too little", ["charge"], [sight()], books([record({ hostShare: 1n })])],
-  ["more is charged than was held", ["charge"], [sight()], books([record({ hold: 1n })])],
-  ["refused, and charged", ["charge", "charge"], [sight(REFUSED)], books([record({ outcome: "no_capacity" })]), SHOWS],
   [
-    "a lost plane is billed whole",
+    "token counts that differ from the client's",
+    ["tokens"],
+    [sight({ usage: { prompt: 9, completion: 3 } })],
+    ledgerWith([record()]),
+  ],
+  ["a host that is paid too little", ["charge"], [sight()], ledgerWith([record({ hostShare: 1n })])],
+  ["a charge above the hold", ["charge"], [sight()], ledgerWith([record({ hold: 1n })])],
+  [
+    "a charge for a refused request",
+    ["charge", "charge"],
+    [sight(REFUSED)],
+    ledgerWith([record({ outcome: "no_capacity" })]),
+    SHOWS,
+  ],
+  [
+    "a full charge after the plane was lost",
     ["charge", "charge"],
     [sight({ ...REFUSED, stream: false })],
-    books([record({ outcome: "plane_lost", stream: false, completionTokens: 0, charge: 200_000n })]),
+    ledgerWith([record({ outcome: "plane_lost", stream: false, completionTokens: 0, charge: 200_000n })]),
     [episode({ mayShow: ["503 no_capacity"] })],
   ],
   [
-    "a stream is charged more than reached its client",
+    "a charge for more than reached the stream's client",
     ["tokens"],
     [sight(STALLED)],
-    books([record({ outcome: "upstream_stall", hasHost: false })]),
+    ledgerWith([record({ outcome: "upstream_stall", hasHost: false })]),
     SHOWS,
   ],
   [
-    "a host whose node fell silent is paid",
+    "a payment to a host whose node fell silent",
     ["charge"],
     [sight(STALLED)],
-    books([record({ outcome: "upstream_stall", completionTokens: 2, charge: 280_000n })]),
+    ledgerWith([record({ outcome: "upstream_stall", completionTokens: 2, charge: 280_000n })]),
     SHOWS,
   ],
   [
-    "a stream reached its client for nothing",
+    "a free stream with output",
     ["charge", "lost"],
     [sight(STALLED)],
-    books([record({ outcome: "gateway_stopped", completionTokens: 2, charge: 0n })]),
+    ledgerWith([record({ outcome: "gateway_stopped", completionTokens: 2, charge: 0n })]),
     SHOWS,
   ],
-  ["a stream broke off, and its record says ok", ["charge"], [sight(STALLED)], books([record()]), SHOWS],
-  ["an outcome that nobody knows", ["charge"], [sight({ end: "hung up" })], books([record({ outcome: "mystery" })])],
-  ["a record of nobody's request", ["double"], [], books([record()])],
+  ["a stream that broke off with the outcome ok", ["charge"], [sight(STALLED)], ledgerWith([record()]), SHOWS],
+  ["an unknown outcome", ["charge"], [sight({ end: "hung up" })], ledgerWith([record({ outcome: "mystery" })])],
+  ["a record without a request", ["double"], [], ledgerWith([record()])],
   [
-    "a request without an id has two records",
+    "two records of a request without an ID",
     ["double"],
     [sight({ end: "lost", requestId: null, received: "" })],
-    books([record(), record({ id: uuidOf(2) })]),
+    ledgerWith([record(), record({ id: uuidOf(2) })]),
     SHOWS,
   ],
   [
-    "charged twice",
-    ["double", "books"],
+    "a request that is charged twice",
+    ["double", "ledger"],
     [sight()],
-    books([record()], { operations: [{ id: uuidOf(1), charges: 2, charged: 2n * CHARGE, sum: 0n }] }),
+    ledgerWith([record()], { operations: [{ id: uuidOf(1), charges: 2, charged: 2n * CHARGE, sum: 0n }] }),
   ],
   [
-    "entries of nothing",
+    "entries that are all zero",
     ["double"],
     [],
-    books([], { operations: [{ id: uuidOf(5), charges: 1, charged: 5n, sum: 0n }] }),
+    ledgerWith([], { operations: [{ id: uuidOf(5), charges: 1, charged: 5n, sum: 0n }] }),
   ],
   [
     "entries that do not balance",
-    ["books"],
+    ["ledger"],
     [],
-    books([], { operations: [{ id: uuidOf(999), charges: 0, charged: 0n, sum: 1n }] }),
+    ledgerWith([], { operations: [{ id: uuidOf(999), charges: 0, charged: 0n, sum: 1n }] }),
   ],
-  ["a charge without an entry", ["books"], [sight()], books([record()], { operations: [] })],
+  ["a charge without an entry", ["ledger"], [sight()], ledgerWith([record()], { operations: [] })],
   [
     "a balance that is not the sum of its entries",
-    ["books"],
+    ["ledger"],
     [],
-    books([], { accounts: [{ id: ACCOUNT, kind: "host", balance: 5n, held: 0n, sum: 4n, granted: 0n }] }),
+    ledgerWith([], { accounts: [{ id: ACCOUNT, kind: "host", balance: 5n, held: 0n, sum: 4n, granted: 0n }] }),
   ],
   [
     "a builder who paid more than was charged",
-    ["books"],
+    ["ledger"],
     [],
-    books([], { accounts: [{ id: ACCOUNT, kind: "builder", balance: 4n, held: 0n, sum: 4n, granted: 5n }] }),
+    ledgerWith([], { accounts: [{ id: ACCOUNT, kind: "builder", balance: 4n, held: 0n, sum: 4n, granted: 5n }] }),
   ],
   [
-    "a hold that is left",
+    "a hold that is left over",
     ["hold", "hold"],
     [],
-    books([], {
+    ledgerWith([], {
       accounts: [{ id: ACCOUNT, kind: "builder", balance: 5n, held: 1n, sum: 5n, granted: 5n }],
       holds: [{ id: uuidOf(1), account: ACCOUNT, isPastLease: true }],
     }),
   ],
-  ["the product's own check finds something", ["books"], [], books([], { ledgerCheck: "balances DIFFER" })],
+  ["a failed ledger check", ["ledger"], [], ledgerWith([], { ledgerCheck: "balances DIFFER" })],
   [
-    "an honest node is barred",
+    "a quarantined honest node",
     ["quarantine"],
     [],
-    books([], { quarantines: [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }] }),
+    ledgerWith([], { quarantines: [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }] }),
     [episode()],
   ],
-  ["500", ["answer"], [sight({ ...REFUSED, status: 500, code: "internal_error" })], books([]), SHOWS],
-  ["a refusal in quiet times", ["refused"], [sight(REFUSED)], books([])],
+  ["500", ["answer"], [sight({ ...REFUSED, status: 500, code: "internal_error" })], ledgerWith([]), SHOWS],
+  ["a refusal without a fault", ["refused"], [sight(REFUSED)], ledgerWith([])],
   [
-    "a refusal that this fault must not show",
+    "a refusal that this fault must not cause",
     ["refused"],
     [sight(REFUSED)],
-    books([]),
+    ledgerWith([]),
     [episode({ mayShow: ["connection lost"] })],
   ],
-  ["a refusal before the fault", ["refused"], [sight({ ...REFUSED, endedAt: 400 })], books([]), SHOWS],
+  ["a refusal before the fault", ["refused"], [sight({ ...REFUSED, endedAt: 400 })], ledgerWith([]), SHOWS],
   [
-    "somebody with credit is told to pay",
+    "a builder with credit who gets a 402",
     ["answer"],
     [sight({ ...REFUSED, status: 402, code: "insufficient_credits" })],
-    books([]),
+    ledgerWith([]),
     SHOWS,
   ],
-  ["a refusal that took 12 s", ["wait"], [sight({ ...REFUSED, endedAt: 13_100 })], books([]), SHOWS],
+  ["a refusal that took 12 s", ["wait"], [sight({ ...REFUSED, endedAt: 13_100 })], ledgerWith([]), SHOWS],
   [
-    "a client that was forgotten",
+    "a request without a recorded end",
     ["answer", "wait"],
     [sight({ ...REFUSED, end: "gave up", endedAt: 61_000 })],
-    books([]),
+    ledgerWith([]),
     SHOWS,
   ],
   [
-    "a lost connection in quiet times",
+    "a lost connection without a fault",
     ["answer"],
     [sight({ end: "lost", requestId: null, received: "", usage: null })],
-    books([]),
+    ledgerWith([]),
   ],
-  ["a fault that is over late", ["late"], [], books([]), [episode({ calmAt: 46_501 })]],
-  ["a fault that does not end", ["not recovered"], [], books([]), [episode({ recovered: false })]],
+  ["a fault that ends too late", ["late"], [], ledgerWith([]), [episode({ calmAt: 46_501 })]],
+  ["a fault that does not end", ["not recovered"], [], ledgerWith([]), [episode({ recovered: false })]],
 ];
 for (const [what, rules, sights, kept, episodes = []] of cases) {
   test(`detects ${what}`, () => {
@@ -268,20 +279,20 @@ test("measures the time limit of requests in flight from the moment the fault st
     sight({ ...REFUSED, beganAt: 1_000, endedAt: 33_000 }),
     episode({ ...shows, calmAt: 40_000 }),
   ];
-  assert.deepEqual(found([longAgo], books([]), [{ ...since, struckAt: 20_000 }]), []);
-  assert.deepEqual(found([longAgo], books([]), [{ ...since, struckAt: 19_000 }]), ["wait"]);
+  assert.deepEqual(found([longAgo], ledgerWith([]), [{ ...since, struckAt: 20_000 }]), []);
+  assert.deepEqual(found([longAgo], ledgerWith([]), [{ ...since, struckAt: 19_000 }]), ["wait"]);
 });
 
 test("allows a faulty node to be barred, and clients of a dead gateway to wait", () => {
   const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];
-  assert.deepEqual(found([], books([], { quarantines }), [episode({ mayBar: true })]), []);
+  assert.deepEqual(found([], ledgerWith([], { quarantines }), [episode({ mayBar: true })]), []);
   const late = sight({ ...REFUSED, endedAt: 40_000 });
-  assert.deepEqual(found([late], books([]), [episode({ mayShow: ["503 no_capacity"], mayWait: true })]), []);
+  assert.deepEqual(found([late], ledgerWith([]), [episode({ mayShow: ["503 no_capacity"], mayWait: true })]), []);
 });
 
 test("judges speed only with --strict, and money and answers always", () => {
-  const rules = (strict: boolean, sights: Sight[], kept: Books, episodes: Episode[]): Rule[] =>
-    audit({ sights, books: kept, episodes, epoch: EPOCH })
+  const rules = (strict: boolean, sights: Sight[], kept: LedgerState, episodes: Episode[]): Rule[] =>
+    audit({ sights, ledgerState: kept, episodes, epoch: EPOCH })
       .filter((violation: Violation) => isJudged(violation, { strict }))
       .map(({ rule }) => rule)
       .sort();
@@ -298,9 +309,9 @@ test("judges speed only with --strict, and money and answers always", () => {
   });
   const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];
   const late = [episode({ calmAt: 60_000 })];
-  const kept = books([stalled], { quarantines });
+  const kept = ledgerWith([stalled], { quarantines });
   assert.deepEqual(rules(false, slow, kept, late), []);
   assert.deepEqual(rules(true, slow, kept, late), ["late", "quarantine", "refused", "refused", "wait"]);
   const wrong = [sight(), sight({ ...REFUSED, status: 500, code: "internal_error", requestId: idOf(4) })];
-  assert.deepEqual(rules(false, wrong, books([]), []), ["answer", "lost"]);
+  assert.deepEqual(rules(false, wrong, ledgerWith([]), []), ["answer", "lost"]);
 });

@@ -3,8 +3,8 @@
  * Pure, and naive on purpose: it shares no code with the product, and its own tests show that it can fail.
  */
 import { answerOf, type Sight, wordsIn } from "@tollgate/stage/load/sight.ts";
-import type { BookRecord, Books } from "./books.ts";
 import { wrongCharge } from "./charges.ts";
+import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
 import { match } from "./match.ts";
 
 /** From the strike until clients were served as before. */
@@ -29,7 +29,7 @@ export interface Episode {
 export type Rule =
   /** Answered, and not charged. */
   | "lost"
-  /** Charged or recorded twice, or for nobody. */
+  /** Charged or recorded twice, or for no one. */
   | "double"
   /** Charged what it did not cost. */
   | "charge"
@@ -48,7 +48,7 @@ export type Rule =
   /** Clients were never served as before. */
   | "not recovered"
   | "hold"
-  | "books"
+  | "ledger"
   | "quarantine";
 
 export interface Violation {
@@ -75,20 +75,20 @@ const OVERLOADED = [
 
 /** The dispatch deadline, within which what was lost on the way is tried again, on a machine that is busy with all of this run. */
 const REFUSAL_MS_MAX = 10_000 + 1_000;
-/** What was under way when a fault struck is lost when the silence is noticed. */
+/** What was in flight when a fault struck is lost when the silence is noticed. */
 const NOTICED_MS_MAX = 2_300;
 export const QUIET = "quiet";
 
 interface Evidence {
   sights: readonly Sight[];
-  books: Books;
+  ledgerState: LedgerState;
   episodes: readonly Episode[];
   /** When the run began, in milliseconds since 1970. */
   epoch: number;
 }
 
-export function audit({ sights, books, episodes, epoch }: Evidence): Violation[] {
-  const { pairs, unexplained } = match(sights, books.records);
+export function audit({ sights, ledgerState, episodes, epoch }: Evidence): Violation[] {
+  const { pairs, unexplained } = match(sights, ledgerState.records);
   return [
     ...sights.flatMap((sight) => answers(sight, episodes)),
     ...pairs.flatMap(({ sight, record }) => {
@@ -97,13 +97,13 @@ export function audit({ sights, books, episodes, epoch }: Evidence): Violation[]
       return compare(sight, record).map(([rule, what]) => ({ rule, fault, what: `${name}: ${what}` }));
     }),
     ...unexplained.map(({ id, outcome }) => general("double", `record ${id} (${outcome}) is of no client's request`)),
-    ...books.records.flatMap((record) => {
+    ...ledgerState.records.flatMap((record) => {
       const wrong = wrongCharge(record);
       return wrong === undefined ? [] : [general("charge", `record ${record.id} ${wrong}`)];
     }),
     ...episodes.flatMap(recovery),
-    ...ledger(books),
-    ...books.quarantines.flatMap(({ node, reason, at }) => {
+    ...ledger(ledgerState),
+    ...ledgerState.quarantines.flatMap(({ node, reason, at }) => {
       const during = episodes.find(({ struckAt, calmAt }) => at - epoch > struckAt && at - epoch < calmAt);
       const what = `honest node ${node} was put in quarantine: ${reason}`;
       return during?.mayBar ? [] : [{ rule: "quarantine" as const, fault: during?.fault ?? QUIET, what }];
@@ -133,7 +133,7 @@ export function faultOf(sight: Sight, episodes: readonly Episode[]): string {
   return (seen.findLast(({ mayShow }) => mayShow.includes(answer)) ?? seen.at(-1))?.fault ?? QUIET;
 }
 
-/** When what was under way was lost, at the latest. */
+/** When what was in flight was lost, at the latest. */
 const struckMeanwhile = ({ beganAt }: Sight, seen: readonly Episode[]): number[] =>
   seen.filter(({ struckAt }) => struckAt > beganAt).map(({ struckAt }) => struckAt + NOTICED_MS_MAX);
 
@@ -160,7 +160,7 @@ function answers(sight: Sight, episodes: readonly Episode[]): Violation[] {
 type Wrong = [rule: Rule, what: string];
 
 /** One request: what its client saw, and its record. */
-function compare(sight: Sight, record: BookRecord | undefined): Wrong[] {
+function compare(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   switch (sight.end) {
     case "complete":
       return answered(sight, record);
@@ -176,7 +176,7 @@ function compare(sight: Sight, record: BookRecord | undefined): Wrong[] {
   }
 }
 
-function answered(sight: Sight, record: BookRecord | undefined): Wrong[] {
+function answered(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   const wrong: Wrong[] = [];
   if (sight.received !== sight.text) wrong.push(["text", "the answer is not the one that was ordered"]);
   if (record === undefined) return [...wrong, ["lost", "answered, and there is no record"]];
@@ -195,13 +195,13 @@ function answered(sight: Sight, record: BookRecord | undefined): Wrong[] {
 }
 
 /** 502 may have a price, which its outcome decides; every other refusal is free. */
-function refused({ status }: Sight, record: BookRecord | undefined): Wrong[] {
+function refused({ status }: Sight, record: LedgerRecord | undefined): Wrong[] {
   if (record === undefined || status === 502 || record.charge === 0n) return [];
   return [["charge", `refused with ${status}, and charged ${record.charge} (${record.outcome})`]];
 }
 
 /** A stream that ended with an error's event costs what reached its client, to the token. */
-function brokenOff(sight: Sight, record: BookRecord | undefined): Wrong[] {
+function brokenOff(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   const wrong: Wrong[] = [];
   if (!sight.text.startsWith(sight.received))
     wrong.push(["text", "the output is not the beginning of what was ordered"]);
@@ -217,40 +217,40 @@ function brokenOff(sight: Sight, record: BookRecord | undefined): Wrong[] {
   return wrong;
 }
 
-function atLeastDelivered(sight: Sight, record: BookRecord): Wrong[] {
+function atLeastDelivered(sight: Sight, record: LedgerRecord): Wrong[] {
   const received = wordsIn(sight.received);
   if (record.charge === 0n || record.completionTokens >= received) return [];
   return [["tokens", `${received} tokens reached the client, ${record.completionTokens} were charged`]];
 }
 
-function ledger(books: Books): Violation[] {
+function ledger(ledgerState: LedgerState): Violation[] {
   const found: Violation[] = [];
   const say = (rule: Rule, what: string): void => void found.push(general(rule, what));
-  const charges = new Map(books.records.map(({ id, charge }) => [id, charge]));
-  const transfers = new Set(books.transfers);
-  for (const { id, charges: entries, charged, sum } of books.operations) {
-    if (sum !== 0n) say("books", `the entries of ${id} sum to ${sum}`);
+  const charges = new Map(ledgerState.records.map(({ id, charge }) => [id, charge]));
+  const transfers = new Set(ledgerState.transfers);
+  for (const { id, charges: entries, charged, sum } of ledgerState.operations) {
+    if (sum !== 0n) say("ledger", `the entries of ${id} sum to ${sum}`);
     if (entries > 1) say("double", `${id} was charged ${entries} times`);
     const recorded = charges.get(id);
     if (recorded === undefined && !transfers.has(id)) say("double", `entries of ${id} belong to no record`);
-    if (recorded !== undefined && recorded !== charged) say("books", `${id} was charged ${charged}, not ${recorded}`);
+    if (recorded !== undefined && recorded !== charged) say("ledger", `${id} was charged ${charged}, not ${recorded}`);
   }
-  const entered = new Set(books.operations.map(({ id }) => id));
+  const entered = new Set(ledgerState.operations.map(({ id }) => id));
   for (const [id, charge] of charges) {
-    if (charge > 0n && !entered.has(id)) say("books", `the charge of ${id} is in no entry`);
+    if (charge > 0n && !entered.has(id)) say("ledger", `the charge of ${id} is in no entry`);
   }
   const spent = new Map<string, bigint>();
-  for (const { account, charge } of books.records) spent.set(account, (spent.get(account) ?? 0n) + charge);
-  for (const { id, kind, balance, held, sum, granted } of books.accounts) {
-    if (balance !== sum) say("books", `the balance of ${kind} ${id} is ${balance}, its entries sum to ${sum}`);
+  for (const { account, charge } of ledgerState.records) spent.set(account, (spent.get(account) ?? 0n) + charge);
+  for (const { id, kind, balance, held, sum, granted } of ledgerState.accounts) {
+    if (balance !== sum) say("ledger", `the balance of ${kind} ${id} is ${balance}, its entries sum to ${sum}`);
     const left = granted - (spent.get(id) ?? 0n);
-    if (kind === "builder" && balance !== left) say("books", `builder ${id} has ${balance}, and should have ${left}`);
-    if (kind === "builder" && balance < 0n) say("books", `builder ${id} is overdrawn: ${balance}`);
+    if (kind === "builder" && balance !== left) say("ledger", `builder ${id} has ${balance}, and should have ${left}`);
+    if (kind === "builder" && balance < 0n) say("ledger", `builder ${id} is overdrawn: ${balance}`);
     if (held !== 0n) say("hold", `${held} of ${kind} ${id} is still held`);
   }
-  for (const { id, isPastLease } of books.holds) {
+  for (const { id, isPastLease } of ledgerState.holds) {
     say("hold", `hold ${id} is still there${isPastLease ? ", past its lease" : ""}`);
   }
-  if (books.ledgerCheck !== null) say("books", `ledger check: ${books.ledgerCheck}`);
+  if (ledgerState.ledgerCheck !== null) say("ledger", `ledger check: ${ledgerState.ledgerCheck}`);
   return found;
 }

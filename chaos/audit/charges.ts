@@ -1,7 +1,7 @@
-/** What a record may have cost, by how it ended: the table of decisions §9, written a second time, by somebody else. */
-import type { BookRecord } from "./books.ts";
+/** Computes the allowed charges of a record by its outcome, independently of the product (decisions §9). */
+import type { LedgerRecord } from "./ledger-state.ts";
 
-type Rule = (record: BookRecord) => "all" | "nothing" | "either";
+type Rule = (record: LedgerRecord) => "all" | "nothing" | "either";
 
 const hadOutput: Rule = ({ completionTokens }) => (completionTokens > 0 ? "all" : "nothing");
 const reachedClient: Rule = (record) => (record.stream ? hadOutput(record) : "nothing");
@@ -12,7 +12,7 @@ const BY_OUTCOME: Record<string, Rule> = {
   upstream_stall: hadOutput,
   plane_lost: reachedClient,
   gateway_stopped: reachedClient,
-  // A node that had accepted is paid for the prompt, one that had not for nothing: from outside nobody can tell.
+  // A node that had accepted is paid for the prompt, one that had not for nothing: from outside no one can tell.
   client_closed: (record) => (record.completionTokens > 0 ? "all" : "either"),
   upstream_failed: () => "either",
   no_capacity: free,
@@ -20,7 +20,7 @@ const BY_OUTCOME: Record<string, Rule> = {
 };
 
 /** What is wrong with the charge; undefined where nothing is. */
-export function wrongCharge(record: BookRecord): string | undefined {
+export function wrongCharge(record: LedgerRecord): string | undefined {
   const { outcome, charge, short, hold, promptTokens, completionTokens, prices } = record;
   const rule = BY_OUTCOME[outcome] ?? (outcome.startsWith("rate_limit_") ? free : undefined);
   if (rule === undefined) return `has the unknown outcome ${outcome}`;
@@ -37,7 +37,7 @@ export function wrongCharge(record: BookRecord): string | undefined {
 }
 
 /** `max_tokens`, worked out of the hold; null where the request had none, or nothing was held. */
-export function capOf({ endpoint, hold, promptTokens, prices }: BookRecord): number | null {
+export function capOf({ endpoint, hold, promptTokens, prices }: LedgerRecord): number | null {
   if (endpoint === "embedding" || prices === null || prices.out === 0n) return null;
   return Number((hold - BigInt(promptTokens) * prices.in) / prices.out);
 }

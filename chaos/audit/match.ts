@@ -1,20 +1,20 @@
 /**
- * Brings what clients saw and what the books say together: by the request's id where a client was told one, otherwise (its
- * connection broke before) by account, endpoint, model and `max_tokens`, which only a record with a hold tells.
+ * Matches clients' observations with ledger records: by request ID when the client got one, otherwise by account, endpoint, model and
+ * `max_tokens`.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import { uuidOf } from "../uuid-of.ts";
-import type { BookRecord } from "./books.ts";
 import { capOf } from "./charges.ts";
+import type { LedgerRecord } from "./ledger-state.ts";
 
 interface Matched {
   /** Sights of requests that could cost something, each with its record where it has one. */
-  pairs: { sight: Sight; record: BookRecord | undefined }[];
+  pairs: { sight: Sight; record: LedgerRecord | undefined }[];
   /** Records that no client's request explains. */
-  unexplained: BookRecord[];
+  unexplained: LedgerRecord[];
 }
 
-export function match(sights: readonly Sight[], records: readonly BookRecord[]): Matched {
+export function match(sights: readonly Sight[], records: readonly LedgerRecord[]): Matched {
   const byId = new Map(records.map((record) => [record.id, record]));
   const pairs: Matched["pairs"] = [];
   const nameless: Matched["pairs"] = [];
@@ -38,5 +38,5 @@ export function match(sights: readonly Sight[], records: readonly BookRecord[]):
 }
 
 const markOf = ({ account, endpoint, model, cap }: Sight): string => [account, endpoint, model, cap].join(" ");
-const markOfRecord = (record: BookRecord): string =>
+const markOfRecord = (record: LedgerRecord): string =>
   [record.account, record.endpoint, record.model, capOf(record)].join(" ");

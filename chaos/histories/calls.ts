@@ -11,7 +11,7 @@ interface Call {
   outcome: "done" | "refused" | "unknown";
 }
 
-/** Credit that comes in: a grant of an operator, or a purchase that the payment provider tells of until somebody has taken it. */
+/** Credit that comes in: a grant of an operator, or a purchase that the payment provider tells of until someone has taken it. */
 export interface CreditCall extends Call {
   kind: "grant" | "purchase";
   account: string;

@@ -1,4 +1,4 @@
-/** The calls of a history: workers that call one thing after the other, each at a gateway of its choice, and write down what came back. */
+/** Workers that call a gateway of their choice, one operation after the other, and record every response. */
 import { createHmac } from "node:crypto";
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { send } from "@tollgate/stage/load/client.ts";
@@ -35,7 +35,7 @@ interface CallsOptions {
   people: People;
   chance: Chance;
   now: () => number;
-  /** Runs when everybody has something, before the workers begin. */
+  /** Runs when everyone has something, before the workers begin. */
   prepared: () => Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export async function startCalls({ stage, people, chance, now, prepared }: Calls
     noted(balances, { account: id, calledAt, returnedAt, outcome, found });
   };
 
-  // Everybody has something, and the key its first budget, before the first fault.
+  // Everyone has something, and the key its first budget, before the first fault.
   for (const account of accounts) await grant(account, account.isTight ? 20n : RICH_MICRO, chance);
   await raiseBudget(chance);
   const wrong = [...credits, ...budgets].find(({ outcome }) => outcome !== "done");
@@ -125,7 +125,7 @@ export async function startCalls({ stage, people, chance, now, prepared }: Calls
     while (!isOver) {
       const before = acknowledged;
       await act(by);
-      // While nobody is served nobody hurries.
+      // While no one is served no one hurries.
       await pause(by.between(least, most) * (acknowledged === before ? 3 : 1));
     }
   };

@@ -9,7 +9,7 @@ interface Control {
   server: Record<string, string>;
   gateways: Record<string, string>;
   connections: string | undefined;
-  /** Run when everybody has something, before the workers begin. */
+  /** Run when everyone has something, before the workers begin. */
   plant(stage: HistoryStage): Promise<void>;
   foundBy: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** What strikes while calls are made: kill and freeze of gateways and of PostgreSQL, alone and together, in an order that the seed decides. */
+/** Faults during histories: gateways and PostgreSQL are killed and frozen, alone and together, in the seed's order. */
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { HistoryStage } from "./stage.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
-import type { BookRecord } from "../audit/books.ts";
+import type { LedgerRecord } from "../audit/ledger-state.ts";
 import type { BalanceCall, BudgetCall, CreditCall, History } from "./calls.ts";
 import { checkHistory, type Ledger, type ModelRule } from "./model.ts";
 
@@ -21,7 +21,7 @@ const chat = (n: number, changes: Partial<Sight> = {}): Sight => ({
   ...changes,
 });
 
-const record = (n: number, changes: Partial<BookRecord> = {}): BookRecord => ({
+const record = (n: number, changes: Partial<LedgerRecord> = {}): LedgerRecord => ({
   ...{ id: uuidOf(n), account: ACCOUNT, endpoint: "chat", model: "tiny-3b", stream: false, outcome: "ok", status: 200 },
   ...{ promptTokens: 10, completionTokens: 3, hold: 1_400n, charge: CHARGE, short: 0n, hostShare: 224n, hasHost: true },
   prices: { in: 20n, out: 40n },
@@ -98,12 +98,7 @@ test("accepts a history that the ledger explains", () => {
 });
 
 const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
-  [
-    "an acknowledged grant that is not there",
-    ["lost", "balance"],
-    history(),
-    ledger({ credits: [], balance: -CHARGE }),
-  ],
+  ["an acknowledged grant that is missing", ["lost", "balance"], history(), ledger({ credits: [], balance: -CHARGE })],
   [
     "a grant that was entered twice",
     ["double", "balance"],
@@ -111,7 +106,7 @@ const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
     ledger({ credits: [...ledger().credits, ...ledger().credits], balance: 2_000n - CHARGE }),
   ],
   [
-    "a grant of another amount",
+    "a grant with a wrong amount",
     ["double", "balance"],
     history(),
     ledger({ credits: [{ mark: "first", kind: "grant", account: ACCOUNT, amount: 999n }], balance: 999n - CHARGE }),
@@ -123,13 +118,13 @@ const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
     ledger({ credits: [...ledger().credits, SECOND], balance: 1_005n - CHARGE }),
   ],
   [
-    "credit that nobody called for",
+    "credit without a grant",
     ["double", "balance"],
     history(),
     ledger({ credits: [...ledger().credits, SECOND], balance: 1_005n - CHARGE }),
   ],
   [
-    "a late charge of more than there was",
+    "a late charge above the balance",
     ["overspent"],
     history({ credits: [credit({ amount: 100n })] }),
     ledger({
@@ -138,29 +133,29 @@ const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
       balance: -20n,
     }),
   ],
-  ["a charge that a lost update undid", ["balance"], history(), ledger({ balance: 1_000n })],
+  ["a charge lost by a concurrent update", ["balance"], history(), ledger({ balance: 1_000n })],
   [
-    "an answer that was charged less than its tokens",
+    "an answer charged below its tokens",
     ["balance"],
     history(),
     ledger({ records: [record(1, { charge: 300n })], balance: 700n }),
   ],
   [
-    "spending before the credit came",
+    "spending before the credit arrived",
     ["overspent"],
     history({ credits: [credit({ calledAt: 500, returnedAt: 510 })] }),
     ledger(),
   ],
   [
-    "spending past the budget of the time",
+    "spending above the budget at that time",
     ["budget"],
     history({ budgets: [budget(CHARGE - 1n, 50), budget(CHARGE, 250)] }),
     ledger(),
   ],
   ["a balance below zero", ["read"], history({ balances: [read(-1n)] }), ledger()],
-  ["more held than there is", ["read"], history({ balances: [read(680n, {}, 681n)] }), ledger()],
-  ["a balance without a grant that had returned", ["read"], history({ balances: [read(679n)] }), ledger()],
-  ["a balance with more than ever came in", ["read"], history({ balances: [read(1_001n)] }), ledger()],
+  ["more held than the balance", ["read"], history({ balances: [read(680n, {}, 681n)] }), ledger()],
+  ["a balance without an acknowledged grant", ["read"], history({ balances: [read(679n)] }), ledger()],
+  ["a balance above all grants", ["read"], history({ balances: [read(1_001n)] }), ledger()],
 ];
 for (const [what, rules, calls, kept] of cases) {
   test(`detects ${what}`, () => {

@@ -4,14 +4,14 @@
  * shares no code with the product. What each chat costs by its ending is the auditor's part (../audit/audit.ts).
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
-import type { BookRecord, Books } from "../audit/books.ts";
+import type { LedgerRecord, LedgerState } from "../audit/ledger-state.ts";
 import { match } from "../audit/match.ts";
 import type { BalanceCall, CreditCall, History } from "./calls.ts";
 
 export type ModelRule =
   /** Acknowledged, and not in the ledger. */
   | "lost"
-  /** In the ledger twice, or refused and there all the same, or called by nobody. */
+  /** In the ledger twice, or refused and there all the same, or called by no one. */
   | "double"
   /** An account has not what the history leaves it. */
   | "balance"
@@ -35,7 +35,7 @@ export interface Credit {
   amount: bigint;
 }
 
-export interface Ledger extends Pick<Books, "records" | "accounts"> {
+export interface Ledger extends Pick<LedgerState, "records" | "accounts"> {
   credits: readonly Credit[];
   /** The key of each record, by the record's id. */
   keys: ReadonlyMap<string, string>;
@@ -45,7 +45,7 @@ export interface Ledger extends Pick<Books, "records" | "accounts"> {
 
 interface Charge {
   sight: Sight;
-  record: BookRecord;
+  record: LedgerRecord;
   amount: bigint;
 }
 
@@ -103,10 +103,10 @@ function checkCredits(
 }
 
 /**
- * The usage that the client received, at the record's prices; of every other ending, what the record says. A gateway that was away for
+ * The usage that the client received, at the record's prices; of every other ending, what the record says. A gateway that was unreachable for
  * longer than its lease settles late, and collects what there is by then: the auditor sees to it that only who has little pays less.
  */
-function costOf({ end, usage }: Sight, { prices, charge, short }: BookRecord): bigint {
+function costOf({ end, usage }: Sight, { prices, charge, short }: LedgerRecord): bigint {
   if (end !== "complete" || usage === null || prices === null) return charge;
   return BigInt(usage.prompt) * prices.in + BigInt(usage.completion) * prices.out - short;
 }
@@ -146,7 +146,7 @@ function checkRead(
   return balance > most ? say(`at most ${most} could be there`) : [];
 }
 
-/** Budgets are only ever raised: nobody spends more in a day than the highest that was called for by then. */
+/** Budgets are only ever raised: no one spends more in a day than the highest that was called for by then. */
 function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: Ledger["keys"]): Finding[] {
   return [...Map.groupBy(budgets, ({ key }) => key)].flatMap(([key, calls]) => {
     const mostBefore = (at: number): bigint =>

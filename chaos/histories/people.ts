@@ -1,4 +1,4 @@
-/** Who calls in a history: an operator who owns builder accounts, their keys, and a host. Made through the console, before any fault. */
+/** The callers of a history: an operator with builder accounts and keys, and a host. Created through the console before any fault. */
 
 import { openHost, openOperator, signIn } from "../stage/customers.ts";
 import { uuidOf } from "../uuid-of.ts";

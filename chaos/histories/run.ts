@@ -13,7 +13,7 @@ import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { ensureServers } from "../../tools/servers.ts";
 import { audit, type Episode, isJudged } from "../audit/audit.ts";
-import { type Books, readBooks } from "../audit/books.ts";
+import { type LedgerState, readLedger } from "../audit/ledger-state.ts";
 import { type History, linesOf } from "./calls.ts";
 import { type Calls, startCalls } from "./clients.ts";
 import { CONTROLS } from "./controls.ts";
@@ -59,7 +59,7 @@ interface Judged {
   calls: number;
   acknowledged: number;
   strikes: number;
-  /** Requests whose gateway was away for longer than its lease. */
+  /** Requests whose gateway was unreachable for longer than its lease. */
   late: number;
 }
 
@@ -192,7 +192,10 @@ async function judge(
   { now, strikes }: { now: () => number; strikes: number },
 ): Promise<Judged> {
   const { code, output } = await stage.admin(["ledger", "check"]);
-  const books: Books = { ...(await readBooks((sql) => stage.query(sql))), ledgerCheck: code === 0 ? null : output };
+  const ledgerState: LedgerState = {
+    ...(await readLedger((sql) => stage.query(sql))),
+    ledgerCheck: code === 0 ? null : output,
+  };
   const credits = await stage.query<Omit<Credit, "amount"> & { amount: string }>(
     `select t.kind, t.account_id as account, t.amount::text, coalesce(m.checkout_id::text, t.reason) as mark
        from transfer t left join payment_move m on m.transfer_id = t.id`,
@@ -204,9 +207,9 @@ async function judge(
     ...{ fault: "history", struckAt: 0, healedAt: 0, calmAt: now(), recovered: true, recoversWithinMs: now() },
     ...{ mayShow: MAY_SHOW, mayWait: true, mayBar: true },
   };
-  const audited = audit({ sights: history.chats, books, episodes: [always], epoch: 0 });
+  const audited = audit({ sights: history.chats, ledgerState, episodes: [always], epoch: 0 });
   const modelled: Finding[] = checkHistory(history, {
-    ...books,
+    ...ledgerState,
     credits: credits.map((row) => ({ ...row, amount: BigInt(row.amount) })),
     keys: new Map(keys.map(({ id, key }) => [id, key])),
     late: new Set(late.map(({ id }) => id)),

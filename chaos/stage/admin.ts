@@ -1,4 +1,4 @@
-/** `tollgate admin …`, as an operator would run it beside the gateways. */
+/** Runs `tollgate admin …` beside the gateways, like an operator. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Who uses the stage: builders with and without money, a host, an operator; all made by the commands that operators have. */
+/** The users of the stage: builders with and without credit, a host and an operator, created by operators' commands. */
 
 import type { Customers, Payer } from "@tollgate/stage/load/load.ts";
 import { uuidOf } from "../uuid-of.ts";

@@ -1,4 +1,4 @@
-/** The gateways of the stage: `tollgate serve` under a supervisor, on ports that stay the same; of this version or of an older one. */
+/** The gateways of the stage: supervised `tollgate serve` on fixed ports, of this version or an older one. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Which commit a rolling upgrade begins with. */
+/** Chooses the commit from which a rolling upgrade starts. */
 import { type Found, findCommit, git } from "@tollgate/stage/versions.ts";
 import { lastRelease } from "../../gateway/src/db/testing/release.ts";
 

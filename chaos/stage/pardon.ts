@@ -1,4 +1,4 @@
-/** Nodes that were barred for a fault of their own are let back to work, as an operator and their host would. */
+/** Releases and resumes quarantined nodes, like an operator and their host. */
 import type { Platform } from "./stage.ts";
 
 export async function pardonNodes({ admin, balancer, customers }: Platform): Promise<void> {

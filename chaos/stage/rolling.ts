@@ -1,4 +1,4 @@
-/** Both gateways stopped and started, one after the other, under load: nobody notices. */
+/** Restarts both gateways one after the other under load, without any client error. */
 
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";

@@ -1,4 +1,4 @@
-/** A process that is started again a second after it died, as systemd would, until it is told to end. */
+/** A process that is restarted a second after it died, as by systemd, until it is stopped. */
 
 import type { Process } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -14,7 +14,7 @@ export interface Supervised {
   /** SIGSTOP. */
   freeze(): void;
   thaw(): void;
-  /** SIGTERM, and waits until it has ended. It stays away until it is started. */
+  /** SIGTERM, and waits until it has ended. It stays unreachable until it is started. */
   end(): Promise<void>;
   start(): Promise<void>;
   /** Another process in its place, from the next start on. */
@@ -27,7 +27,7 @@ export function supervise(first: Process, { endWithinMs = 60_000 } = {}): Superv
   let restarting: Promise<void> | undefined;
   const startAgain = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, RESTART_AFTER_MS));
-    // What it needs may be away: it ends again, and is started again. Its log says why.
+    // What it needs may be unreachable: it ends again, and is started again. Its log says why.
     if (isWanted && !process.running()) await process.start().catch(() => undefined);
   };
   const looking = setInterval(() => {

@@ -1,4 +1,4 @@
-/** The few calls of the provider's API that the gateway makes, as its official library sends them and expects them answered. */
+/** The provider's API calls that the gateway makes, compatible with the official library. */
 import { cardObject, chargeObject, intentObject, sessionObject, setupObject } from "./objects.ts";
 import type { NewIntent, NewSale, Sale } from "./sale.ts";
 import { type Shop, StepRefused } from "./shop.ts";

@@ -1,6 +1,6 @@
 /**
- * Sends events as signed webhooks until they are acknowledged, as the real provider does: in no particular order, each with
- * growing pauses, the signature made anew for each attempt.
+ * Sends events as signed webhooks until they are acknowledged, like the real provider: unordered, with growing pauses, and a new
+ * signature per attempt.
  */
 import { createHmac } from "node:crypto";
 import type { Clock } from "@tollgate/protocol/clock.ts";

@@ -266,7 +266,7 @@ test("are kept over a restart with the sales while they are not acknowledged", a
     second.deliveries.to(receiver.url);
     await delivered(2);
     assert.deepEqual(receiver.types(), ["charge.succeeded", "checkout.session.completed"]);
-    // The receiver has them a moment before its answers are back, and closing breaks off what is under way.
+    // The receiver has them a moment before its answers are back, and closing breaks off what is in flight.
     await eventually("their answers", () => second.deliveries.all.every(({ acknowledged }) => acknowledged));
     await second.close();
 

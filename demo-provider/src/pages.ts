@@ -1,4 +1,4 @@
-/** What the buyer sees at a checkout's address and on a receipt, and what an operator of the demonstration sees at the root. */
+/** The buyer's payment page and receipt, and the operator's page at the root. */
 import type { Delivery } from "./delivery.ts";
 import { dollars, type Html, html, page } from "./html.ts";
 import { type Last4, refundable, refunded, type Sale, TEST_CARDS } from "./sale.ts";

@@ -1,4 +1,4 @@
-/** The demonstration's addresses: the API for the library, a page for the buyer, a page with steps for the operator. */
+/** Routes: the API for the library, a page for the buyer, and a page of simulated events for the operator. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Api } from "./api.ts";
 import type { Deliveries } from "./delivery.ts";

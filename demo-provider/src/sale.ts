@@ -1,14 +1,11 @@
-/**
- * A sale at the provider: one checkout session, or one payment without a page, and what became of it; and cards that were saved.
- * Kept as plain JSON.
- */
+/** A sale: a checkout session or a payment without a page, and its state; and saved cards. Stored as JSON. */
 export interface Reversal {
   id: string;
   cents: number;
   status: string;
 }
 
-/** What a saved card does when it is charged while nobody is there, by the last digits of the provider's own test cards. */
+/** What a saved card does when it is charged while no one is there, by the last digits of the provider's own test cards. */
 export const TEST_CARDS = {
   "4242": "works",
   "0341": "is declined when it is charged",

@@ -1,6 +1,6 @@
 /**
- * What a payment provider knows of its sales, and the events that each step sends. Sessions, refunds and disputes move as
- * the real provider's do; a step that their state does not allow is refused.
+ * The provider's sales and the events of each step. Sessions, refunds and disputes change like the real provider's, and invalid steps
+ * are refused.
  */
 import type { Clock } from "@tollgate/protocol/clock.ts";
 import { newId, type Random } from "./ids.ts";

@@ -1,4 +1,4 @@
-/** Sales, cards and webhooks in one JSON file, so that a demonstration goes on where it was stopped or killed. */
+/** Stores sales, cards and webhooks in one JSON file, so that the demo provider continues after a restart. */
 import { readFile, rename, writeFile } from "node:fs/promises";
 import type { Delivery } from "./delivery.ts";
 import type { Card, Sale } from "./sale.ts";
@@ -12,7 +12,7 @@ interface StateFile {
   sales: Sale[];
   cards: Card[];
   deliveries: Delivery[];
-  /** Arrays were changed: writes them, now or right after the write under way. */
+  /** Arrays were changed: writes them, now or right after the write in flight. */
   save(): void;
   /** Resolves when all that was to be saved is. */
   saved(): Promise<void>;

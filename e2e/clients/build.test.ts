@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whyNotHere } from "./build.ts";
 
-test("a missing or old tool and an unreachable registry are reasons to leave clients out", () => {
+test("leaves clients out when a tool is missing or old, or a registry is unreachable", () => {
   const reasons: [string, string, string][] = [
     ["go", "spawn go ENOENT", "go is not installed"],
     ["go", "go: go.mod requires go >= 1.26.0 (running go 1.22.1; GOTOOLCHAIN=local)", "go: requires go >= 1.26.0"],
@@ -14,7 +14,7 @@ test("a missing or old tool and an unreachable registry are reasons to leave cli
   for (const [tool, output, reason] of reasons) assert.equal(whyNotHere(tool, output), reason);
 });
 
-test("an error in the sources of the adapters is thrown", () => {
+test("throws on an error in the adapters' sources", () => {
   assert.throws(
     () => whyNotHere("go", "./openai.go:67:40: undefined: connect"),
     /openai\.go:67:40: undefined: connect/,

@@ -1,5 +1,5 @@
 /**
- * Open WebUI, started on loopback with a folder of its own. Somebody signs up and talks through its API, which speaks the dialect
+ * Open WebUI, started on loopback with a folder of its own. Someone signs up and talks through its API, which speaks the dialect
  * too: the official package drives it, and Open WebUI asks the gateway, with the address and key that are asked for.
  */
 import { dirname, join } from "node:path";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
 
-test("one row for a client; equal reasons are one note; what was left out says why", () => {
+test("has one row per client, joins equal reasons in one note, and names omitted clients", () => {
   const cells = new Map<string, Cell>([
     ["chat", "ok"],
     ["stream", { no: "none" }],
@@ -31,7 +31,7 @@ test("one row for a client; equal reasons are one note; what was left out says w
   assert.deepEqual(parse(expected.join("\n")), rows);
 });
 
-test("what was not driven or not asked now stays; a client that is no more goes, a new one comes in its place", () => {
+test("keeps rows of clients that did not run, removes old clients and adds new ones", () => {
   const row = (name: string, cells: Record<string, Cell>): Row => ({ name, cells: new Map(Object.entries(cells)) });
   const kept = [
     row("a 1", { chat: "ok", stream: { no: "none" }, "401": { failed: "old" } }),
@@ -49,7 +49,7 @@ test("what was not driven or not asked now stays; a client that is no more goes,
   ]);
 });
 
-test("the table goes between the markers, again and again; a document without them is left alone", async () => {
+test("replaces the table between the markers repeatedly, and leaves other documents alone", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-table-"));
   const file = join(folder, "clients.md");
   try {

@@ -16,7 +16,7 @@ const UNLIMITED = { requests: 1_000_000, inFlight: 1_000, tokens: 1_000_000_000 
 export interface World {
   /** With a key of an account that has credit. */
   connection(more?: Partial<Connection>): Connection;
-  /** Less credit than a large answer needs; none at all; no request allowed; a key that nobody has. */
+  /** Less credit than a large answer needs; none at all; no request allowed; a key that no one has. */
   poor: Connection;
   empty: Connection;
   limited: Connection;

@@ -21,7 +21,7 @@ async function runText(t: TestContext, text: string): Promise<void> {
   await runBlocks(blocksOf(text), place, "page.md");
 }
 
-test("passes a page whose blocks print what it says; programs see what the shell exported", async (t) => {
+test("passes a page whose blocks print what it shows, and passes exported variables to programs", async (t) => {
   await runText(
     t,
     `# A\n\n${fence("sh", "export NAME=fox\necho one; echo two")}${fence("output", "one\n…")}\n${fence(
@@ -59,19 +59,19 @@ test("fails a page whose command fails, by the command's own line in the file", 
   });
 });
 
-test("fails a page whose program fails, with what it said", async (t) => {
+test("fails a page whose program fails, with the program's output", async (t) => {
   await assert.rejects(
     runText(t, fence("ts", 'throw new Error("no luck");')),
     /^Error: page.md:1: the block failed[\s\S]*no luck/,
   );
 });
 
-test("says up to where the output of a block in the background is compared", async (t) => {
+test("reports how far the output of a background block was compared", async (t) => {
   const text = `${fence('sh background="ready"', "echo ready; echo more; sleep 1000")}${fence("output", "ready\nmore")}`;
   await assert.rejects(runText(t, text), /≠ more[\s\S]*compared up to the line with "ready"/);
 });
 
-test("leaves a block out by the name of what is missing", () => {
+test("skips a block and names what is missing", () => {
   const [shell, python, vercel] = blocksOf(
     fence("sh", "A=1 uvx x") +
       fence("python", "import openai") +
@@ -88,7 +88,7 @@ test("leaves a block out by the name of what is missing", () => {
   assert.equal(whyLeftOut(vercel, { ...NOTHING, npm: { missing: "no registry" } }, root), "no registry");
 });
 
-test("reads the commands of a shell block", () => {
+test("parses the commands of a shell block", () => {
   const [block] = blocksOf(fence("sh", "A=1 B=2 npx x | node -p 1 && (cd a; docker ps)\n  curl \\\n  -s y"));
   assert.deepEqual(commandsIn(block as never), ["npx", "node", "cd", "docker", "curl"]);
 });

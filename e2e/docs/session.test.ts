@@ -18,13 +18,13 @@ function open(t: TestContext): { session: Session; scratch: string } {
   return { session, scratch };
 }
 
-test("variables, functions and the working directory carry over", async (t) => {
+test("keeps variables, functions and the working directory between blocks", async (t) => {
   const { session } = open(t);
   assert.deepEqual(await session.run('name=fox\nsay() { echo "the $1"; }\nmkdir den\ncd den'), { stdout: "" });
   assert.deepEqual(await session.run('say "$name"; basename "$PWD"; cat'), { stdout: "the fox\nden\n" });
 });
 
-test("the first command that fails ends the block, and is named with its line and what it printed", async (t) => {
+test("ends a block at the first failing command, and reports it with its line and output", async (t) => {
   const { session } = open(t);
   const failure = (await session.run("echo before\nls 'no such file' >&2\necho after")) as Failure;
   assert.deepEqual(
@@ -36,20 +36,20 @@ test("the first command that fails ends the block, and is named with its line an
   assert.match(((await session.run("echo more")) as Failure).why, /failed with exit code 2/, "the session is over");
 });
 
-test("a failure after set +e in an earlier block ends the page too", async (t) => {
+test("ends the page at a failing command also after set +e in an earlier block", async (t) => {
   const { session } = open(t);
   await session.run("set +e\nfalse\ntrue");
   assert.ok("why" in (await session.run("false\ntrue")));
 });
 
-test("a block that bash cannot read fails with what bash says", async (t) => {
+test("reports bash's own error for a block with a syntax error", async (t) => {
   const { session } = open(t);
   const failure = (await session.run("if true; then echo")) as Failure;
   assert.match(failure.stderr, /syntax error/);
   assert.equal(failure.line, undefined);
 });
 
-test("waits for the text of a program in the background, and interrupts it with all it started at the end", async (t) => {
+test("waits for the text of a background program, and interrupts it and its children at the end", async (t) => {
   const { session, scratch } = open(t);
   const program = `trap 'echo stopped >stopped; exit' INT\nsleep 1000 & echo $! >pid\necho starting; echo is ready now; wait`;
   assert.deepEqual(await session.start(program, "is ready"), { stdout: "starting\nis ready now\n" });
@@ -60,13 +60,13 @@ test("waits for the text of a program in the background, and interrupts it with 
   await eventually("what it started has ended too", () => !isAlive(left));
 });
 
-test("a program in the background that ends without its text fails, with what it printed", async (t) => {
+test("fails when a background program ends without its text, with its output", async (t) => {
   const { session } = open(t);
   const failure = (await session.start("echo no luck >&2; exit 3", "is ready")) as Failure;
   assert.deepEqual([failure.why, failure.stdout], ['ended before it printed "is ready"', "no luck\n"]);
 });
 
-test("a block that fails interrupts what runs in the background", async (t) => {
+test("interrupts background programs when a block fails", async (t) => {
   const { session, scratch } = open(t);
   await session.start(`trap 'touch stopped; exit' INT; echo ready; while :; do sleep 0.1; done`, "ready");
   assert.ok("why" in (await session.run("false")));

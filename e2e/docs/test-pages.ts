@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const AT_ONCE = 2;
 
 export function testPages(files: readonly string[]): void {
-  describe("every block runs and prints what the page says", { concurrency: AT_ONCE }, () => {
+  describe("every block runs and prints what the page shows", { concurrency: AT_ONCE }, () => {
     for (const file of files) {
       test(file, async (t) => {
         for (const line of (await runPage(root, file)).leftOut) t.diagnostic(`left out: ${line}`);

@@ -30,7 +30,7 @@ process.on("message", async (order: Order) => {
   await pool.end();
   tell({ is: "gone", loot: enemy.loot });
   process.disconnect();
-  // Requests that nobody answers would keep it alive.
+  // Requests that no one answers would keep it alive.
   process.exitCode = 0;
   setTimeout(() => process.exit(), 500).unref();
 });

@@ -10,7 +10,7 @@ import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
 import { MODEL } from "./strategy.ts";
 
 const PER_SECOND = 12;
-/** Nobody waits longer for an answer of a hundred words. */
+/** No one waits longer for an answer of a hundred words. */
 const PATIENCE_MS = 10_000;
 const SUBJECTS = [
   "a harbour",
@@ -75,7 +75,7 @@ async function sendOne(stage: InProcessStage, builders: Builder[], i: number): P
   let text = "";
   let error: string | undefined;
   const patience = new AbortController();
-  // The platform's time: a machine that others keep busy makes nobody impatient.
+  // The platform's time: a machine that others keep busy makes no one impatient.
   const stopWaiting = stage.clock.after(PATIENCE_MS, () => patience.abort());
   try {
     const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };

@@ -1,6 +1,6 @@
 /**
  * Four honest nodes of four identities in good standing: the scripted engine at the pace of a real one, with the right answers to
- * canaries. Two things it does as the in-process engine of llama.cpp does: a schema that it cannot expand freezes it for good, and one
+ * canaries. Two things it does as the in-process engine of llama.cpp does: a schema that it cannot expand freezes it permanently, and one
  * with a keyword that it does not know fails.
  */
 import { knownAnswer } from "@tollgate/stage/nodes/known-answers.ts";

@@ -36,9 +36,9 @@ for (const [what, change, found] of [
   ["earnings", { honest_earned_pico: [1_000, 950] }, "honest nodes lost 5.0 % of their earnings"],
   ["errors", { honest_errors: [0.01, 0.02] }, "honest builders saw 1.0 % more errors"],
   ["time to first token", { ttft_p50_ms: [50, 100] }, "the median time to first token grew 2.0-fold"],
-  ["the enemy's earnings", { enemy_earned_pico: 60 }, "the enemy earned 1.0 % of what it did before"],
+  ["the attacker's earnings", { enemy_earned_pico: 60 }, "the enemy earned 1.0 % of what it did before"],
   [
-    "what the enemy took",
+    "the attacker's consumption",
     { enemy_took: { what: "prompts", amount: 6 } },
     "the enemy took (prompts) 1.0 % of what it did before",
   ],

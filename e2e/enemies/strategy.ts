@@ -73,7 +73,7 @@ export class Enemy {
     return BigInt(row?.balance ?? 0);
   }
 
-  /** An identity that nobody has heard of. */
+  /** An identity that no one has heard of. */
   async host(): Promise<Host> {
     const host = await openHost(this.query);
     this.loot.hosts.push(host.account);

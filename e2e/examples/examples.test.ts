@@ -36,7 +36,7 @@ describe("examples", { concurrency: true }, () => {
   });
 
   // One after the other, beside the programs: they ask the database.
-  describe("streams that are begun again", { concurrency: 1 }, () => retryTests(tongues, () => platform));
+  describe("retried streams", { concurrency: 1 }, () => retryTests(tongues, () => platform));
 
   for (const language of tongues) {
     describe(language.name, { skip: language.missing, concurrency: 1 }, () => {
@@ -55,14 +55,14 @@ describe("examples", { concurrency: true }, () => {
         assert.match(stderr, /^\d+ tokens in, 3 out$/m);
       });
 
-      test("a stream that finds no capacity is begun four times in all, then told", async () => {
+      test("a stream without capacity is tried four times, then reports the error", async () => {
         const { code, stdout, stderr } = await example("stream", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.equal(stderr.match(/no_capacity: again in/g)?.length, 3, stderr);
         assert.match(stderr, /broken off: no_capacity/);
       });
 
-      test("a stream that breaks off is told, and not begun again", async () => {
+      test("a stream that breaks off reports the error and is not retried", async () => {
         const { code, stdout, stderr } = await example("stream", [script({ tokens: 20, fail_after: 5 })]);
         assert.equal(code, 1, stderr);
         assert.ok(stdout.length > 0);
@@ -70,44 +70,44 @@ describe("examples", { concurrency: true }, () => {
         assert.match(stderr, /broken off: upstream_failed/);
       });
 
-      test("answers from a folder name where they come from", async () => {
+      test("answers about a folder name their source files", async () => {
         const { code, stdout, stderr } = await example("rag", [notes, script({ text: "By day [1]." })]);
         assert.deepEqual([code, stdout], [0, "By day [1].\n"], stderr);
         // Three passages in two files; what is nearest to what is the model's affair.
         assert.equal(stderr.match(/^\[\d\] (foxes\.md|next\.txt) \(-?\d\.\d\d\)$/gm)?.length, 3, stderr);
       });
 
-      test("structured output: the fields that its schema names", async () => {
+      test("structured output has the fields of its schema", async () => {
         // No script: the engine's own words, in the form that arrived.
         const { code, stdout, stderr } = await example("structured", []);
         assert.deepEqual([code, stdout], [0, "0: text\n"], stderr);
       });
 
-      test("structured output that is cut is told, and not read", async () => {
+      test("truncated structured output is reported and not parsed", async () => {
         const { code, stdout, stderr } = await example("structured", [script({ text: "[1, ".repeat(300) })]);
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.match(stderr, /the answer was cut: length/);
       });
 
-      test("structured output: what to do where no node keeps to a schema", async () => {
+      test("structured output reports what to do when no node supports schemas", async () => {
         const away = await example("structured", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([away.code, away.stdout], [1, ""], away.stderr);
         assert.match(away.stderr, /no connected node supports JSON schemas/);
       });
 
-      test("an agent acts, is told the result, and answers", async () => {
+      test("an agent calls a tool, gets its result and answers", async () => {
         const { code, stdout, stderr } = await example("agent", [notes, action("read", "../next.txt")]);
         assert.deepEqual([code, stdout], [0, "They sleep by day.\n"], stderr);
         assert.match(stderr, /1\. read \.\.\/next\.txt\n2\. answer They sleep by day\./);
       });
 
-      test("an agent's steps have the form of its schema, whatever the model would say", async () => {
+      test("an agent's steps match its schema, for any output of the model", async () => {
         const { code, stderr } = await example("agent", [notes, "What do foxes do?"]);
         assert.equal(code, 1, stderr);
         assert.equal(stderr.match(/^\d\. list text$/gm)?.length, 8, stderr);
       });
 
-      test("an agent that is told nonsense tries on, and ends", async () => {
+      test("an agent that gets invalid results retries and ends", async () => {
         const { code, stdout, stderr } = await example("agent", [notes, script({ text: "no JSON at all" })]);
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.match(stderr, /1\. that was not one JSON object/);

@@ -32,7 +32,7 @@ interface Came {
 
 /** Enough for a node to come, on any machine. */
 const MANY = 100_000;
-/** Served by nobody until a node is started. */
+/** Served by no one until a node is started. */
 const LATE = "small-8b";
 const UNSERVED = "mid-14b";
 const NOTHING = { text: "", roles: 0 };
@@ -52,7 +52,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
       ? inPython(language, current(), asked)
       : Promise.all(asked.map((one) => inTypeScript(current(), one)));
 
-  test("no capacity: begun again until a node comes, and only the last try is seen", async () => {
+  test("retries without capacity until a node connects, and shows the last try only", async () => {
     const platform = current();
     const ask = { model: LATE, prompt: script({ text: "at last" }), attemptsMax: MANY };
     const asked = Promise.all(here.map((language) => came(language, [ask])));
@@ -69,7 +69,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
 
   for (const language of here) {
     describe(language.name, () => {
-      test("too many in flight: begun again after what Retry-After says", async () => {
+      test("retries too many requests in flight after the time in Retry-After", async () => {
         const platform = current();
         const { id } = await builder(platform);
         const { id: keyId, token } = await makeKey(platform.query, id, { inFlight: 1 });
@@ -85,7 +85,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
         for (const retry of retries) assert.deepEqual(retry, ["rate_limit_streams", true]);
       });
 
-      test("not after the first word, not what was billed or cannot change; stalls only where they are free", async () => {
+      test("does not retry after the first token, a billed request or a permanent error, and retries free stalls only", async () => {
         const [midway, failed, stalled, thinking, wrongKey, bounded] = await came(language, [
           tiny({ text: "one two three four", fail_after: 3 }),
           tiny({ text: "never", fail_after: 0 }),
@@ -105,7 +105,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
     });
   }
 
-  test("in TypeScript a signal ends the wait", async () => {
+  test("ends the wait on an abort signal in TypeScript", async () => {
     const leaving = new AbortController();
     const options = { waitMs: 60_000, waitMsMax: 60_000, signal: leaving.signal, onRetry: () => leaving.abort() };
     const body = { model: UNSERVED, messages: [{ role: "user" as const, content: "hi" }] };

@@ -55,7 +55,7 @@ export function leftAtOnce(random: Random): SocketShot {
   return { ...shot, pieces: cut(random, bytes.subarray(0, random.between(0, bytes.length)), 3) };
 }
 
-/** What follows a stream that is under way must not get into it. */
+/** What follows a stream that is in flight must not get into it. */
 export function talkedOver(random: Random): SocketShot {
   const body = pacedBody(random, { stream: true, max_tokens: 200 });
   const garbage = Buffer.from(random.pick(["\0garbage\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n"]));

@@ -39,7 +39,7 @@ export async function openFuzzPlatform(
   };
 }
 
-/** After any run: no hold is left, the books balance, every process lives. Throws on the first thing that is not so. */
+/** After any run: no hold is left, the ledger balances, every process lives. Throws on the first thing that is not so. */
 export async function assertIntact(stage: ProcessStage): Promise<void> {
   await stage.noHolds();
   await assertBalanced(stage);

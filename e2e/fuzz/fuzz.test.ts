@@ -71,22 +71,22 @@ describe("fuzz", () => {
     });
 
   for (const [name, ...headers] of [
-    ["two lengths that differ", sized(BODY), "content-length: 3"],
-    ["two lengths that agree", sized(BODY), sized(BODY)],
+    ["two different lengths", sized(BODY), "content-length: 3"],
+    ["two equal lengths", sized(BODY), sized(BODY)],
     ["a list of lengths", `content-length: ${BODY.length}, ${BODY.length}`],
-    ["a length beside chunks", sized(BODY), "transfer-encoding: chunked"],
-    ["chunks beside a length", "transfer-encoding: chunked", sized(BODY)],
-    ["a transfer that ends in something else than chunks", "transfer-encoding: chunked, identity"],
+    ["a length together with chunked encoding", sized(BODY), "transfer-encoding: chunked"],
+    ["chunked encoding together with a length", "transfer-encoding: chunked", sized(BODY)],
+    ["a transfer encoding that does not end in chunked", "transfer-encoding: chunked, identity"],
     ["a negative length", "content-length: -1"],
-    ["a length that is none", "content-length: 0x10"],
+    ["an invalid length", "content-length: 0x10"],
   ] as const) {
-    test(`${name}: 400, and the connection ends`, async () => {
+    test(`${name}: returns 400 and closes the connection`, async () => {
       const answer = await expectAnswer(NOT_HTTP, head(...headers), BODY);
       assert.equal(answer.headers.connection, "close");
     });
   }
 
-  test("a length that is too small: the body ends there, and what follows is no request", async () => {
+  test("ends a body at its declared length, and refuses what follows as malformed", async () => {
     const large = JSON.stringify({ ...JSON.parse(BODY), metadata: "x".repeat(MEBIBYTE) });
     const pieces = [Buffer.from(head("content-length: 20") + large)];
     const answers = [[NOT_HTTP]];
@@ -101,7 +101,7 @@ describe("fuzz", () => {
     for (const answer of got) assert.deepEqual(mistakes(answer, [NOT_HTTP]), []);
   });
 
-  test("a client that never stops sending sees its 413, and is cut off", async () => {
+  test("sends a 413 to a client that never stops sending, and closes the connection", async () => {
     const socket = connect({ port: fuzzed.target.port, host: "127.0.0.1" });
     socket.on("error", () => socket.destroy());
     const received: Buffer[] = [];
@@ -119,11 +119,11 @@ describe("fuzz", () => {
     assert.deepEqual(mistakes(answer, [TOO_LARGE]), []);
   });
 
-  test("a length that is declared too large is refused before the body comes", async () => {
+  test("refuses a declared length above the limit before the body arrives", async () => {
     await expectAnswer(TOO_LARGE, head(`content-length: ${10 * MEBIBYTE + 1}`));
   });
 
-  test("bodies that are compressed, or compressed on their way: 415", async () => {
+  test("returns 415 for compressed bodies and compressed transfer encodings", async () => {
     await expectAnswer(
       { status: 415 },
       head("content-encoding: gzip", "transfer-encoding: chunked"),
@@ -138,7 +138,7 @@ describe("fuzz", () => {
     await expectAnswer(SERVED, head("content-encoding: identity", sized(BODY)), BODY);
   });
 
-  test("bytes that are not UTF-8: 400, and no field is blamed", async () => {
+  test("returns 400 for bytes that are not UTF-8, without naming a field", async () => {
     const [before, behind] = BODY.split("hello") as [string, string];
     for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf0, 0x9f]]) {
       const body = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(behind)]);
@@ -146,7 +146,7 @@ describe("fuzz", () => {
     }
   });
 
-  test("one who asks before sending is told to go on", async () => {
+  test("answers Expect: 100-continue with 100 Continue", async () => {
     const socket = connect({ port: fuzzed.target.port, host: "127.0.0.1" });
     let received = "";
     const until = (text: string): Promise<void> =>
@@ -168,7 +168,7 @@ describe("fuzz", () => {
     socket.destroy();
   });
 
-  test("one who has asked and closes its sending side gets its answer, whole and streamed", async () => {
+  test("answers a client that half-closed its connection, whole and streamed", async () => {
     const slow = { text: "one two three four", ttft_ms: 300 };
     for (const stream of [false, true]) {
       const content = `#script ${JSON.stringify(slow)}`;
@@ -190,7 +190,7 @@ describe("fuzz", () => {
     }
   });
 
-  test("one who leaves altogether while a whole answer is made is noticed, and its node stopped", async () => {
+  test("notices a client that disconnects during a whole response, and stops its node", async () => {
     const content = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 50 })}`;
     const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 8_000 });
     const count = async (): Promise<number> =>
@@ -210,7 +210,7 @@ describe("fuzz", () => {
     ["a million levels of objects", '{"messages":'.repeat(8e5)],
     ["five million elements", `[${"1,".repeat(5e6 - 1)}1]`],
     ["five million messages", `{"model":"tiny-3b","messages":[${"1,".repeat(5e6 - 100)}1]}`],
-    ["five million parts that are none", messages(`{"role":"user","content":[${"1,".repeat(32_000)}1]}`, 150)],
+    ["five million invalid parts", messages(`{"role":"user","content":[${"1,".repeat(32_000)}1]}`, 150)],
     ["three million parts without a type", messages(`{"role":"user","content":[${"{},".repeat(22_000)}{}]}`, 150)],
     [
       "five million tool calls",
@@ -218,7 +218,7 @@ describe("fuzz", () => {
     ],
     ["a million fields", `{${Array.from({ length: 1e6 }, (_, i) => `"${i.toString(36)}":1`).join(",")}}`],
   ] as const) {
-    test(`${name}: refused, and others are answered meanwhile`, async () => {
+    test(`${name}: is refused, and other requests are answered meanwhile`, async () => {
       assert.ok(body.length < 10 * MEBIBYTE, "it is not refused for its length");
       let over = false;
       const refused = post(body).finally(() => {
@@ -235,7 +235,7 @@ describe("fuzz", () => {
     });
   }
 
-  test(`${REQUESTS} random hostile requests are answered as they should be`, async () => {
+  test(`answers ${REQUESTS} random hostile requests with the expected errors`, async () => {
     // Another one each time; `run.ts` repeats it.
     const seed = Number(process.env["TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
     console.log(`fuzz: seed ${seed}`);

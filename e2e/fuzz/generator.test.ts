@@ -5,7 +5,7 @@ import { expectedOf } from "./oracle.ts";
 import { Random } from "./random.ts";
 import { shotOf } from "./shots.ts";
 
-test("a request depends on its seed and its index alone", () => {
+test("a request depends on its seed and index only", () => {
   const shown = (seed: number, index: number): string => shownShot(shotOf(seed, index));
   const alone = shown(7, 400);
   for (let index = 390; index < 400; index++) shotOf(7, index);
@@ -14,7 +14,7 @@ test("a request depends on its seed and its index alone", () => {
   assert.ok(new Set(many).size > 300, "other seeds and indexes give other requests");
 });
 
-test("choices are as likely as they weigh, and bounds are kept", () => {
+test("choices follow their weights and stay within bounds", () => {
   const random = new Random(1, 1);
   const list = [
     { name: "rare", weight: 1 },
@@ -29,7 +29,7 @@ test("choices are as likely as they weigh, and bounds are kept", () => {
   );
 });
 
-test("what the contract says of a body", () => {
+test("expected responses of bodies", () => {
   const chat = (more: object): object => ({ model: "tiny-3b", messages: [{ role: "user", content: "x" }], ...more });
   const due = (body: unknown): unknown => expectedOf("chat", Buffer.from(JSON.stringify(body)));
   assert.deepEqual(due([]), [{ status: 400, param: null }]);

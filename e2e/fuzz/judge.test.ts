@@ -29,39 +29,44 @@ const events = chunk({ role: "assistant", content: "" }, null) + chunk({}, "stop
 
 const right: [name: string, answer: Answer, expected: Expected][] = [
   ["an answer", { status: 200, headers: json, text: JSON.stringify(whole) }, chat],
-  ["a refusal", { status: 400, headers: refused, text: error({ param: "model" }) }, field],
+  ["an error", { status: 400, headers: refused, text: error({ param: "model" }) }, field],
   ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
 ];
 for (const [name, answer, expected] of right) {
-  test(`${name} that is right passes`, () => assert.deepEqual(mistakes(answer, [expected]), []));
+  test(`${name} that is correct passes`, () => assert.deepEqual(mistakes(answer, [expected]), []));
 }
 
 const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp][] = [
   ["a 500", { status: 500, headers: refused, text: error({}) }, chat, /answered 500/],
-  ["another status", { status: 404, headers: refused, text: error({}) }, chat, /404 where 200 is due/],
+  ["an unexpected status", { status: 404, headers: refused, text: error({}) }, chat, /404 where 200 is due/],
   [
-    "no id",
+    "a missing ID",
     { status: 400, headers: { ...refused, "x-request-id": "" }, text: error({ param: "model" }) },
     field,
     /x-request-id/,
   ],
-  ["no envelope", { status: 400, headers: refused, text: '{"statusCode":400}' }, field, /Error.error is missing/],
+  [
+    "a missing envelope",
+    { status: 400, headers: refused, text: '{"statusCode":400}' },
+    field,
+    /Error.error is missing/,
+  ],
   ["another param", { status: 400, headers: refused, text: error({ param: "stop" }) }, field, /param is stop/],
   ["no param", { status: 400, headers: refused, text: error({}) }, field, /param is undefined/],
   [
-    "a param for nothing",
+    "an unexpected param",
     { status: 400, headers: refused, text: error({ param: "n" }) },
     { status: 400, param: null },
     /param is n/,
   ],
   [
-    "a code",
+    "a wrong code",
     { status: 400, headers: refused, text: error({ code: "internal_error", param: "model" }) },
     field,
     /code is/,
   ],
   [
-    "a field of its own",
+    "an undeclared field",
     { status: 200, headers: json, text: JSON.stringify({ ...whole, x: 1 }) },
     chat,
     /x is not documented/,
@@ -78,25 +83,25 @@ const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp]
     { ...chat, model: "mid-14b" },
     /the model is/,
   ],
-  ["no [DONE]", { status: 200, headers: stream, text: events }, streamed, /the stream ends with/],
+  ["a missing [DONE]", { status: 200, headers: stream, text: events }, streamed, /the stream ends with/],
   [
-    "no finish",
+    "a missing finish_reason",
     { status: 200, headers: stream, text: `${chunk({}, null)}data: [DONE]\n\n` },
     streamed,
     /finish is not in its place/,
   ],
   [
-    "a mixture",
+    "mixed output",
     { status: 200, headers: stream, text: `${events}HTTP/1.1 400\n\ndata: [DONE]\n\n` },
     streamed,
     /without data/,
   ],
 ];
 for (const [name, answer, expected, mistake] of wrong) {
-  test(`${name} is noticed`, () => assert.match(mistakes(answer, [expected]).join("; "), mistake));
+  test(`${name} is reported`, () => assert.match(mistakes(answer, [expected]).join("; "), mistake));
 }
 
-test("answers are read from bytes, and what is mixed into them is noticed", () => {
+test("answers are parsed from bytes, and foreign bytes within them are reported", () => {
   const one = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
   const two = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
   const { answers, rest } = readAnswers(Buffer.from(`${one}${two}HTTP`));

@@ -81,7 +81,7 @@ class Conversation {
   }
 }
 
-/** While more is to come, bytes that make no sense yet are no finding. */
+/** While more is to come, incomplete bytes are not reported. */
 function safely(bytes: Buffer): Answer[] | undefined {
   try {
     return readAnswers(bytes).answers;

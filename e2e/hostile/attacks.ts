@@ -13,7 +13,7 @@ import type { Attack } from "./honest-users.ts";
 import { type Flood, floodUntilCut, join, outputOfNoJob } from "./plane-floods.ts";
 
 export const CHAT = "/v1/chat/completions";
-/** Nobody who attacks serves it. */
+/** No one who attacks serves it. */
 export const HONEST_MODEL = "tiny-3b";
 const MIB = 1024 * 1024;
 const OUTPUT_CAP = 500;
@@ -54,7 +54,7 @@ export const floodOfThePlane =
     await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === outputOfNoJob && isOver()));
   };
 
-/** Pings whose answers nobody reads, over 32 connections. */
+/** Pings whose answers no one reads, over 32 connections. */
 export const unreadPings =
   (stage: Stage): Attack =>
   async (isOver) => {

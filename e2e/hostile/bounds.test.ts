@@ -36,7 +36,7 @@ describe("bounds", () => {
     await assertBalanced(stage);
   });
 
-  /** Somebody with a browser, signed in, with an account of each kind. */
+  /** Someone with a browser, signed in, with an account of each kind. */
   const person = async (email: string) => {
     const client = new ConsoleClient({ ready: { gateway_url: stage.baseUrl } });
     const password = `the password of ${email}`;
@@ -50,7 +50,7 @@ describe("bounds", () => {
     ["keys", "keys", "api_key"],
     ["host tokens", "host-tokens", "host_token"],
   ] as const) {
-    test(`an account has so many ${what} and no more`, async () => {
+    test(`limits an account to a fixed number of ${what}`, async () => {
       const { client } = await person(`${path}@example.test`);
       assert.equal((await client.ask("POST", path, { name: "the first" })).status, 201);
       // The others as if they had been made one by one.
@@ -66,7 +66,7 @@ describe("bounds", () => {
     });
   }
 
-  test("a host has 100 nodes and no more; they are listed in pages, without their facts", async () => {
+  test("limits a host to 100 nodes, listed in pages without hardware facts", async () => {
     const { token } = await stage.host();
     const facts = { facts: "x".repeat(HARDWARE_BYTES_MAX - 100) };
     for (let i = 0; i < NODES_MAX; i++) {
@@ -91,7 +91,7 @@ describe("bounds", () => {
     assert.equal(seen.size, NODES_MAX);
   });
 
-  test("60 KiB of hardware facts are refused", async () => {
+  test("refuses 60 KiB of hardware facts", async () => {
     const { token } = await stage.host();
     for (const hardware of [{ facts: "x".repeat(60 * 1024) }, { facts: "x".repeat(HARDWARE_BYTES_MAX) }]) {
       const { status, body } = await nodeApi(stage, token, "POST", "/nodes", { name: "big", hardware });
@@ -100,7 +100,7 @@ describe("bounds", () => {
     assert.deepEqual((await nodeApi<{ data: object[] }>(stage, token, "GET", "/nodes")).body.data, []);
   });
 
-  test("of 300 guesses at a second factor at once ten are looked at, wherever they come from", async () => {
+  test("checks ten of 300 concurrent guesses at a second factor, from any addresses", async () => {
     const { client, email, password } = await person("guessed@example.test");
     const { secret } = await client.send<{ secret: string }>("POST", "auth/two-factor/enable", { password });
     await client.send("POST", "auth/two-factor/confirm", { code: totp(secret) });
@@ -144,7 +144,7 @@ describe("bounds", () => {
     assert.notEqual((await guess(totp(secret, 1), 0)).status, 200, "then not even the right one is");
   });
 
-  test("a key that is refused without end leaves at most a thousand rows an hour", async () => {
+  test("writes at most 1,000 rows an hour for a key that is refused constantly", async () => {
     const { account, key } = await stage.builder(undefined, { requests: 0 });
     const order = { model: "tiny-3b", prompt: "hello" };
     const total = REFUSALS_KEPT_MAX + 300;
@@ -181,7 +181,7 @@ describe("bounds", () => {
     assert.ok(grown < 256 * 1024, `the log grew by ${grown} bytes`);
   });
 
-  test("the internal port is on this machine alone, wherever the gateway listens", async () => {
+  test("serves the internal port on loopback only, whatever address the API uses", async () => {
     // Another address of this machine stands for a public one: no test listens where others could come.
     const second = await stage.addGateway({ HOST: "127.0.0.2" });
     try {

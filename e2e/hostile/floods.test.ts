@@ -50,7 +50,7 @@ const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],
   ["malformed frames", malformedFrames],
-  ["output of jobs that are nobody's", outputOfNoJob],
+  ["output of unknown jobs", outputOfNoJob],
 ];
 
 const greet = (stage: ProcessStage, key: string): Promise<Response> => {
@@ -98,12 +98,12 @@ describe("floods", () => {
     ["before", ""],
     ["inside", "<think>well"],
   ] as const) {
-    test(`white space without end ${what} the thinking: others are served, and it is counted up to the cap`, async () => {
+    test(`endless white space ${what} the reasoning is counted up to the cap, and other requests are served`, async () => {
       await assertServedDuring(stage, users, whiteSpaceWithoutEnd(stage, attacker, opening));
     });
   }
 
-  test("output beyond the cap is cut there and billed to there", async () => {
+  test("output beyond the cap is cut and billed up to the cap", async () => {
     const traits = { name: "stranger", models: ["small-8b"], behaviour: overrun };
     const node = await HandMadeNode.join(stage, await stage.host(), traits);
     try {
@@ -119,20 +119,20 @@ describe("floods", () => {
   });
 
   for (const [what, flood] of FLOODS) {
-    test(`a flood of ${what}: it is cut off, others are served, and the log is short`, async () => {
+    test(`a flood of ${what} is disconnected, other requests are served, and the log stays short`, async () => {
       await assertServedDuring(stage, users, floodOfThePlane(stage, gateway, flood));
     });
   }
 
-  test("pings whose answers nobody reads, over 32 connections: others are served", async () => {
+  test("unread pings on 32 connections do not affect other requests", async () => {
     await assertServedDuring(stage, users, unreadPings(stage));
   });
 
-  test("operations that are none, half of one, and one without end: cut off, and others are served", async () => {
+  test("invalid, partial and endless operations are disconnected, and other requests are served", async () => {
     await assertServedDuring(stage, users, brokenOperations(stage));
   });
 
-  test("a node has four connections and no fifth", async () => {
+  test("a node has at most four connections", async () => {
     const { credentials } = await enrol(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
     const lines = await Promise.all(Array.from({ length: 4 }, () => dial(credentials)));
     for (let again = 0; again < 2; again++) {
@@ -144,7 +144,7 @@ describe("floods", () => {
     await Promise.all(lines.map((line) => line.close()));
   });
 
-  test("an account without credit is refused before it has sent a byte of its body", async () => {
+  test("an account without credit is refused before it sends any byte of its body", async () => {
     const { key } = await stage.builder(0n);
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     for (const path of [CHAT, "/v1/completions", "/v1/embeddings"]) {
@@ -154,15 +154,15 @@ describe("floods", () => {
     }
   });
 
-  test("bodies of 10 MiB from accounts without credit: others are served", async () => {
+  test("10 MiB bodies from accounts without credit do not affect other requests", async () => {
     await assertServedDuring(stage, users, unpaidBodies(stage, await stage.builder(0n)));
   });
 
-  test("32 bodies of 8 MiB at once from an account with credit: others are served", async () => {
+  test("32 concurrent bodies of 8 MiB from one account do not affect other requests", async () => {
     await assertServedDuring(stage, users, largeBodies(stage, attacker));
   });
 
-  test("after all of it the ledger balances and nothing is held", async () => {
+  test("the ledger balances afterwards and no credit is held", async () => {
     await stage.noHolds();
     await assertBalanced(stage);
   });
@@ -187,7 +187,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
   });
 
   for (const [what, flood] of FLOODS) {
-    test(`${what}: it is cut off, others are served, and the log is short`, async () => {
+    test(`a flood of ${what} is disconnected, other requests are served, and the log stays short`, async () => {
       await assertServedDuring(stage, users, async () => {
         const node = await eventually("a stranger joins", () => join(stage).catch(planeIsLost));
         await floodUntilCut(node, flood(node.id, gateway));

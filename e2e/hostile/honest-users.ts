@@ -1,5 +1,5 @@
 /**
- * Honest users of the platform while somebody attacks it: the official client, with the retries that it makes by itself and no
+ * Honest users of the platform while someone attacks it: the official client, with the retries that it makes by itself and no
  * others. The attack goes on until they were served, so that "beside the attack" depends on no clock. How much longer they wait
  * is measured by `npm run bench -- hostile`.
  */

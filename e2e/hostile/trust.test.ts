@@ -102,7 +102,7 @@ describe("trust in nodes", () => {
     ...more,
   });
 
-  test("an empty answer of the only node costs nothing and pays nothing", async () => {
+  test("an empty answer of the only node is free and pays nothing", async () => {
     const node = await join("small-8b", onMarked(doNothing));
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
@@ -110,11 +110,11 @@ describe("trust in nodes", () => {
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["ok", "0", "0"]);
     }
     assert.equal(await node.earned(), 0n);
-    // Nobody knows better: an empty answer alone is no fault.
+    // No one knows better: an empty answer alone is no fault.
     await assertTrusted(node);
   });
 
-  test("beside an honest node a node that does nothing is never paid and goes into quarantine; every answer is the honest one", async () => {
+  test("a node without output is never paid and is quarantined, while an honest node answers every request", async () => {
     const idler = await join("small-8b", doNothing);
     const worker = await join(
       "small-8b",
@@ -332,7 +332,7 @@ describe("trust in nodes", () => {
     await assertTrusted(...nodes);
   });
 
-  test("honest nodes stay trusted when stop strings match at once, whoever applies them", async () => {
+  test("honest nodes stay trusted when stop strings match at once, in the engine or in the gateway", async () => {
     const nodes = [await join("small-7b-alt", honest()), await join("small-7b-alt", deafToStops(HONEST_ANSWER))];
     const stop = HONEST_ANSWER.slice(0, 4);
     for (let i = 0; i < MANY; i++) {
@@ -346,7 +346,7 @@ describe("trust in nodes", () => {
     await assertTrusted(...nodes);
   });
 
-  test("honest nodes stay trusted when clients leave at once", async () => {
+  test("honest nodes stay trusted when clients disconnect immediately", async () => {
     const nodes = [
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),

@@ -1,4 +1,4 @@
-/** OpenID providers that nobody here wrote, each with a few people: `oidc-provider` as it comes, and Dex. */
+/** OpenID providers that no one here wrote, each with a few people: `oidc-provider` as it comes, and Dex. */
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -19,7 +19,7 @@ export interface OpenIdPeer {
 
 /**
  * The library with its own pages and settings. Claims of scopes are in UserInfo alone, which is its way; which scope means which
- * claim, and who there is, everybody has to tell it.
+ * claim, and who there is, everyone has to tell it.
  */
 export async function openOidcProvider(redirects: string[], people: Record<string, object>): Promise<OpenIdPeer> {
   const server = createServer();

@@ -1,4 +1,4 @@
-/** A server of somebody else (tools/peers.ts), as long as a suite needs it. */
+/** A server of someone else (tools/peers.ts), as long as a suite needs it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Peer, peerBinary } from "../../tools/peers.ts";

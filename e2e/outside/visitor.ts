@@ -1,4 +1,4 @@
-/** Somebody with a browser at other people's sites: keeps each site's cookies, follows redirects, fills in forms. */
+/** Someone with a browser at other people's sites: keeps each site's cookies, follows redirects, fills in forms. */
 import assert from "node:assert/strict";
 
 const STEPS_MAX = 20;

@@ -40,7 +40,7 @@ interface Asked {
   on?: (text: string, pieces: number) => boolean;
 }
 
-for (const name of PROXIES) test(`${name} is here`, { skip: whyNot(name) }, () => {});
+for (const name of PROXIES) test(`${name} is installed`, { skip: whyNot(name) }, () => {});
 
 describe("gateways behind proxies", { skip }, () => {
   const authority = newAuthority({ name: "tollgate test", nowMs: Date.now() });
@@ -154,7 +154,7 @@ describe("gateways behind proxies", { skip }, () => {
     await Promise.all(proxies.map(what));
   };
 
-  test("a stream arrives chunk by chunk, while it is being made", () =>
+  test("a stream arrives chunk by chunk while it is generated", () =>
     ofAll(async (proxy) => {
       const body = { ...script({ tokens: 100_000, delta_ms: 200 }), stream: true, max_tokens: 5_000 };
       // An answer that is kept back until it ends, or until a page is full, never has so little in so many pieces.
@@ -163,7 +163,7 @@ describe("gateways behind proxies", { skip }, () => {
       assert.ok(text.length < 4_096, `${proxy.name}: ${text.length} characters in four pieces`);
     }));
 
-  test("the client's own address is the one that sessions and attempts have, whatever it says of itself", () =>
+  test("sessions and attempts record the client's own address, whatever headers it sends", () =>
     ofAll(async (proxy, nth) => {
       const from = `127.0.1.${nth + 1}`;
       const email = `${proxy.name.toLowerCase()}@example.com`;
@@ -178,13 +178,13 @@ describe("gateways behind proxies", { skip }, () => {
       assert.deepEqual(rows, [{ address: from }], proxy.name);
     }));
 
-  test("the address to call is https, as the client came", () =>
+  test("links use the https address that the client used", () =>
     ofAll(async (proxy) => {
       const { text } = await ask(proxy, "/", { headers: { accept: "application/json" } });
       assert.match(text, new RegExp(`"https://127\\.0\\.0\\.1:${proxy.port}`), proxy.name);
     }));
 
-  test("large bodies pass, and what is too large is refused in the words of the gateway", () =>
+  test("large bodies pass, and oversized ones get the gateway's own error", () =>
     ofAll(async (proxy) => {
       const filled = (bytes: number): string =>
         JSON.stringify({ ...script({ text: "x" }), metadata: { a: "x".repeat(bytes) } });
@@ -234,7 +234,7 @@ describe("gateways behind proxies", { skip }, () => {
     return counts.reduce((sum, count) => sum + count, 0);
   };
 
-  test("those that look leave a gateway that drains before it closes, and no client sees an error", async (t) => {
+  test("proxies with health checks stop using a draining gateway before it closes, and no client sees an error", async (t) => {
     const looking = proxies.filter(({ looks }) => looks);
     if (looking.length === 0) return t.skip("no proxy that looks is here");
     const { errors, more, stop } = load(looking);
@@ -256,7 +256,7 @@ describe("gateways behind proxies", { skip }, () => {
     assert.deepEqual(errors, []);
   });
 
-  test("the files have a gateway left well before a drain of the default length ends", async () => {
+  test("the configurations stop using a gateway well before a default drain ends", async () => {
     const read = (file: string) => readFile(new URL(`../../deploy/proxies/${file}`, import.meta.url), "utf8");
     for (const [file, pattern] of [
       ["haproxy.cfg", /inter (\d+)s fall (\d+)/],
@@ -269,7 +269,7 @@ describe("gateways behind proxies", { skip }, () => {
     }
   });
 
-  test("a gateway is restarted under load behind all of them, and no client sees an error", async () => {
+  test("a gateway restarts under load behind all proxies, and no client sees an error", async () => {
     const { errors, more, stop } = load(proxies);
     await more(20);
     assert.equal(await (gateways[1] as Gateway).stop(), 0);

@@ -2,7 +2,7 @@
  * No secret and no text is kept or leaked. A platform works for a while with every kind of secret, and with a word of its own through every
  * way in: prompts, outputs, errors, what nodes say, headers, addresses, names, forms, webhooks. Then everything that was written is
  * searched: logs at their most talkative, screen, metrics, every table, every file; and every answer that hands no secret out. Only names
- * that somebody chose are kept, each in its own table.
+ * that someone chose are kept, each in its own table.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -155,7 +155,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 const chat = (prompt: string, more: object = {}): Promise<number> =>
   post(CHAT, { model: "tiny-3b", messages: [{ role: "user", content: prompt }], ...more });
 
-describe("secrets and texts", () => {
+describe("secrets and prompts", () => {
   let operator: ConsoleClient;
   let person: ConsoleClient;
   let [key, hostToken, account] = ["", "", ""];
@@ -354,7 +354,7 @@ describe("secrets and texts", () => {
     assert.equal(await post("/v1/embeddings", { model: "embed-m3", input }), 200);
   });
 
-  test("requests fail, stall, are cut off, left or refused by the node", async () => {
+  test("requests fail, stall, are cancelled, or are refused by the node", async () => {
     const text = (): string => `${word("output before a fault")} and more words after it`;
     for (const orders of [
       { fail_after: 1 },
@@ -383,7 +383,7 @@ describe("secrets and texts", () => {
     await untilSettled(platform);
   });
 
-  test("requests have wrong fields and bodies", async () => {
+  test("requests have invalid fields and bodies", async () => {
     await served();
     for (const [what, change] of WRONG_FIELDS) {
       assert.notEqual(await chat("hello", change(word(what))), 500, what);
@@ -405,7 +405,7 @@ describe("secrets and texts", () => {
     await post("/v1/completions", { model: "tiny-3b", prompt: { x: word("a prompt that is none") } });
   });
 
-  test("headers, addresses and bytes that are no request arrive", async () => {
+  test("malformed headers, addresses and bytes arrive", async () => {
     for (const name of HEADERS) {
       for (const path of [CHAT, "/v1/models", "/console/api/me", "/node/v1/nodes"]) {
         const headers = withKey({
@@ -440,7 +440,7 @@ describe("secrets and texts", () => {
     for (const bytes of notHttp(word)) await rawHttp(stage.baseUrl, bytes);
   });
 
-  test("nodes send words in every field and frame", async () => {
+  test("nodes send marked words in every field and frame", async () => {
     const behaviours = talkers(word);
     let next = 0;
     const node = await HandMadeNode.join(stage, host, {
@@ -495,7 +495,7 @@ describe("secrets and texts", () => {
     await nodeApi(stage, host.token, "PUT", `/nodes/${node.id}/elections`, { models: [word("an election")] });
   });
 
-  test("console forms and webhooks have words in every field", async () => {
+  test("console forms and webhooks have marked words in every field", async () => {
     await forgetAttempts();
     const client = new ConsoleClient(platform);
     const password = word("a password");
@@ -557,7 +557,7 @@ describe("secrets and texts", () => {
   let metrics = "";
   /** Unsigned they are worthless, and have to be in their table; they are nowhere else. */
   let sessions: string[];
-  test("everybody reads everything that can be read", async () => {
+  test("each person reads everything they may read", async () => {
     const { data } = await person.get<{ data: { id: string }[] }>("requests?limit=100");
     assert.ok(data.length >= 10);
     for (const { id } of data.slice(0, 3)) {
@@ -588,7 +588,7 @@ describe("secrets and texts", () => {
     assert.equal(await platform.stop(), 0);
   });
 
-  test("no table and no metric has a secret or a text, but names in their own tables", () => {
+  test("no table and no metric contains a secret or a prompt, except names in their own tables", () => {
     assert.ok(words.size > 250, `${words.size} words and secrets`);
     const isIn = (table: string, allowed: string): boolean =>
       table === allowed || table.startsWith(`${allowed}_2`) || table === `${allowed}_other`;
@@ -612,7 +612,7 @@ describe("secrets and texts", () => {
     }
   });
 
-  test("no log, no screen and no file has a secret or a text, the tables' own files and their journal included", async () => {
+  test("no log, screen or file contains a secret or a prompt, including the database's files and its WAL", async () => {
     const files = await everyFile(dataDir);
     // A gateway's journals have what the tables have, for a failover that loses it.
     const isOfTables = (path: string): boolean =>
@@ -640,7 +640,7 @@ describe("secrets and texts", () => {
     }
   });
 
-  test("no answer has a secret, but the one that handed it out", () => {
+  test("no response contains a secret, except the one that issued it", () => {
     assert.ok(answers.length > 50, `${answers.length} answers`);
     const found = words.secrets.flatMap(({ way, value, shownIn }) =>
       answers

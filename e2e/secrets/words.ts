@@ -1,6 +1,6 @@
 /**
  * Words that stand nowhere else, one for every way into the platform, and secrets that the platform made; and the search for them
- * afterwards. What may be kept, and where, is stated when a word is made: a name that somebody chose stands in its own table only.
+ * afterwards. What may be kept, and where, is stated when a word is made: a name that someone chose stands in its own table only.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Query } from "@tollgate/stage/database.ts";
 import type { Answer } from "../console-client.ts";
 
-/** What may be kept, and in which tables: names that somebody chose. Everything else stands nowhere. */
+/** What may be kept, and in which tables: names that someone chose. Everything else stands nowhere. */
 const KEPT: Record<string, string[]> = {
   "a client's name": ["request", "hold"],
   "a node's name": ["node"],
@@ -23,7 +23,7 @@ const KEPT: Record<string, string[]> = {
   "a key's name": ["api_key", "request", "hold"],
   // Only of a key whose owner turned labels on.
   "a label": ["request", "hold", "label_day"],
-  // What somebody took for a model's name: the owner of the key sees it beside the refusal.
+  // What someone took for a model's name: the owner of the key sees it beside the refusal.
   model: ["refused_last"],
   "a path below /v1/models/": ["refused_last"],
 };

@@ -1,4 +1,4 @@
-/** Answers: whole, in pieces, of both generation endpoints, and vectors. */
+/** Answers, whole and streamed, of both generation endpoints, and embeddings. */
 import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Answer, Streamed } from "../stage/builder.ts";

@@ -1,4 +1,4 @@
-/** As many requests at once as the node announces: each is under way before the first has ended. */
+/** As many requests at once as the node announces: each is in flight before the first has ended. */
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";

@@ -1,5 +1,5 @@
 /**
- * A client that goes away takes its work with it: the engine must be seen to stop, by its own word where it tells, else by
+ * A client that disconnected takes its work with it: the engine must be seen to stop, by its own word where it tells, else by
  * what it uses of the processors. It is only worth something if the answer would have gone on for much longer.
  */
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** What the behaviours are called, for lists of what an engine cannot do. `behaviours.ts` has one function for each. */
+/** The names of behaviours, for lists of what an engine cannot do. `behaviours.ts` has their functions. */
 export type BehaviourName =
   | "chat"
   | "stream"

@@ -1,4 +1,4 @@
-/** The engine dies in the middle of nothing and comes back: the node leaves, and serves again by itself. */
+/** The engine dies while idle and restarts: the node disconnects and serves again automatically. */
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Outcome, ok } from "../outcome.ts";
 import { Refused } from "../stage/builder.ts";

@@ -1,4 +1,4 @@
-/** What a host does before the first request: log in, register, choose, ask the doctor, serve. */
+/** A host's steps before the first request: login, registration, election, doctor, serving. */
 import { expect, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 

@@ -1,4 +1,4 @@
-/** Structured output: the engine keeps to the form, and the answer ends by itself. */
+/** Structured output: the engine's answer matches the schema and ends. */
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";

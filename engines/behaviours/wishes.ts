@@ -1,4 +1,4 @@
-/** What a request may wish for: where to stop, which dice, how much. */
+/** Request parameters: stop strings, sampling, output length. */
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { GREEDY, QUESTION } from "./answers.ts";

@@ -1,4 +1,4 @@
-/** A command that installs or asks something, as what it said and how it ended. */
+/** Runs a command and returns its output and exit status. */
 import { spawn } from "node:child_process";
 
 /** Only ends a command that hangs: some download gigabytes, or compile for most of an hour. */

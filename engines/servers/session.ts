@@ -1,4 +1,4 @@
-/** Every process of a session: what they used of the processors, and their end. Linux's /proc tells. */
+/** All processes of a session: their CPU time, and stopping them. From Linux's /proc. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const TICKS_PER_SECOND = 100;

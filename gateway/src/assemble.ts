@@ -118,7 +118,7 @@ async function openFront(
   return { listener, metrics: openMetrics(), accounts: await openAccountParts(context, settings, ports), notifying };
 }
 
-/** Without a listener nobody reads metrics. */
+/** Without a listener no one reads metrics. */
 const NOBODY_COUNTS: Pick<Traffic, "watch" | "limitsUnavailable"> = {
   watch: { ended() {}, withheld() {}, refused() {} },
   limitsUnavailable() {},
@@ -139,7 +139,7 @@ function running(
 ): RunningGateway {
   const { gateway, money, fleet, dispatch } = serving;
   const drained = {
-    underWay: gateway.underWay,
+    inFlight: gateway.inFlight,
     notReady() {
       doors?.notReady();
       trust.stop().catch((error) => log.error({ err: error }, "could not stop the node probes"));

@@ -25,8 +25,8 @@ const ENV = {
   RECEIPT_SEED: Buffer.alloc(32, 1).toString("base64url"),
 };
 
-describe("a gateway whose database goes away after it was found, before the gateway serves", () => {
-  test("waits for it again, and serves when it is back", async (t) => {
+describe("a gateway whose database becomes unreachable during start", () => {
+  test("waits for it again, and serves when it is reachable", async (t) => {
     const database = await openTestDatabase();
     const proxy = await openDatabaseProxy(database.connection);
     const directory = await mkdtemp(join(tmpdir(), "tollgate-wait-"));
@@ -59,7 +59,7 @@ describe("a gateway whose database goes away after it was found, before the gate
   });
 });
 
-describe("a gateway that stops while its database is away", () => {
+describe("a gateway that stops while its database is unreachable", () => {
   test("waits up to DRAIN_SPOOL_S until the charges in its spool are in the ledger", async (t) => {
     const database = await openTestDatabase();
     const proxy = await openDatabaseProxy(database.connection);

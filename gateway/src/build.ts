@@ -29,11 +29,11 @@ import { type ServerSecrets, serverSecrets } from "./server-secrets.ts";
 import { loadSecretCanaries } from "./trust/canaries.ts";
 
 export interface BuiltGateway extends ServedGateway {
-  /** Null when the store is not the private one. */
+  /** Null when the database is not the private one. */
   postgresPid: number | null;
 }
 
-/** Waits for a database that is away, also for one that goes away before the gateway serves. */
+/** Waits for a database that is unreachable, also for one that became unreachable before the gateway serves. */
 export async function build(options: BuildOptions): Promise<BuiltGateway> {
   const { config, clock: machine = systemClock, random = systemRandom() } = options;
   const log = options.log.child({ version: VERSION });

@@ -7,7 +7,7 @@ import { ConfigError, DOMAINS, databaseUrlOf, parseConfig, SETTINGS } from "./co
 import { NODE_RULES } from "./fleet/rules.ts";
 import { HOLD_LEASE_MS } from "./ledger/ledger.ts";
 
-test("without any variable the defaults hold", () => {
+test("defaults apply when no variable is set", () => {
   const config = parseConfig({});
   assert.equal(config.port, 8080);
   assert.equal(config.internalPort, 9090);
@@ -20,7 +20,7 @@ test("without any variable the defaults hold", () => {
   assert.equal(parseConfig({ PORT: "" }).port, 8080, "an empty variable is not set");
 });
 
-test("every mistake is reported at once, each with its variable", () => {
+test("all mistakes are reported at once, each with its variable", () => {
   const env = {
     PORT: "eighty",
     INTERNAL_PORT: "70000",
@@ -43,7 +43,7 @@ test("every mistake is reported at once, each with its variable", () => {
   );
 });
 
-test("the memory for large bodies: one body fits, and an account has a quarter and room for one body", () => {
+test("the memory for large bodies fits one body, and an account gets a quarter and room for one body", () => {
   const MiB = 1024 * 1024;
   const budgetOf = (BODY_BUDGET_MB?: string) => parseConfig({ BODY_BUDGET_MB }).bodyBudget;
   assert.deepEqual(budgetOf(), { gatewayBytesMax: 256 * MiB, payerBytesMax: 64 * MiB });
@@ -51,7 +51,7 @@ test("the memory for large bodies: one body fits, and an account has a quarter a
   assert.throws(() => budgetOf("9"), /BODY_BUDGET_MB must be 10 or more/);
 });
 
-test("a number outside its range is refused with its unit or its bound", () => {
+test("a number out of range is refused with its unit or limit", () => {
   for (const [name, value, words] of [
     ["JOB_MAX_S", "long", "must be a number of seconds"],
     ["JOB_MAX_S", "1.5", "must be a whole number of seconds"],
@@ -64,7 +64,7 @@ test("a number outside its range is refused with its unit or its bound", () => {
   }
 });
 
-test("a word that is none of a setting's choices is refused with the choices", () => {
+test("an unknown choice is refused with the list of choices", () => {
   assert.deepEqual([parseConfig({ PLANE: "off" }).plane.absent, parseConfig({}).plane.absent], [true, false]);
   assert.equal(parseConfig({ AUTO_QUARANTINE: "false" }).autoQuarantine, false);
   assert.throws(() => parseConfig({ PLANE: "true" }), /PLANE must be on or off$/);
@@ -72,7 +72,7 @@ test("a word that is none of a setting's choices is refused with the choices", (
   assert.throws(() => parseConfig({ LOG_LEVEL: "loud" }), /LOG_LEVEL must be one of trace, debug, .*silent$/);
 });
 
-test("refuses every retired setting, with what holds in its place", () => {
+test("retired settings are refused with their replacement", () => {
   const retired = DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
   assert.ok(retired.length > 0);
   const env = Object.fromEntries(retired.map(([name]) => [name, "1"]));
@@ -90,7 +90,7 @@ test("refuses every retired setting, with what holds in its place", () => {
   }
 });
 
-test("no variable is declared by two folders", () => {
+test("each variable is declared by one folder", () => {
   const names = DOMAINS.flatMap(({ settings }) => Object.keys(settings));
   assert.deepEqual(
     names.filter((name, i) => names.indexOf(name) !== i),
@@ -98,7 +98,7 @@ test("no variable is declared by two folders", () => {
   );
 });
 
-test("how long records are kept: for ever unless told, and not for less than something needs them", () => {
+test("records are kept forever by default, and at least as long as other features need them", () => {
   assert.deepEqual(parseConfig({}).retention, {
     historyDays: undefined,
     refusalsDays: undefined,
@@ -119,7 +119,7 @@ test("how long records are kept: for ever unless told, and not for less than som
   );
 });
 
-test("whose pages may call: anybody's, nobody's, or those of a list, written as browsers send them", () => {
+test("CORS_ORIGINS accepts any, none or a list of origins as browsers send them", () => {
   const originsOf = (CORS_ORIGINS?: string) => parseConfig({ CORS_ORIGINS }).corsOrigins;
   assert.equal(originsOf(), "any");
   assert.equal(originsOf("*"), "any");
@@ -148,7 +148,7 @@ test("whose pages may call: anybody's, nobody's, or those of a list, written as 
   }
 });
 
-test("a secret that is being replaced stands beside the one before it or the one after it", () => {
+test("a secret that is being replaced is set together with the previous or the next one", () => {
   const [one, two] = ["1".repeat(32), "2".repeat(32)];
   assert.equal(parseConfig({ KEY_PEPPER: two, KEY_PEPPER_OLD: one }).keyPepperOld, one);
   assert.equal(parseConfig({ KEY_PEPPER: one, KEY_PEPPER_NEXT: two }).keyPepperNext, two);
@@ -170,12 +170,12 @@ test("a secret that is being replaced stands beside the one before it or the one
   for (const [env, message] of wrong) assert.throws(() => parseConfig(env), message);
 });
 
-test("a shared database needs a shared pepper", () => {
+test("a shared database requires a shared pepper", () => {
   assert.throws(() => parseConfig({ DATABASE_URL: "postgres://localhost/x" }), /KEY_PEPPER/);
   assert.ok(parseConfig({ DATABASE_URL: "postgres://localhost/x", KEY_PEPPER: "p".repeat(32) }));
 });
 
-test("NATS needs all that plane init writes, and the certificate of the hub its key", () => {
+test("NATS requires everything that plane init writes, and the hub's certificate requires its key", () => {
   const seed = (letters: string): string => letters + "A".repeat(56);
   const nats = {
     NATS_URL: "nats://a:4222,tls://b",
@@ -211,7 +211,7 @@ test("NATS needs all that plane init writes, and the certificate of the hub its 
   assert.throws(() => parseConfig({ PLANE_CREDENTIAL_TTL_S: "1" }), /PLANE_CREDENTIAL_TTL_S must be 5 or more/);
 });
 
-test("letters and OpenID providers need an address for their links, and each other's halves", () => {
+test("email and OpenID settings require a public URL, and each other's counterparts", () => {
   const PUBLIC_URL = "https://gate.example";
   const mail = { SMTP_URL: "smtps://user:secret@mail.example:465", MAIL_FROM: "Tollgate <noreply@gate.example>" };
   assert.deepEqual(parseConfig({ PUBLIC_URL, ...mail }).mail, { url: mail.SMTP_URL, from: mail.MAIL_FROM });
@@ -258,7 +258,7 @@ test("letters and OpenID providers need an address for their links, and each oth
   assert.throws(() => providers(provider, provider), /must not contain the same id twice/);
 });
 
-test("no proxy is trusted unless a number says so", () => {
+test("no proxy is trusted unless a number is set", () => {
   assert.equal(parseConfig({}).trustedProxies, 0);
   assert.equal(parseConfig({ TRUST_PROXY: "2" }).trustedProxies, 2);
   for (const TRUST_PROXY of ["true", "-1", "1.5", "11"]) {
@@ -266,7 +266,7 @@ test("no proxy is trusted unless a number says so", () => {
   }
 });
 
-test("payments need both of Stripe's secrets or neither", () => {
+test("payments require both Stripe secrets or neither", () => {
   assert.equal(parseConfig({}).payments, undefined);
   const [secretKey, webhookSecret] = ["sk_test_1", "whsec_1"];
   const webhookSecrets = [webhookSecret];
@@ -284,7 +284,7 @@ test("payments need both of Stripe's secrets or neither", () => {
   }
 });
 
-test("a secret key goes over plain HTTP only on this machine", () => {
+test("a secret key is sent over plain HTTP on this machine only", () => {
   const at = (STRIPE_API_BASE: string) =>
     parseConfig({ STRIPE_SECRET_KEY: "sk_test_1", STRIPE_WEBHOOK_SECRET: "whsec_1", STRIPE_API_BASE }).payments
       ?.apiBase;
@@ -301,7 +301,7 @@ test("a secret key goes over plain HTTP only on this machine", () => {
   for (const url of bad) assert.throws(() => at(url), /STRIPE_API_BASE must be https/, url);
 });
 
-test("a private database is brought up to date by its gateway, and connections have Tollgate's names", () => {
+test("a private database is migrated automatically, and connections have Tollgate's application names", () => {
   const given = { DATABASE_URL: "postgres://db/tollgate", KEY_PEPPER: "p".repeat(32) };
   assert.equal(parseConfig(given).migrate, "auto");
   assert.equal(parseConfig({ ...given, MIGRATE: "check" }).migrate, "check");
@@ -311,7 +311,7 @@ test("a private database is brought up to date by its gateway, and connections h
   assert.throws(() => parseConfig(named), /DATABASE_URL must not set application_name/);
 });
 
-test("traces: off, or sent where the standard's variables say; what cannot be kept to is a mistake", () => {
+test("traces are off, or follow the OpenTelemetry variables, and unsupported ones are refused", () => {
   const tracingOf = (env: Record<string, string>) => parseConfig(env).tracing;
   const OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:4318";
   assert.equal(tracingOf({}), undefined);
@@ -333,7 +333,7 @@ test("traces: off, or sent where the standard's variables say; what cannot be ke
   }
 });
 
-test("the API's certificate: both files or none, and a public address that fits", () => {
+test("the API's certificate requires both files, and a matching public URL", () => {
   const tls = { TLS_CERT: "c.pem", TLS_KEY: "k.pem" };
   assert.equal(parseConfig({}).tls, undefined);
   assert.deepEqual(parseConfig(tls).tls, { certFile: "c.pem", keyFile: "k.pem" });
@@ -345,7 +345,7 @@ test("the API's certificate: both files or none, and a public address that fits"
   assert.throws(() => parseConfig(clear), /PUBLIC_URL must begin with https:\/\/ when TLS_CERT is set/);
 });
 
-test("a secret may stand in a file, and every mistake about it names the setting and the file", (t) => {
+test("a secret can be read from a file, and errors name the setting and the file", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-secrets-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = (name: string, text: string): string => {

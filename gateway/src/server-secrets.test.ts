@@ -13,7 +13,7 @@ async function openPlace(t: TestContext) {
   return { dataDir, read };
 }
 
-test("secrets are made once, kept for their owner alone, and yield to what is configured", async (t) => {
+test("secrets are generated once, readable by their owner only, and replaced by configured ones", async (t) => {
   const { dataDir, read } = await openPlace(t);
   const made = await read();
   assert.equal(made.pepper, (await read()).pepper);
@@ -23,7 +23,7 @@ test("secrets are made once, kept for their owner alone, and yield to what is co
   assert.equal(configured.receiptSeed, made.receiptSeed);
 });
 
-test("a kept secret is replaced with the old one beside it, one replacement after the other, until it is forgotten", async (t) => {
+test("a stored secret is replaced with the old one beside it, one replacement at a time, until it is removed", async (t) => {
   const { dataDir, read } = await openPlace(t);
   await assert.rejects(replaceKept(dataDir, "pepper"), /no platform was started/);
   const before = await read();
@@ -52,7 +52,7 @@ test("a kept secret is replaced with the old one beside it, one replacement afte
   assert.deepEqual([planeSeed, planeSeedOld], ["the plane's second", undefined]);
 });
 
-test("a damaged file stops everything rather than making other secrets", async (t) => {
+test("a damaged secrets file stops the start instead of generating new secrets", async (t) => {
   const { dataDir, read } = await openPlace(t);
   await writeFile(secretsFileIn(dataDir), "{");
   await assert.rejects(read(), /is damaged/);

@@ -28,12 +28,12 @@ const OTHERS = [
   ...["GATE_NAME", "PLANE_NAME", "ROUTE_HOST"],
 ];
 
-test("docs/operators/settings.md is what the declarations of today give", () => {
+test("docs/operators/settings.md matches the declarations", () => {
   const message = "out of date: run npx node gateway/tools/write-settings.ts";
   assert.equal(readFileSync(SETTINGS_PAGE, "utf8"), settingsPage(), message);
 });
 
-test("deploy/ and the operators' guides name only settings that exist", () => {
+test("deploy/ and the operators' guides name existing settings only", () => {
   const files = filesOf("deploy/**", "docs/operators/*.md", "README.md").filter(
     (file) => !file.includes("/grafana/dashboards/"),
   );
@@ -54,7 +54,7 @@ test("deploy/ and the operators' guides name only settings that exist", () => {
   );
 });
 
-test("no suite, bench or tool sets a retired setting", () => {
+test("no suite, benchmark or tool sets a retired setting", () => {
   const retired = DOMAINS.flatMap(({ retired: names = {} }) => Object.keys(names));
   const files = filesOf("{bench,chaos,e2e,engines,sim,stage,tools}/**/*.ts");
   assert.ok(files.length > 100, "the files were found");

@@ -32,7 +32,7 @@ interface Run {
 function start(t: TestContext, args: string[], ipc: boolean): Run {
   const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ["ignore", "pipe", "pipe", ...(ipc ? ["ipc" as const] : [])],
-    // Nobody is logged in there.
+    // No one is logged in there.
     env: { ...process.env, XDG_CONFIG_HOME: "/nonexistent" },
   });
   t.after(() => child.kill("SIGKILL"));

@@ -1,4 +1,4 @@
-/** Reads a response whole, up to a bound: nobody on the other side decides how much memory we use. */
+/** Reads a response whole, up to a bound: no one on the other side decides how much memory we use. */
 export async function readText(response: Response, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,4 +1,4 @@
-/** Time as a thing that is passed in, so that tests and the simulator can own it: of the gateway and of the agent. */
+/** The clock as a parameter of gateway and agent, so that tests and the simulator can control it. */
 export interface Clock {
   /** Wall time in milliseconds since 1970. For records and ids; it may jump. */
   now(): number;

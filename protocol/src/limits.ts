@@ -1,4 +1,4 @@
-/** Bounds that both sides enforce. A frame beyond them is a fault of its sender. */
+/** Limits that both sides enforce. A larger frame is an error of its sender. */
 
 /** A large job travels in pieces of this size, below the 1 MB payload limit of a NATS server. */
 export const JOB_PIECE_BYTES = 256 * 1024;
@@ -17,7 +17,7 @@ export const STATE_FRAME_BYTES_MAX = 48 * 1024;
 export const SCORED_FRAME_BYTES_MAX = 16 * 1024;
 /**
  * Text of one delta, and of all deltas of one frame; an agent splits longer text. Counting text made to be slow takes some
- * 0.3 ms a KiB, and nobody else is served meanwhile.
+ * 0.3 ms a KiB, and no one else is served meanwhile.
  */
 export const DELTA_TEXT_BYTES_MAX = 32 * 1024;
 export const DELTAS_TEXT_BYTES_MAX = DELTA_TEXT_BYTES_MAX;

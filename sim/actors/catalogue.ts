@@ -27,7 +27,7 @@ const MODELS: Record<string, Traits> = {
   [EMBEDDING_MODEL]: { class: "embed", prices: [10_000, 0], asksCanaries: true },
 };
 
-/** Picodollars a token, as anybody may read them off the catalogue. */
+/** Picodollars a token, as anyone may read them off the catalogue. */
 export function pricesOf(model: string, version: number): Prices {
   const [least, most] = (MODELS[model] as Traits).prices;
   const rise = 1_000 * (version - 1);

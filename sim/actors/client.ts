@@ -113,7 +113,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
     checkDeclaredLength() {},
     readBody: () => Promise.resolve({ isSmall: true, json: () => body, pieces: [], keep() {} }),
     reply,
-    gone: gone.signal,
+    cancelSignal: gone.signal,
   };
   if (order.leavesMs !== null)
     world.scheduler.after(order.leavesMs, () => {

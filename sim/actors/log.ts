@@ -14,7 +14,7 @@ export function logOf(world: World, life: Life, name: string): Log {
   const write =
     (level: Level) =>
     (fields: unknown, message?: string): void => {
-      // A process that ended writes nothing; `hears`, because writing a line is nothing that anybody else sees.
+      // A process that ended writes nothing; `hears`, because writing a line is nothing that anyone else sees.
       if (!life.hears || !isWritten(level)) return;
       const said = typeof fields === "string" ? fields : `${message} ${JSON.stringify(plain(fields as object))}`;
       world.trace.add(name, `${level} ${said}`);
@@ -27,7 +27,7 @@ export function logOf(world: World, life: Life, name: string): Log {
   return Object.assign(log, { child: () => log, isLevelEnabled: isWritten }) as unknown as Log;
 }
 
-/** As a gateway's log is set where nobody says otherwise. */
+/** As a gateway's log is set where no one says otherwise. */
 const isWritten = (level: string): boolean => level !== "debug";
 
 /** Something that the world does to gateways; all else is a fault of theirs. */

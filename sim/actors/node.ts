@@ -28,7 +28,7 @@ export interface JobFacts {
   isCountable: boolean;
   /** An output format was asked for. */
   isFormatted: boolean;
-  /** Somebody asked for it; the platform's own jobs are none. */
+  /** Someone asked for it; the platform's own jobs are none. */
   isRequest: boolean;
   /** It was asked something whose answer is known. */
   isCanary: boolean;
@@ -37,7 +37,7 @@ export interface JobFacts {
   standing: "trusted" | "on probation" | "barred";
   /** What went wrong was its own doing. */
   isAtFault: boolean;
-  /** It said that it cannot take the prompt, which is the prompt's fault for all that anybody knows. */
+  /** It said that it cannot take the prompt, which is the prompt's fault for all that anyone knows. */
   refusedPrompt: boolean;
   /** Its last sign of life: the acceptance, or output. */
   aliveMs: number;
@@ -104,7 +104,7 @@ export class SimNode {
     world.scheduler.every(REPORT_EVERY_MS, () => this.#tell());
   }
 
-  /** It runs nothing that anybody asked for. */
+  /** It runs nothing that anyone asked for. */
   get isIdle(): boolean {
     return ![...this.#running.keys()].some((job) => this.#isRequest(job));
   }
@@ -319,7 +319,7 @@ export class SimNode {
     this.#done(running, "broken");
   }
 
-  /** Again and again, just before anybody grows impatient. */
+  /** Again and again, just before anyone grows impatient. */
   #sayNothing(running: Running): void {
     this.#output(running, answer(""));
     this.#after(running, 1_500, () => this.#sayNothing(running));
@@ -452,5 +452,5 @@ const answer = (text: string): Piece => ({ channel: "answer", text, thought: "",
 /** Every way to break off after something was said. */
 const BREAKS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
 
-/** Says more than anybody asked for. */
+/** Says more than anyone asked for. */
 const overrunning = (script: Script): Script => ({ ...script, words: script.words + 400, fault: null });

@@ -1,6 +1,6 @@
 /**
  * The payment provider: takes money for credits, gives it back, lets it be disputed, and tells gateways of it in signed news that
- * come late, more than once, in any order, and again until somebody took them. What truly became of the money is written down.
+ * come late, more than once, in any order, and again until someone took them. What truly became of the money is written down.
  */
 import { publicId } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
@@ -54,7 +54,7 @@ export function pay(stage: Stage, item: PaymentItem): void {
       for (const news of told)
         tell(stage, { id: `evt_${world.newId()}`, type: news.kind, live: true, occurredAt, news });
     });
-  // Until all of it was sent: nobody may think that nothing is owed any more.
+  // Until all of it was sent: no one may think that nothing is owed any more.
   stage.errandsUnderWay += 1;
   world.scheduler.after(steps.length * (item.stepMs ?? STEP_MS), () => {
     stage.errandsUnderWay -= 1;

@@ -5,7 +5,7 @@
 import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { Sight } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
-import type { Request } from "../world/store/books.ts";
+import type { Request } from "../world/store/ledger-model.ts";
 import { untilStop, wordsIn } from "../world/words.ts";
 
 /** What is known of one request when all is over. */
@@ -28,7 +28,7 @@ interface Bill {
   share: Share;
 }
 
-/** Who has the host's share: the host, the reserve, or nobody. `either`: the moment decides, and the host or the reserve has it. */
+/** Who has the host's share: the host, the reserve, or no one. `either`: the moment decides, and the host or the reserve has it. */
 type Share = "paid" | "withheld" | "none" | "either";
 
 const FREE = "free";
@@ -85,7 +85,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
       return FREE;
     case "upstream_failed":
       if (last === undefined) return "it failed upstream, and no node had accepted it";
-      // Of a format that no grammar can be built from, nobody pays; from outside it looks like any failure of such a request.
+      // Of a format that no grammar can be built from, no one pays; from outside it looks like any failure of such a request.
       if (isFailure && last.isFormatted && last.thought + last.said === "" && record.charge === 0n) return FREE;
       // Reported by the node, or the protocol broken by it.
       if (isFailure) return { least: said, most: said, share: "withheld" };

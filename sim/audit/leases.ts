@@ -24,8 +24,8 @@ export class LeasesAudit {
     const { world, sights } = this.#stage;
     for (const sight of sights) {
       if (sight.gatewayEndedMs !== null || this.#seen.has(sight.id)) continue;
-      // A refused one may wait to be given back; it is dispatched to nobody.
-      if (world.books.requests.get(sight.id)?.outcome !== "gateway_lost" || sight.end === "refused") continue;
+      // A refused one may wait to be given back; it is dispatched to no one.
+      if (world.ledgerModel.requests.get(sight.id)?.outcome !== "gateway_lost" || sight.end === "refused") continue;
       this.#seen.add(sight.id);
       if (!this.#wasCutOff(sight))
         world.fail("a living request keeps its hold", `${sight.id}: its lease ran out, and its gateway lives`);

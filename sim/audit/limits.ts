@@ -5,14 +5,14 @@
 import type { Sight } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/life.ts";
-import type { Request } from "../world/store/books.ts";
+import type { Request } from "../world/store/ledger-model.ts";
 
-/** A revocation takes hold within a minute where nobody could be told of it (decisions §13), and a moment for what is under way. */
+/** A revocation takes hold within a minute where no one could be told of it (decisions §13), and a moment for what is in flight. */
 const REVOKED_MS_MAX = 62_000;
-/** Where everybody could be told of it. */
+/** Where everyone could be told of it. */
 const TOLD_MS_MAX = 1_000;
 
-/** Places of a model that anybody may take, however small the fleet. */
+/** Places of a model that anyone may take, however small the fleet. */
 const PLACES_MIN = 8;
 /** How long slots of a gateway that died stay taken. */
 const LEASE_MS = 62_000;
@@ -23,7 +23,7 @@ const SHARING_MS_MAX = 10_000 + 15_000;
 const COUNTED_MS_MAX = 100;
 
 /**
- * How long after an outage of the server everybody knows that it is over: what is in flight was told to it, and whoever could not
+ * How long after an outage of the server everyone knows that it is over: what is in flight was told to it, and whoever could not
  * sign off has done it, trying again every second.
  */
 const BACK_MS = 5_000;
@@ -32,7 +32,7 @@ const SLOWLY_COUNTED_MS_MAX = 4_000;
 /** So long a gateway waits for the server's answer before it counts alone. */
 const UNANSWERED_MS_MAX = 1_600;
 
-/** At the end: who was refused was so for others' sake, and nobody was let in beyond the minute. */
+/** At the end: who was refused was so for others' sake, and no one was let in beyond the minute. */
 export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, sights, builders } = stage;
   const limitsWereWell = world.limitsServer.outages.length === 0;
@@ -81,21 +81,21 @@ function auditCounts({ world, sights, builders }: Stage): void {
   }
 }
 
-/** Who used up the minute's tokens is refused in it, and nobody else is. Tokens count before their answer is told. */
+/** Who used up the minute's tokens is refused in it, and no one else is. Tokens count before their answer is told. */
 function auditTokens({ world, sights, builders }: Stage): void {
   for (const sight of sights) {
     const limit = builders[sight.ask.account]?.key.tokensPerMinute ?? null;
     const { askedMs } = sight;
     if (limit === null || minuteOf(askedMs) !== minuteOf(askedMs + COUNTED_MS_MAX)) continue;
     const isRefused = sight.code === "rate_limit_tokens";
-    if (!isRefused && !world.books.requests.has(sight.id)) continue;
+    if (!isRefused && !world.ledgerModel.requests.has(sight.id)) continue;
     const used = sights
       .filter(({ ask, end, endedMs }) => {
         if (ask.account !== sight.ask.account || endedMs === null || minuteOf(endedMs) !== minuteOf(askedMs))
           return false;
         return isRefused ? endedMs <= askedMs + COUNTED_MS_MAX : end === "answered" && endedMs < askedMs;
       })
-      .reduce((sum, { id }) => sum + tokensOf(world.books.requests.get(id)), 0);
+      .reduce((sum, { id }) => sum + tokensOf(world.ledgerModel.requests.get(id)), 0);
     if (!isRefused && used >= limit)
       world.fail("no key has more tokens in a minute than it may", `${sight.id}: ${used} of ${limit} were used`);
     if (isRefused && used < limit && !sights.some((other) => isAfloat(other, sight)))
@@ -118,7 +118,7 @@ const minuteOf = (atMs: number): number => Math.floor((EPOCH_MS + atMs) / MINUTE
 
 const DEFAULT_IN_FLIGHT = 64;
 
-/** Whether the server was away in that time, or so shortly before that not everybody had signed off. */
+/** Whether the server was unreachable in that time, or so shortly before that not everyone had signed off. */
 const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
   world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + BACK_MS >= fromMs);
 
@@ -127,7 +127,7 @@ function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
   // Whoever left is worked for a moment longer; a dead gateway's slots are leases.
-  // A gateway that ends while the server is away leaves its slots to their leases.
+  // A gateway that ends while the server is unreachable leaves its slots to their leases.
   const isLeft = other.gatewayEndedMs !== null && wasAway(stage, other.askedMs, other.gatewayEndedMs);
   const isGone = other.end === "left" || other.end === "connection lost";
   const isKept = isGone || isLeft || wasAway(stage, sight.askedMs, refusedMs);
@@ -135,7 +135,7 @@ function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
 }
 
 /**
- * Whether the server must have counted it, and known of it since, unless it is away: it was asked when the server was well, and
+ * Whether the server must have counted it, and known of it since, unless it is unreachable: it was asked when the server was well, and
  * after an outage it was told again of what it may have forgotten.
  */
 const isCountedThere = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
@@ -148,7 +148,7 @@ const isCountedAlone = ({ world }: Stage, { askedMs }: Sight, enteredMs: number)
   );
 
 /**
- * What may be in flight beyond a limit after its server was away: one that lost its memory counts anew, and leases that ran out
+ * What may be in flight beyond a limit after its server was unreachable: one that lost its memory counts anew, and leases that ran out
  * meanwhile are taken again; gateways that count alone have as much once more between them, and at least one each.
  */
 function beyond({ world, machines }: Stage, limit: number): number {
@@ -166,7 +166,7 @@ export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: bool
     const sight = sights[i] as (typeof sights)[number];
     // The oldest are over: no request lasts so long.
     if (nowMs - sight.askedMs > REVOKED_MS_MAX) break;
-    if (sight.end !== null || !world.books.holds.has(sight.id)) continue;
+    if (sight.end !== null || !world.ledgerModel.holds.has(sight.id)) continue;
     const beside = open.get(sight.ask.account);
     if (beside === undefined) open.set(sight.ask.account, [sight]);
     else beside.push(sight);

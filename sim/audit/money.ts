@@ -9,7 +9,7 @@ import { EPOCH_MS } from "../world/life.ts";
 /** After every statement about payouts. */
 export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {
   const { payouts } = world.store.tables;
-  const balanceOf = (id: Uuid): bigint => world.books.accounts.get(id)?.balance ?? 0n;
+  const balanceOf = (id: Uuid): bigint => world.ledgerModel.accounts.get(id)?.balance ?? 0n;
   const promised = new Map<Uuid, bigint>();
   for (const { id, paidMs, lines } of payouts.batches.values())
     for (const { account, amount } of lines) {
@@ -33,11 +33,11 @@ export function auditSetOffs({ world, hosts }: Stage): void {
     all.map((line) => ({ ...line, isNew: createdMs === nowMs, isOpen: paidMs === null })),
   );
   for (const host of hosts) {
-    const balance = world.books.accounts.get(host)?.balance ?? 0n;
+    const balance = world.ledgerModel.accounts.get(host)?.balance ?? 0n;
     const own = lines.filter(({ account, isOpen }) => account === host && isOpen);
     const promisedBefore = own.reduce((sum, { amount, isNew }) => sum + (isNew ? 0n : amount), 0n);
     for (const builder of payouts.ownedWith.get(host) ?? []) {
-      const owed = -(world.books.accounts.get(builder)?.balance ?? 0n);
+      const owed = -(world.ledgerModel.accounts.get(builder)?.balance ?? 0n);
       if (owed > 0n && balance > promisedBefore)
         world.fail("debts are set off before anybody is paid", `${builder} owes ${owed}, ${host} has ${balance}`);
     }
@@ -54,7 +54,7 @@ export function auditMoney(stage: Stage): void {
     if (account !== null) due.set(account, (due.get(account) ?? 0n) + amount);
   };
   for (const [account, amount] of credited) add(account, amount);
-  for (const { id, account, host, charge, granted } of world.books.requests.values()) {
+  for (const { id, account, host, charge, granted } of world.ledgerModel.requests.values()) {
     add(account, -charge);
     add(host, ((charge - granted) * 7n) / 10n);
     if (granted > 0n && host !== null && !payouts.ownedWith.get(host)?.includes(account))
@@ -67,7 +67,7 @@ export function auditMoney(stage: Stage): void {
     add(builder, amount);
   }
   for (const account of [...builders.map(({ id }) => id), ...hosts]) {
-    const balance = world.books.accounts.get(account)?.balance ?? 0n;
+    const balance = world.ledgerModel.accounts.get(account)?.balance ?? 0n;
     if (balance !== (due.get(account) ?? 0n))
       world.fail("everybody has exactly what is theirs", `${account}: ${balance}, ${due.get(account) ?? 0n} is due`);
   }

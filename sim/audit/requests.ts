@@ -37,7 +37,7 @@ const NO_RECORD = [400, 401, 402, 404, 413, 429, 503];
 /** A cancellation is on its way for a moment; silence counts from 2.3 s on, and is noticed a moment later. */
 const STOPPED_MS_MAX = 1_000;
 const SILENCE_MS_MAX = 4_000;
-/** A job that lasts longer ends as a stall, and nobody is blamed. */
+/** A job that lasts longer ends as a stall, and no one is blamed. */
 const JOB_MS_MAX = 119_000;
 
 export function auditRequests(facts: Facts): void {
@@ -49,14 +49,17 @@ export function auditRequests(facts: Facts): void {
       const request = job.job.slice(0, 26);
       jobs.set(request, [...(jobs.get(request) ?? []), job]);
     }
-  if (world.books.holds.size > 0)
-    world.fail("every hold ends", `${world.books.holds.size} are left, ${[...world.books.holds.keys()][0]} among them`);
+  if (world.ledgerModel.holds.size > 0)
+    world.fail(
+      "every hold ends",
+      `${world.ledgerModel.holds.size} are left, ${[...world.ledgerModel.holds.keys()][0]} among them`,
+    );
   for (const sight of sights) {
     const of = (jobs.get(suffixOf(sight.id)) ?? []).sort((a, b) => (a.job < b.job ? -1 : 1));
     auditSight(world, sight, of);
     auditForm(stage, of);
     if (facts.calmPlane) auditJobs(world, sight, of);
-    const record = world.books.requests.get(sight.id);
+    const record = world.ledgerModel.requests.get(sight.id);
     const refusal = world.store.tables.refusals.get(sight.id);
     // Where the store was lost after it had the record, the client was told that instead.
     const isRecorded = refusal !== undefined;
@@ -102,7 +105,7 @@ function auditForm({ world, nodes }: Stage, jobs: JobFacts[]): void {
 
 function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: JobFacts[]): void {
   if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
-  // Given back as if nothing had been dispatched: right only where nothing was, or nobody could be told.
+  // Given back as if nothing had been dispatched: right only where nothing was, or no one could be told.
   const isTold = sight.end === "refused" && NO_RECORD.includes(sight.status ?? 0);
   if (isTold && jobs.some(({ accepted }) => accepted))
     world.fail("what a node ran is in the books", `${sight.id} was told ${sight.status} ${sight.code}`);
@@ -112,7 +115,7 @@ function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: 
     world.fail("a lost request leaves a record", `${sight.id} was held and dispatched`);
 }
 
-/** Who left is not worked for any longer, and nobody waits for a node that says nothing. */
+/** Who left is not worked for any longer, and no one waits for a node that says nothing. */
 function auditJobs(world: World, sight: Sight, jobs: JobFacts[]): void {
   if (sight.gatewayEndedMs !== null) return;
   for (const { job, endedMs, aliveMs, accepted } of jobs) {

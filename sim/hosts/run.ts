@@ -23,7 +23,7 @@ const profitOf = (all: Life[]): number => sum(all, ({ kept, cost }) => kept - co
 const sum = (all: Life[], of: (life: Life) => number): number => all.reduce((total, life) => total + of(life), 0);
 
 const rows = STRATEGIES.filter(({ honest, name }) => honest || name.includes(values.only)).map((strategy) => {
-  // Whoever is barred for good has few jobs, and whoever returns has them all.
+  // Whoever is barred permanently has few jobs, and whoever returns has them all.
   const each = strategy.returns === true ? Math.ceil(jobs / lives) : jobs;
   const all = Array.from({ length: lives }, (_, i) =>
     live(strategy, { jobs: each, seed: seed * 1000 + i, calibration }),

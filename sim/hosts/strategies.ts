@@ -28,9 +28,9 @@ interface Moment {
 export interface Strategy {
   name: string;
   act: (moment: Moment) => Act;
-  /** Nobody may bar it. */
+  /** No one may bar it. */
   honest?: true;
-  /** Barred, it comes back as somebody else. */
+  /** Barred, it comes back as someone else. */
   returns?: boolean;
   /** The chance that a verifier is a friend, who finds everything fine. */
   friends?: number;

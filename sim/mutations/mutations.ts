@@ -264,7 +264,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "output formats are asked of any node",
-    file: `${DISPATCH}shelves.ts`,
+    file: `${DISPATCH}node-index.ts`,
     find: "(formatted ? this.#formatted : this.#plain)",
     replace: "(formatted ? this.#plain : this.#plain)",
   },

@@ -3,7 +3,7 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Plan } from "../plan.ts";
 import { simulate } from "../simulate.ts";
 import type { Tokens } from "../tokens.ts";
-import type { Entry } from "../world/store/books.ts";
+import type { Entry } from "../world/store/ledger-model.ts";
 import type { Done } from "../world/store/store.ts";
 import type { World } from "../world/world.ts";
 
@@ -62,30 +62,30 @@ export async function record(plan: Plan, tokens: Tokens): Promise<Recording> {
   return { seed: plan.seed, ...start, checkouts, done, end: leftIn(world) };
 }
 
-function startOf({ books, store }: World): Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> {
-  const people = [...books.accounts.values()].filter(({ kind }) => !OWN.has(kind));
+function startOf({ ledgerModel, store }: World): Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> {
+  const people = [...ledgerModel.accounts.values()].filter(({ kind }) => !OWN.has(kind));
   const isPerson = new Set(people.map(({ id }) => id));
   return {
     accounts: people.map(({ id, kind }) => ({ id, kind })),
-    credits: books.entries.filter(({ account }) => isPerson.has(account)),
+    credits: ledgerModel.entries.filter(({ account }) => isPerson.has(account)),
     keys: store.tables.keys.map(({ id, accountId, reference, hash }) => {
-      const { dayMax = null, monthMax = null } = books.budgets.get(id) ?? {};
+      const { dayMax = null, monthMax = null } = ledgerModel.budgets.get(id) ?? {};
       return { id, accountId, reference, hash, budget: { day: dayMax, month: monthMax } };
     }),
     ownedWith: [...store.tables.payouts.ownedWith],
   };
 }
 
-function leftIn({ books }: World): Left {
+function leftIn({ ledgerModel }: World): Left {
   return {
-    accounts: [...books.accounts.values()].map(({ id, kind, balance, held, overdrawn, granted }) => {
+    accounts: [...ledgerModel.accounts.values()].map(({ id, kind, balance, held, overdrawn, granted }) => {
       // The database brings it down to the balance when it is read, as this one does when it is used.
       return { id, balance, held, overdrawn: kind === "builder" && overdrawn, granted };
     }),
-    requests: [...books.requests.values()].map(({ id, outcome, charge, short, share, granted, host }) => ({
+    requests: [...ledgerModel.requests.values()].map(({ id, outcome, charge, short, share, granted, host }) => ({
       ...{ id, outcome, charge, short, share, granted, host },
     })),
-    entries: books.entries.map(({ operation, account, kind, amount }) => ({ operation, account, kind, amount })),
-    holds: [...books.holds.values()].map(({ id, expiresMs }) => ({ id, expiresMs })),
+    entries: ledgerModel.entries.map(({ operation, account, kind, amount }) => ({ operation, account, kind, amount })),
+    holds: [...ledgerModel.holds.values()].map(({ id, expiresMs }) => ({ id, expiresMs })),
   };
 }

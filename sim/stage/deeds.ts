@@ -157,7 +157,7 @@ function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
   });
 }
 
-/** Makes a batch, and marks every open one as paid: of one whose maker heard no answer nobody knows but the list. */
+/** Makes a batch, and marks every open one as paid: of one whose maker heard no answer no one knows but the list. */
 function payOut(stage: Stage, minimum: bigint): void {
   const { trace, store } = stage.world;
   insist(stage, {

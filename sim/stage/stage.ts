@@ -1,4 +1,4 @@
-/** Everybody in a world: machines, nodes, hosts and accounts as a plan has them, and what clients saw. */
+/** Everyone in a world: machines, nodes, hosts and accounts as a plan has them, and what clients saw. */
 import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
@@ -122,9 +122,9 @@ export class Stage {
     for (const node of this.nodes) node.connect();
   }
 
-  /** Nobody waits for anything, and nobody owes anything: all that could change the books is over. */
+  /** No one waits for anything, and no one owes anything: all that could change the ledger is over. */
   isQuiet(): boolean {
-    if (!this.isHealed || this.errandsUnderWay > 0 || this.world.books.holds.size > 0) return false;
+    if (!this.isHealed || this.errandsUnderWay > 0 || this.world.ledgerModel.holds.size > 0) return false;
     if (this.world.store.isCutOff) return false;
     if (this.machines.some(({ disk, running }) => running === undefined || disk.holds(".spool"))) return false;
     if (this.machines.some(({ running }) => running?.gateway.ledger.unsettled().length !== 0)) return false;
@@ -156,21 +156,21 @@ export class Stage {
   }
 
   #populate(plan: Plan): void {
-    const { books, newId, chance, store } = this.world;
+    const { ledgerModel, newId, chance, store } = this.world;
     const secrets = chance.of("secrets");
     for (let i = 0; i < plan.hosts; i++) {
       const id = newId();
-      books.open(id, "host");
+      ledgerModel.open(id, "host");
       this.hosts.push(id);
     }
     for (const { credit, budgetDay, ...limits } of plan.accounts) {
       const accountId = newId();
-      books.open(accountId, "builder");
-      if (BigInt(credit) > 0n) books.transfer(newId(), "grant", accountId, BigInt(credit));
+      ledgerModel.open(accountId, "builder");
+      if (BigInt(credit) > 0n) ledgerModel.transfer(newId(), "grant", accountId, BigInt(credit));
       this.credit(accountId, BigInt(credit));
       const { token, reference, hash } = makeSecret("tsk", secrets, PEPPER);
       const key = { id: newId(), accountId, name: "key", reference, hash, revokedMs: null, ...limits };
-      if (budgetDay !== null) books.budgets.set(key.id, { dayMax: BigInt(budgetDay), monthMax: null });
+      if (budgetDay !== null) ledgerModel.budgets.set(key.id, { dayMax: BigInt(budgetDay), monthMax: null });
       store.tables.keys.push(key);
       this.builders.push({ id: accountId, key, token });
     }

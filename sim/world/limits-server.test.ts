@@ -1,5 +1,5 @@
 /**
- * The simulated server counts as limits are counted in memory, which other tests hold equal to a real one; and it is away as a real
+ * The simulated server counts as limits are counted in memory, which other tests hold equal to a real one; and it is unreachable as a real
  * one is: what was sent to it before it hung is done when it runs again, and what it knew is gone when it died.
  */
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ class Bench {
   readonly life = new Life();
   readonly clock = clockOf(this.life, this.scheduler);
 
-  /** Lives until it is known, and a moment for what nobody waits for. */
+  /** Lives until it is known, and a moment for what no one waits for. */
   async known<T>(answer: Promise<T>): Promise<T> {
     let isKnown = false;
     const both = answer.finally(() => {
@@ -98,7 +98,7 @@ describe("the simulated limits server", () => {
     });
     assert.equal(one.health.isAway, true);
     bench.server.comeBack();
-    // The slot was taken after all, and is given back by whoever was told that nobody knows.
+    // The slot was taken after all, and is given back by whoever was told that no one knows.
     await bench.pass(5_000);
     assert.equal((await bench.known(other.enter("key", "b", single))).admitted, true);
     assert.equal(one.health.isAway, false);

@@ -34,7 +34,7 @@ export class LimitsServer {
   /** What came while it hung. */
   #unread: (() => void)[] = [];
   readonly #clients = new Set<Client>();
-  /** When it was away, in virtual milliseconds; the last may not be over. */
+  /** When it was unreachable, in virtual milliseconds; the last may not be over. */
   readonly outages: { fromMs: number; toMs: number }[] = [];
 
   constructor(scheduler: Scheduler, chance: Chance) {

@@ -1,6 +1,6 @@
 /**
- * The dispatch plane and what lies between it and everybody on it. Order is kept from one sender to one receiver and not
- * otherwise, as the protocol's subjects keep it; delays are chance. What is under way on a connection that ends is lost. Nothing
+ * The dispatch plane and what lies between it and everyone on it. Order is kept from one sender to one receiver and not
+ * otherwise, as the protocol's subjects keep it; delays are chance. What is in flight on a connection that ends is lost. Nothing
  * is delivered twice and nothing is lost in the middle of a connection: the plane promises that much.
  */
 
@@ -20,7 +20,7 @@ interface Subscription {
   covers: (subject: string) => boolean;
 }
 
-/** Somebody's connection to the plane. */
+/** Someone's connection to the plane. */
 interface Link {
   name: string;
   isUp: boolean;

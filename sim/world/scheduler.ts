@@ -3,7 +3,7 @@
  * resolve by microtasks alone, and a turn of the event loop begins when there are none left); only then does time move.
  */
 
-/** Taken before anybody can forbid it: the only thing of the event loop that the simulated world is carried by. */
+/** Taken before anyone can forbid it: the only thing of the event loop that the simulated world is carried by. */
 const { setImmediate: nextTurn } = globalThis;
 
 interface Due {

@@ -1,4 +1,4 @@
-/** What happened, line by line: as a hash, by which two runs of a seed are compared, and as text where somebody reads it. */
+/** What happened, line by line: as a hash, by which two runs of a seed are compared, and as text where someone reads it. */
 import { createHash } from "node:crypto";
 import type { Scheduler } from "./scheduler.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Words that are one token each, alone and after one another. What nodes say is made of them, so that anybody who can count words
+ * Words that are one token each, alone and after one another. What nodes say is made of them, so that anyone who can count words
  * knows how many tokens there are, and the auditor needs no tokenizer.
  */
 const WORDS = ["river", "market", "window", "garden", "engine", "letter", "winter", "bridge", "silver", "paper"];

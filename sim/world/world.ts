@@ -1,4 +1,4 @@
-/** Everything that is there before anybody acts in it: time, chance, the plane, the store, the trace. */
+/** Everything that is there before anyone acts in it: time, chance, the plane, the store, the trace. */
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
@@ -8,7 +8,7 @@ import { EPOCH_MS } from "./life.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
 import { Scheduler } from "./scheduler.ts";
-import { Books } from "./store/books.ts";
+import { LedgerModel } from "./store/ledger-model.ts";
 import { NodeTable } from "./store/nodes.ts";
 import { PaymentTables } from "./store/payments.ts";
 import { PayoutBooks } from "./store/payouts.ts";
@@ -30,7 +30,7 @@ export class World {
   readonly scheduler = new Scheduler();
   readonly trace: Trace;
   readonly network: Network;
-  readonly books: Books;
+  readonly ledgerModel: LedgerModel;
   readonly store: Store;
   readonly limitsServer: LimitsServer;
   readonly newId: () => Uuid;
@@ -51,14 +51,14 @@ export class World {
     this.network = new Network(scheduler, this.chance.of("network"));
     this.limitsServer = new LimitsServer(scheduler, this.chance.of("limits"));
     const now = (): number => EPOCH_MS + scheduler.nowMs;
-    this.books = new Books(now);
+    this.ledgerModel = new LedgerModel(now);
     const clock = { now } as Parameters<typeof newIds>[0];
     this.newId = newIds(clock, this.chance.of("ids"));
-    const { books } = this;
-    const payouts = new PayoutBooks({ books, newId: newIds(clock, this.chance.of("payouts")), now });
+    const { ledgerModel } = this;
+    const payouts = new PayoutBooks({ ledgerModel, newId: newIds(clock, this.chance.of("payouts")), now });
     this.store = new Store({
       tables: {
-        books,
+        ledgerModel,
         keys: [],
         refusals: new Map(),
         nodes: new NodeTable(() => scheduler.nowMs),

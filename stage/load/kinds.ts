@@ -1,5 +1,5 @@
 /**
- * The mix: what clients ask for, and how often. Together about twenty requests a second, with as many under way, which two
+ * The mix: what clients ask for, and how often. Together about twenty requests a second, with as many in flight, which two
  * cores carry with ease: faults are to be seen, not load.
  */
 import type { Chance } from "../chance.ts";
@@ -8,7 +8,7 @@ import type { Errand } from "./sight.ts";
 export interface Kind {
   name: string;
   perSecond: number;
-  /** Takes so long that nobody waits for one to see whether all is well again. */
+  /** Takes so long that no one waits for one to see whether all is well again. */
   isLong?: boolean;
   /** Undefined: nothing to order, the path is read. */
   order?: (chance: Chance) => Order;

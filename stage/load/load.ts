@@ -1,6 +1,6 @@
 /**
  * Steady mixed traffic by the table of kinds, from the first fault to the last. Nothing waits for anything else: what a fault
- * holds up piles up, as it does in the world, until as much is under way as the machine should bear; then requests are left out
+ * holds up piles up, as it does in the world, until as much is in flight as the machine should bear; then requests are left out
  * and counted.
  */
 import type { Chance } from "../chance.ts";
@@ -9,7 +9,7 @@ import { KINDS, type Kind, textOf } from "./kinds.ts";
 import type { Errand, Sight } from "./sight.ts";
 
 const TICK_MS = 50;
-/** More than the mix ever has under way by itself. */
+/** More than the mix ever has in flight by itself. */
 const UNDER_WAY_MAX = 150;
 const CAPS = { least: 200, most: 7_000 };
 const PATHS = { chat: "/v1/chat/completions", completion: "/v1/completions", embedding: "/v1/embeddings" };
@@ -31,10 +31,10 @@ export interface Customers {
 
 interface Load {
   sights: readonly Sight[];
-  underWay(): number;
+  inFlight(): number;
   /** Requests that were not sent because too many were in flight. */
   leftOut(): number;
-  /** Sends nothing more, and waits for what is under way. */
+  /** Sends nothing more, and waits for what is in flight. */
   stop(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ interface LoadOptions {
 
 export function startLoad({ customers, chance, now }: LoadOptions): Load {
   const sights: Sight[] = [];
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let leftOut = 0;
   let cap = CAPS.least;
   const due = KINDS.map(({ perSecond }) => chance.next() / perSecond);
@@ -57,15 +57,15 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
   };
 
   const dispatch = (kind: Kind): void => {
-    if (underWay.size >= UNDER_WAY_MAX) {
+    if (inFlight.size >= UNDER_WAY_MAX) {
       leftOut += 1;
       return;
     }
     const { errand, sending } = makeErrand(kind, { customers, chance, nextCap });
     const going = send(errand, sending, now)
       .then((sight) => void sights.push(sight))
-      .finally(() => underWay.delete(going));
-    underWay.add(going);
+      .finally(() => inFlight.delete(going));
+    inFlight.add(going);
   };
   const ticking = setInterval(() => {
     const seconds = (now() - begunAt) / 1000;
@@ -79,11 +79,11 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
   }, TICK_MS);
   return {
     sights,
-    underWay: () => underWay.size,
+    inFlight: () => inFlight.size,
     leftOut: () => leftOut,
     async stop() {
       clearInterval(ticking);
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }

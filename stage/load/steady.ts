@@ -43,12 +43,12 @@ export async function ask(baseUrl: string, key: string, { path, body }: Asked) {
 interface SteadyLoad {
   /** Resolves when so many more were answered, or something went wrong. */
   more(count: number): Promise<void>;
-  /** Stops, and holds what clients saw against the books. */
+  /** Stops, and holds what clients saw against the ledger. */
   endsWell(): Promise<void>;
 }
 
 /**
- * What nobody else asks of the platform meanwhile: what is on record afterwards is the load's. Its clients ask again where a 503 says
+ * What no one else asks of the platform meanwhile: what is on record afterwards is the load's. Its clients ask again where a 503 says
  * so, as official clients do.
  */
 export async function startSteadyLoad({

@@ -80,7 +80,7 @@ export async function startNode(
       return /^online /m.test(said);
     });
   } finally {
-    // It goes on writing to it, and nobody reads it.
+    // It goes on writing to it, and no one reads it.
     await rm(directory, { recursive: true });
   }
   return agent;

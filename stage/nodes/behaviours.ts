@@ -140,7 +140,7 @@ export const BREAKS: Record<string, Behaviour> = {
   },
 };
 
-/** Vectors that nobody asked for, by name. */
+/** Vectors that no one asked for, by name. */
 export const WRONG_VECTORS: Record<string, Behaviour> = {
   "of another width": (job) => {
     job.accept();

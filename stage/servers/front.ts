@@ -1,7 +1,7 @@
 /**
  * A small TCP proxy in the harness whose address never changes: what stands before a pair of servers leads to the one that is in
  * charge. It can swallow everything without closing anything, as a network does that loses every packet, or refuse, as a
- * machine does on which nobody listens.
+ * machine does on which no one listens.
  */
 
 import { once } from "node:events";
@@ -27,7 +27,7 @@ interface Link {
   near: Socket;
   /** Undefined while nothing passes. */
   far?: Socket;
-  /** The far end is gone; nobody tells the near one while nothing passes. */
+  /** The far end is gone; no one tells the near one while nothing passes. */
   dead?: boolean;
 }
 
@@ -101,7 +101,7 @@ export async function openFront(upstream: { port: number }): Promise<Front> {
     },
     async heal() {
       mode = "open";
-      // While nobody listened, somebody else's connection may have had the port for a moment.
+      // While no one listened, someone else's connection may have had the port for a moment.
       if (server === undefined) {
         await eventually(`the front listens on ${port} again`, async () => {
           server = await listen(take, port).catch(() => undefined);

@@ -10,7 +10,7 @@ import type { PostgresServer } from "./postgres-server.ts";
 interface Operator {
   /** Begins to look, every quarter of a second. */
   watch(): void;
-  /** Stops looking; resolves when nothing is under way any more. */
+  /** Stops looking; resolves when nothing is in flight any more. */
   rest(): Promise<void>;
   /** Resolves when all that is committed is on both disks and every commit waits for both. */
   inStep(): Promise<void>;

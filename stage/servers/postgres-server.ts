@@ -43,7 +43,7 @@ const SETTINGS: Record<string, string> = {
   max_connections: "200",
   min_wal_size: "32MB",
   max_wal_size: "128MB",
-  // A follower that was away for a moment finds what it missed.
+  // A follower that was unreachable for a moment finds what it missed.
   wal_keep_size: "96MB",
   wal_sender_timeout: "10s",
   wal_receiver_timeout: "10s",

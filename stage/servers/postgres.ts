@@ -3,7 +3,7 @@
  * whose address never changes.
  *
  * Replication is synchronous while the standby follows: a commit is answered when both have it on their disks, so a failover
- * loses nothing that anybody was told of. An operator made of code watches it, as the tools do that people run for this:
+ * loses nothing that anyone was told of. An operator made of code watches it, as the tools do that people run for this:
  * when the standby has not followed for two seconds the primary goes on alone, until it follows again; one that runs and cannot
  * follow any more is made anew. A failover waits until the standby is in step, and is refused where the primary died without
  * one. (One hole is PostgreSQL's own: a statement that is cancelled while its commit waits for the standby is answered as
@@ -59,10 +59,10 @@ export interface Postgres {
   failover(): Promise<void>;
   /**
    * The standby, which was killed, is started without its primary and takes over as it is: what was committed since is lost. The old
-   * primary stays as it died, and nobody looks after the pair any more.
+   * primary stays as it died, and no one looks after the pair any more.
    */
   failoverLosing(): Promise<void>;
-  /** Leads the front to the primary or to the one that was replaced, which is started: nobody fenced it off. */
+  /** Leads the front to the primary or to the one that was replaced, which is started: no one fenced it off. */
   leadTo(which: Which): Promise<void>;
   /** Until the last byte of the disk is taken. A server may end of it; `freeDisk` starts it again, as its keeper would. */
   fillDisk(which?: Which): Promise<void>;

@@ -1,4 +1,4 @@
-/** What a doctor looked at, one by one: what was found and what to do about it; and how a person reads it. */
+/** Results of a doctor's checks, with remedies, and how they are printed. */
 import { type Paint, padEnd } from "./text.ts";
 
 export interface Check {

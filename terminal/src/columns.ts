@@ -1,4 +1,4 @@
-/** What commands print for people out of records: tables with headers, and one thing as a list of its properties. */
+/** Prints records: as a table with headers, or one record as a list of properties. */
 import type { Terminal } from "./terminal.ts";
 import { clip, facts, type Paint, PLAIN, table as rowsOf, sanitise, width } from "./text.ts";
 

@@ -48,7 +48,7 @@ describe("bash completes", () => {
     assert.deepEqual(offered("open", ""), []);
   });
 
-  test("flags where one is begun, and values of flags and arguments", () => {
+  test("flags after a dash, and values of flags and arguments", () => {
     assert.deepEqual(offered("desk", "book", "lend", "--"), ["--to", "--shelf", "--file", "--quiet", "--help"]);
     assert.deepEqual(offered("desk", "book", "lend", ""), ["day", "week"]);
     assert.deepEqual(offered("desk", "book", "lend", "--shelf", ""), ["top", "bottom"]);
@@ -70,7 +70,7 @@ async function scriptFile(t: TestContext, shell: "zsh" | "fish"): Promise<string
 const skip = (shell: string): string | false =>
   spawnSync(shell, ["--version"]).status === 0 ? false : `${shell} is not installed`;
 
-test("zsh reads its script", { skip: skip("zsh") }, async (t) => {
+test("zsh loads its script", { skip: skip("zsh") }, async (t) => {
   const { stderr, status } = spawnSync("zsh", ["-n", await scriptFile(t, "zsh")], { encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""]);
 });

@@ -1,4 +1,4 @@
-/** `completion bash|zsh|fish`: what a shell needs to complete commands, flags and their values, out of the table of commands. */
+/** `completion bash|zsh|fish`: shell scripts that complete commands, flags and values from the table of commands. */
 import type { Command, Flag, ShapeTable, Surroundings } from "./command.ts";
 import { nextWords } from "./read.ts";
 

@@ -1,4 +1,4 @@
-/** The two ways a command fails by design. Anything else that is thrown is a system error, or a defect. */
+/** The two expected errors of a command. Anything else is a system error or a bug. */
 
 /** Wrong use: mistakes that the command line alone shows, each naming its flag and rule. Exit code 2. */
 export class UsageError extends Error {

@@ -1,4 +1,4 @@
-/** What a person is told when a command fails: one line with what happened and what to do next. Never a stack, unless asked for. */
+/** Prints a failed command's error: one line with the problem and the next step. The stack is printed only on request. */
 import { CommandError, UsageError } from "./errors.ts";
 import { sanitise } from "./text.ts";
 

@@ -1,4 +1,4 @@
-/** What `--help` prints, at every level, out of the table of commands. */
+/** Prints `--help` at every level, from the table of commands. */
 import { choice, type Flag, type Shape, type ShapeTable } from "./command.ts";
 import { type Paint, PLAIN, padEnd, width, wrap } from "./text.ts";
 

@@ -51,7 +51,7 @@ function refusal(...args: string[]): UsageError {
 }
 
 describe("a command line", () => {
-  test("is read by its table", () => {
+  test("is parsed by the table of commands", () => {
     const said = given("desk", "book", "lend", "12", "--to=Ada", "week", "--quiet", "--note", "a", "--note=-b");
     assert.deepEqual(said.args, ["12", "week"]);
     assert.deepEqual(said.flags, { to: "Ada", note: "a,-b" });
@@ -59,7 +59,7 @@ describe("a command line", () => {
     assert.deepEqual(given("desk", "book", "lend", "--to", "-", "--", "--help", "day").args, ["--help", "day"]);
   });
 
-  test("asks for help at every level, in every way", () => {
+  test("shows help at every level and for every form of the flag", () => {
     for (const [args, name] of [
       [["--help"], ""],
       [["help"], ""],
@@ -76,7 +76,7 @@ describe("a command line", () => {
     }
   });
 
-  test("with a mistake is told it in our words, with what was probably meant", () => {
+  test("with a mistake gets an error with the likely correction", () => {
     const cases: [string[], string][] = [
       [["opne"], "there is no command 'opne'; did you mean 'open'?"],
       [["fly"], "there is no command 'fly'; there are desk, open"],
@@ -106,7 +106,7 @@ describe("a command line", () => {
 });
 
 describe("--help", () => {
-  test("of a command: usage, arguments, flags and an example", () => {
+  test("of a command shows usage, arguments, flags and an example", () => {
     assert.equal(
       helpOf(LIBRARY, "desk book lend"),
       `Usage: library desk book lend BOOK KIND --to NAME [--note TEXT] [--quiet]
@@ -128,7 +128,7 @@ Example:
     );
   });
 
-  test("of the program and of a group: the commands below it", () => {
+  test("of the program and of a group lists the commands below it", () => {
     assert.match(
       helpOf(LIBRARY, ""),
       /^Usage: library COMMAND .*\n\nBooks\.\n\nCommands:\n {2}desk {2}what librarians do\n {2}open {2}open the doors\n/,
@@ -147,7 +147,7 @@ Example:
   });
 });
 
-test("the nearest word is a few slips away, or nothing", () => {
+test("suggestions are at most a few edits away", () => {
   const words = ["create", "list", "show", "export", "paid", "requests-per-minute", "reason"];
   assert.equal(nearest("crate", words), "create");
   assert.equal(nearest("lsit", words), "list");
@@ -157,7 +157,7 @@ test("the nearest word is a few slips away, or nothing", () => {
   assert.equal(nearest("", words), undefined);
 });
 
-test("tables have headers and stand on their decimal points", () => {
+test("tables have headers, and numbers align at the decimal point", () => {
   const columns: Column<{ name: string; sum: string; count: number }>[] = [
     { title: "NAME", cell: ({ name }) => name },
     { title: "SUM", align: "money", cell: ({ sum }) => sum },

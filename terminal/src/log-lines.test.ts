@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readableLine } from "./log-lines.ts";
 import { PLAIN } from "./text.ts";
 
-test("a line for people has the time, the level, the message and the rest as key=value", () => {
+test("a readable log line has the time, the level, the message and other fields as key=value", () => {
   const line = { level: 40, time: "2026-11-18T06:01:02.345Z", msg: "slow query", ms: 12.5, query: "select 1", to: "a" };
   assert.equal(
     readableLine(JSON.stringify(line), PLAIN),
@@ -11,12 +11,12 @@ test("a line for people has the time, the level, the message and the rest as key
   );
 });
 
-test("an error's stack stands below its line, and nothing of it steers the terminal", () => {
+test("an error's stack is printed below its line, with control characters escaped", () => {
   const err = { type: "Error", message: "no\u001b[2J", stack: "Error: no\u001b[2J\n    at x.ts:1" };
   const line = JSON.stringify({ level: 50, time: "2026-11-18T06:01:02.345Z", msg: "failed\u001b[2J", err });
   assert.equal(readableLine(line, PLAIN), "06:01:02.345 ERROR failed [2J\n    Error: no [2J\n        at x.ts:1");
 });
 
-test("what is not JSON stays as it is", () => {
+test("a line that is not JSON is printed unchanged", () => {
   for (const line of ["plain words", "12", "{"]) assert.equal(readableLine(line, PLAIN), line);
 });

@@ -1,4 +1,4 @@
-/** Log lines for people: `12:03:07.123 INFO  listening port=8080`. Programs and pipes get the JSON as it is. */
+/** Formats log lines for terminals: `12:03:07.123 INFO listening port=8080`. Pipes get JSON. */
 import { type Paint, sanitise } from "./text.ts";
 
 const LEVELS: Record<number, [name: string, colour: keyof Paint]> = {

@@ -1,4 +1,4 @@
-/** The word that was probably meant. */
+/** Finds the word that was probably meant. */
 
 /** The known word fewest slips of the finger away; undefined where all are too far to be meant. */
 export function nearest(word: string, known: readonly string[]): string | undefined {

@@ -1,4 +1,4 @@
-/** Runs what a command line asks for, or prints the help it asks for. */
+/** Runs a command line, or prints its help. */
 import type { CommandTable, Surroundings } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { type Explain, failureLine, failureOf, traceOf } from "./failure.ts";

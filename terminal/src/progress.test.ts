@@ -23,7 +23,7 @@ function stage(isWatched: boolean) {
   return { progress, fire, calls, written: () => written };
 }
 
-test("on a terminal the step is drawn at once, turns, is replaced and taken away", () => {
+test("a terminal shows the step immediately with a spinner, and removes it at the end", () => {
   const { progress, fire, calls, written } = stage(true);
   progress.step("starting");
   fire();
@@ -34,7 +34,7 @@ test("on a terminal the step is drawn at once, turns, is replaced and taken away
   progress.done();
 });
 
-test("elsewhere a step is a line of its own, once it has taken a while", () => {
+test("other outputs get one line per step, after it has lasted a while", () => {
   const { progress, fire, calls, written } = stage(false);
   progress.step("quick");
   progress.step("slow");

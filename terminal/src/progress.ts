@@ -1,4 +1,4 @@
-/** What a command that takes a while is doing: one line that changes on a terminal, plain lines elsewhere. */
+/** Shows the progress of a slow command: one changing line on a terminal, plain lines elsewhere. */
 
 export interface Progress {
   /** What is done now, as `checking the ledger`. It replaces the step before. */

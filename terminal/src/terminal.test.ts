@@ -14,7 +14,7 @@ function streams(isTTY: boolean) {
   return { stdin, written, process: { stdin, stdout, stderr } as never };
 }
 
-test("colours and screens only where somebody watches and wants them", () => {
+test("colours and full screens are used only on a terminal that supports them", () => {
   const coloured = (isTTY: boolean, env: TerminalEnv): boolean =>
     openTerminal(streams(isTTY).process, env).paint.good("x") !== "x";
   assert.equal(coloured(true, {}), true);
@@ -29,7 +29,7 @@ test("colours and screens only where somebody watches and wants them", () => {
   assert.equal(openTerminal(streams(false).process, {}).watched, false);
 });
 
-test("answers go to standard output, remarks to standard error", () => {
+test("results go to standard output, and remarks to standard error", () => {
   const { process, written } = streams(false);
   const terminal = openTerminal(process, {});
   terminal.print("an answer");
@@ -37,7 +37,7 @@ test("answers go to standard output, remarks to standard error", () => {
   assert.deepEqual(written, { out: "an answer\n", err: "a remark\n" });
 });
 
-test("a screen is drawn over the last one", () => {
+test("a screen replaces the previous one", () => {
   const { process, written } = streams(true);
   const terminal = openTerminal(process, {});
   terminal.draw(["one", "two"]);
@@ -45,7 +45,7 @@ test("a screen is drawn over the last one", () => {
   assert.equal(written.out, "\r\x1b[Jone\ntwo\n\x1b[2A\r\x1b[Jthree\n");
 });
 
-test("a question goes to standard error; a hidden answer is not shown", async () => {
+test("a question goes to standard error, and a hidden answer is not echoed", async () => {
   const { process, stdin, written } = streams(true);
   const terminal = openTerminal(process, {});
   const secret = terminal.ask?.("Token: ", { hidden: true });
@@ -59,14 +59,14 @@ test("a question goes to standard error; a hidden answer is not shown", async ()
   assert.equal(written.out, "");
 });
 
-test("an input that ends is no answer", async () => {
+test("input that ends is not an answer", async () => {
   const { process, stdin } = streams(true);
   const asked = openTerminal(process, {}).ask?.("Gateway: ");
   stdin.end();
   await assert.rejects(asked as Promise<string>, CommandError);
 });
 
-test("nobody can be asked through a pipe, but it can be read", async () => {
+test("a pipe cannot be asked questions, but can be read", async () => {
   const { process, stdin } = streams(false);
   const terminal = openTerminal(process, {});
   assert.equal(terminal.ask, undefined);

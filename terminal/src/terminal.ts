@@ -1,6 +1,6 @@
 /**
- * Where a command speaks: lines of its answer, remarks beside it, questions, progress, a live screen. It is the one place that
- * knows whether a person is watching.
+ * Output and input of commands: results, remarks, questions, progress, and a live screen. The only place that checks whether it is a
+ * terminal.
  */
 
 import { createInterface } from "node:readline";
@@ -15,7 +15,7 @@ export interface Terminal {
   print(line: string): void;
   /** A line beside the answer, on standard error. */
   remark(line: string): void;
-  /** Somebody watches the answer. */
+  /** Someone watches the answer. */
   readonly watched: boolean;
   readonly columns: number;
   readonly rows: number;
@@ -24,7 +24,7 @@ export interface Terminal {
   readonly remarkPaint: Paint;
   /** What a command that takes a while is doing, on standard error. */
   readonly progress: Progress;
-  /** Asks the person and gives back the answer without spaces around it; undefined where nobody can be asked. */
+  /** Asks the person and gives back the answer without spaces around it; undefined where no one can be asked. */
   readonly ask: Ask | undefined;
   /** All of standard input. */
   readInput(): Promise<string>;

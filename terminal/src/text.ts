@@ -1,4 +1,4 @@
-/** Text on a terminal: colours, widths without them, wrapping, columns, and nothing that could steer it. */
+/** Text on terminals: colours, width, wrapping, columns, and escaping of control characters. */
 
 export interface Paint {
   good(text: string): string;

@@ -1,4 +1,4 @@
-/** Asks a Prometheus every query of a dashboard as Grafana would, with "All" chosen in every variable. */
+/** Runs every query of a dashboard against a Prometheus, like Grafana with "All" chosen in every variable. */
 import type { Prometheus, Series } from "../../e2e/outside/prometheus.ts";
 import { type Dashboard, fill, nameLine, type Panel, type Variable } from "./dashboards.ts";
 

@@ -1,4 +1,4 @@
-/** The dashboards of deploy/ as their files say, and what Grafana fills in when it asks their queries and names the lines. */
+/** Reads the dashboards in deploy/, and fills in their variables and legends like Grafana. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** Draws dashboards in a real Chromium, with nothing from outside: the page, its icons and its font come from what was installed. */
+/** Draws dashboards in a real Chromium, offline: the page, its icons and its font come from installed packages. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page, Route } from "playwright-core";

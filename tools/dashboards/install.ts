@@ -1,4 +1,4 @@
-/** Grafana's components, installed when they are first wanted, and the page that draws with them, built into one script. */
+/** Installs Grafana's components on first use, and bundles the page that draws with them. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";

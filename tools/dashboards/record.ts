@@ -1,5 +1,5 @@
 /**
- * Eight minutes of a whole platform (chaos' own: two gateways, their servers, four agents) under mixed load, while a node goes away, a crowd
+ * Eight minutes of a whole platform (chaos' own: two gateways, their servers, four agents) under mixed load, while a node became unreachable, a crowd
  * comes and one server after the other fails for some seconds, scraped by a real Prometheus. What it scraped is kept.
  */
 import { mkdir, rm, writeFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * What chaos' load lacks, because there it would be a violation: clients that ask wrongly, too often or for too much, engines that
- * fail, the payment provider's events. With it every panel has something to show.
+ * Load that chaos must not have: clients with invalid, frequent or too large requests, failing engines, and payment events. With it
+ * every panel has data.
  */
 import type { Payer } from "@tollgate/stage/load/load.ts";
 import { ask } from "../../chaos/stage/admin.ts";
@@ -66,7 +66,7 @@ export async function makeTrouble(stage: Stage): Promise<Trouble> {
   };
 }
 
-/** The key of somebody who asks for more than it allows. */
+/** The key of someone who asks for more than it allows. */
 async function openHasty({ admin }: Stage): Promise<string> {
   const { id } = await ask<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
   await ask(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);

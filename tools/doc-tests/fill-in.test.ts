@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { credentialsIn, fillIn, portsIn, withPorts } from "./fill-in.ts";
 
-test("replaces the address, the key and the host token, wherever they stand", () => {
+test("replaces the address, the key and the host token everywhere", () => {
   const text =
     'curl http://127.0.0.1:8080/v1/models -H "Authorization: Bearer tsk_live_your_key" # tht_live_your_token';
   const values = { address: "http://127.0.0.1:4711", key: "tsk_live_k1", token: "tht_live_t1" };
@@ -14,7 +14,7 @@ test("replaces the address, the key and the host token, wherever they stand", ()
   assert.equal(fillIn(text, {}), text, "what is not known stays");
 });
 
-test("finds the ports that a text names, and replaces each by the same one everywhere", () => {
+test("replaces each port that a text names by the same other port everywhere", () => {
   const text = "PORT=8080 INTERNAL_PORT=9091 x --port 8081; curl localhost:9091 127.0.0.1:8080/8080 --port=8081 2048";
   assert.deepEqual(portsIn(text), ["8080", "9091", "8081"]);
   const ports = new Map([
@@ -27,7 +27,7 @@ test("finds the ports that a text names, and replaces each by the same one every
   );
 });
 
-test("takes the credentials that a platform printed", () => {
+test("reads the credentials that a platform printed", () => {
   assert.deepEqual(credentialsIn("  API key   tsk_live_abc123\n"), { key: "tsk_live_abc123" });
   assert.deepEqual(credentialsIn("tht_live_x tsk_live_y"), { key: "tsk_live_y", token: "tht_live_x" });
   assert.deepEqual(credentialsIn("nothing"), {});

@@ -1,4 +1,4 @@
-/** Puts what a page's platform really has in the place of what the guides write. Pure. */
+/** Replaces addresses, ports and credentials in a page's code by those of the running platform. Pure. */
 
 /** What every page writes, and the site and the doc tests replace. */
 const WRITTEN = { address: "http://127.0.0.1:8080", key: "tsk_live_your_key", token: "tht_live_your_token" };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { matches, sideBySide } from "./output.ts";
 
-test("compares line by line; spaces at line ends and blank lines at the end do not count", () => {
+test("compares line by line, ignoring trailing spaces and trailing blank lines", () => {
   assert.ok(matches("a\n  b\n", "a  \n  b\n\n"));
   for (const [expected, actual] of [
     ["a", "b"],
@@ -17,7 +17,7 @@ test("compares line by line; spaces at line ends and blank lines at the end do n
   }
 });
 
-test("… matches any text in a line, and nothing beyond it", () => {
+test("… matches any text within a line only", () => {
   assert.ok(matches("id: …, ok", "id: 5, ok"));
   assert.ok(matches("… b … d", "a b c b d"));
   assert.ok(matches("a…", "a"));
@@ -27,7 +27,7 @@ test("… matches any text in a line, and nothing beyond it", () => {
   assert.ok(!matches(".*…", "abc"));
 });
 
-test("a line of … matches any lines, also none", () => {
+test("a line of … matches any number of lines, also none", () => {
   assert.ok(matches("a\n…\nd", "a\nb\nc\nd"));
   assert.ok(matches("a\n…\nd", "a\nd"));
   assert.ok(matches("…\nb\nc", "b\nx\nb\nc"), "the first line that fits need not be the one");
@@ -37,12 +37,12 @@ test("a line of … matches any lines, also none", () => {
   assert.ok(!matches("a\n…\nc\nd", "a\nc\nb\nd"));
 });
 
-test("many wildcards that match nothing are told at once", () => {
+test("many wildcards that match nothing fail quickly", () => {
   assert.ok(!matches(`${"…a".repeat(30)}b`, "a".repeat(3000)));
   assert.ok(!matches("…\na\n".repeat(30), `${"a\n".repeat(3000)}b`));
 });
 
-test("shows both beside each other and marks the lines that differ", () => {
+test("prints both outputs side by side and marks different lines", () => {
   assert.equal(
     sideBySide("one\n…\nthree\nfour", "one\n2\n2b\nthree\nfive\nsix"),
     `  expected | actual
@@ -55,7 +55,7 @@ test("shows both beside each other and marks the lines that differ", () => {
   );
 });
 
-test("an expected line that never comes after … stands alone", () => {
+test("prints an expected line that never comes after … by itself", () => {
   assert.equal(
     sideBySide("one\n…\nthree", "one\ntwo"),
     "  expected | actual\n  one      | one\n≠ three    |\n≠          | two",

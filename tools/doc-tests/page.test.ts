@@ -5,7 +5,7 @@ import { readPage, runnable } from "./page.ts";
 
 const fence = (info: string, code = "true"): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
 
-test("takes sh, python and ts blocks in order, with their lines, also within lists", () => {
+test("reads sh, python and ts blocks in order, with their lines, also within lists", () => {
   const page = readPage(
     `# A\n\n${fence("sh", "a")}\n1. An item:\n\n   \`\`\`python\n   if b:\n     c\n   \`\`\`\n\n${fence("json", "{}")}${fence("ts", "d")}`,
   );
@@ -21,7 +21,7 @@ test("takes sh, python and ts blocks in order, with their lines, also within lis
   assert.deepEqual(page.mistakes, []);
 });
 
-test("gives a block the output that stands directly after it", () => {
+test("pairs a block with the output directly after it", () => {
   const { blocks, mistakes } = readPage(`${fence("sh", "a")}${fence("output", "b")}\n${fence("sh", "c")}`);
   assert.deepEqual(
     blocks.map(({ output }) => output),
@@ -30,7 +30,7 @@ test("gives a block the output that stands directly after it", () => {
   assert.deepEqual(mistakes, []);
 });
 
-test("leaves out a block with a reason, and knows one that keeps running", () => {
+test("skips a block with a reason, and recognises one that keeps running", () => {
   const page = readPage(`${fence('sh no-run="needs Docker"')}${fence('sh background="is ready"', "b")}`);
   assert.deepEqual(
     page.blocks.map(({ noRun, background }) => [noRun, background]),
@@ -45,7 +45,7 @@ test("leaves out a block with a reason, and knows one that keeps running", () =>
   );
 });
 
-test("reads the kind of a page from its first line; runs nothing of a page of kind none", () => {
+test("reads a page's kind from its first line, and runs nothing of a page of kind none", () => {
   for (const kind of ["platform", "platform-without-node", "clone", "none"]) {
     const page = readPage(`<!-- doctest: ${kind} -->\n# A\n\n${fence("sh")}`);
     assert.deepEqual([page.kind, page.mistakes, runnable(page).length], [kind, [], kind === "none" ? 0 : 1]);
@@ -53,23 +53,27 @@ test("reads the kind of a page from its first line; runs nothing of a page of ki
 });
 
 for (const [what, text, mistake] of [
-  ["a language that nobody knows", fence("bash"), /^line 1: the fence's language "bash" is none of sh, python/],
+  ["an unknown language", fence("bash"), /^line 1: the fence's language "bash" is none of sh, python/],
   ["a fence without a language", fence(""), /^line 1: the fence's language "" is none of/],
-  ["an attribute that nobody knows", fence('sh norun="x"'), /^line 1: fences have no attribute norun/],
+  ["an unknown attribute", fence('sh norun="x"'), /^line 1: fences have no attribute norun/],
   [
-    "a word that is no attribute",
+    "a word that is not an attribute",
     fence("sh no-run"),
     /^line 1: after its language a fence has attributes .*not no-run/,
   ],
   ["no-run without a reason", fence('sh no-run=""'), /^line 1: no-run needs a text/],
-  ["no-run where nothing is run", fence('json no-run="x"'), /^line 1: only sh, python, ts blocks have no-run/],
+  ["no-run on a block that never runs", fence('json no-run="x"'), /^line 1: only sh, python, ts blocks have no-run/],
   ["background of another language", fence('ts background="x"'), /^line 1: only sh blocks have background/],
   ["output after a paragraph", `${fence("sh")}\nIt says:\n\n${fence("output")}`, /^line 7: output stands directly/],
   ["output after output", `${fence("sh")}${fence("output")}${fence("output")}`, /^line 7: output stands directly/],
   ["a prompt", fence("sh", "a\n$ npm start"), /^line 1: no \$ prompts/],
   ["jq", fence('sh no-run="x"', "curl -s x | jq .id"), /^line 1: no jq/],
-  ["a kind that nobody knows", "<!-- doctest: moon -->\n", /^line 1: "moon" is none of the kinds/],
-  ["a header further down", "# A\n\n<!-- doctest: none -->\n", /^line 1: <!-- doctest: … --> has to be the first/],
+  ["an unknown kind", "<!-- doctest: moon -->\n", /^line 1: "moon" is none of the kinds/],
+  [
+    "a header below the first line",
+    "# A\n\n<!-- doctest: none -->\n",
+    /^line 1: <!-- doctest: … --> has to be the first/,
+  ],
 ] as const) {
   test(`refuses ${what}`, () => {
     const { mistakes } = readPage(text);
@@ -78,6 +82,6 @@ for (const [what, text, mistake] of [
   });
 }
 
-test("a variable and a file whose name has jq in it are no prompt and no jq", () => {
+test("accepts variables and files with jq in their names", () => {
   assert.deepEqual(readPage(fence("sh", 'echo "$KEY" $ref\n./my-jq.sh jq.json')).mistakes, []);
 });

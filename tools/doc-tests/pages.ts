@@ -1,4 +1,4 @@
-/** Which Markdown files are guides, and which of them every `npm test` runs. */
+/** Lists the Markdown files that are guides, and those that every `npm test` runs. */
 import { globSync } from "node:fs";
 
 /** The first page of each kind of reader: part of `npm test`. The other pages run every night. */

@@ -22,13 +22,13 @@ for (const [language, text, coloured] of SAMPLES) {
   });
 }
 
-test("code cannot become markup", () => {
+test("escapes code so that it cannot become markup", () => {
   for (const language of ["sh", "json", "text", "ts"]) {
     assert.doesNotMatch(highlight(language, '"</code><script>x</script>').text, /<script|<\/code/);
   }
 });
 
-test("marks where the reader's address, API key and host token belong", () => {
+test("marks the reader's address, API key and host token", () => {
   assert.equal(
     highlight("sh", 'curl http://127.0.0.1:8080/v1/models -H "Authorization: Bearer tsk_live_your_key"').text,
     'curl https://address.invalid/v1/models -H <span class="s">&quot;Authorization: Bearer <span data-key="builder">tsk_live_your_key</span>&quot;</span>',
@@ -39,11 +39,11 @@ test("marks where the reader's address, API key and host token belong", () => {
   );
 });
 
-test("a prompt is apart from its command", () => {
+test("separates a prompt from its command", () => {
   assert.equal(highlight("text", "$ tollgate dev\nready").text, '<span class="prompt">$ </span>tollgate dev\nready');
 });
 
-test("a file's language follows from its name", () => {
+test("derives a file's language from its name", () => {
   const found = ["deploy/image/Dockerfile", "deploy/proxies/nginx.conf", "a/b.py", "a/.conf.yml", "a/Caddyfile"];
   assert.deepEqual(found.map(languageOfFile), ["dockerfile", "nginx", "py", "yml", "text"]);
 });

@@ -1,6 +1,6 @@
 /**
- * Code as HTML: coloured by highlight.js, with classes of our own and no styles, and with the places marked that are filled in for the
- * reader (the gateway's address when the page is sent, the key in the browser).
+ * Highlights code with highlight.js, using our own classes and no inline styles, and marks the places that are filled in for the
+ * reader: the gateway's address when the page is sent, the key in the browser.
  */
 import { createRequire } from "node:module";
 import { ADDRESS } from "../../gateway/src/site/reference/frame.ts";

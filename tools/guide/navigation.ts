@@ -1,4 +1,4 @@
-/** The ways around the guide: the list of its pages, where a page belongs, and the pages before and after it. */
+/** The guide's navigation: the list of pages, a page's section, and the previous and next page. */
 import { GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../gateway/src/site/reference/html.ts";
 import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";

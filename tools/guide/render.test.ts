@@ -9,7 +9,7 @@ const places: Places = {
 const body = (text: string): string =>
   render(`# Title\n\n${text}`, places).body.text.replace('<h1 id="title">Title</h1>\n', "");
 
-test("title, headings and their anchors", () => {
+test("renders the title, headings and their anchors", () => {
   const { title, headings, body } = render("# The `one`\n## Two: 2\n### Three\n## Two: 2\n", places);
   assert.equal(title, "The one");
   assert.deepEqual(headings, [
@@ -23,46 +23,46 @@ test("title, headings and their anchors", () => {
   );
 });
 
-test("a page without a title is a mistake", () => {
+test("refuses a page without a title", () => {
   assert.throws(() => render("## Two\n", places), /begins with its title/);
   assert.throws(() => render("words\n", places), /begins with its title/);
 });
 
-test("words: lines are joined, tags are text, links lead into the guide, and what is not in it is words alone", () => {
+test("joins lines, escapes tags, links within the guide, and leaves other links as text", () => {
   assert.equal(body("one\n**two** <script>"), "<p>one <strong>two</strong> &#60;script&#62;</p>\n");
   assert.equal(body("[a](b#c) and [d](e.ts)"), '<p><a href="/docs/guide/b#c">a</a> and d</p>\n');
   assert.equal(body("a <!-- not\nseen --> b"), "<p>a  b</p>\n");
 });
 
-test("code has a name to copy it by", () => {
+test("gives code an ID for its copy button", () => {
   assert.equal(
     body("```sh\na < b\n```"),
     '<figure class="code"><figcaption><span>Shell</span></figcaption><pre tabindex="0" role="group" aria-label="Shell, in Title"><code>a &lt; b</code></pre></figure>\n',
   );
 });
 
-test("a fence's attributes are not shown, and its comments are", () => {
+test("hides a fence's attributes and keeps its comments", () => {
   assert.match(body('```sh no-run="needs Docker"\ndocker ps\n```'), /<span>Shell<\/span>.*<code>docker ps<\/code>/);
   assert.match(body("```text\n<!-- kept -->\n```"), /<code>&#60;!-- kept --&#62;<\/code>/);
   const { title } = render("<!-- doctest: platform -->\n# Title\n", places);
   assert.equal(title, "Title");
 });
 
-test("expected output is marked as output", () => {
+test("marks expected output", () => {
   assert.match(body("```output\n12 tokens\n```"), /^<figure class="code output"><figcaption><span>Output<\/span>/);
 });
 
-test("a base URL is the reader's own, in a sentence too; the address alone stays", () => {
+test("replaces a base URL by the reader's own, also within a sentence", () => {
   assert.equal(body("`http://127.0.0.1:8080/v1`"), "<p><code>https://address.invalid/v1</code></p>\n");
   assert.equal(body("`http://127.0.0.1:8080`"), "<p><code>http://127.0.0.1:8080</code></p>\n");
 });
 
-test("lists: items of one paragraph are tight, others are not; numbers go on", () => {
+test("renders tight and loose lists, and continues numbering", () => {
   assert.equal(body("- a\n- b"), "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n");
   assert.equal(body("3. a\n\n   b\n"), '<ol start="3">\n<li><p>a</p>\n<p>b</p>\n</li>\n</ol>\n');
 });
 
-test("tables scroll by themselves; a head without words is none, nor is a cell of one", () => {
+test("makes tables scroll, and leaves out empty heads and cells", () => {
   const table = (text: string): string => body(text).replace(/^<div[^>]*>|<\/div>\n$/g, "");
   assert.match(body("|a|\n|-|\n|b|"), /^<div class="wide" tabindex="0" role="group" aria-label="Table in Title">/);
   assert.equal(
@@ -72,7 +72,7 @@ test("tables scroll by themselves; a head without words is none, nor is a cell o
   assert.match(table("|a||\n|-|-|\n|b|c|"), /<thead><tr><th scope="col">a<\/th><td><\/td><\/tr><\/thead>/);
 });
 
-test("pictures are as high as they will be; one without its width is a mistake", () => {
+test("sets the height of pictures, and refuses one without a width", () => {
   const picture = '<img src="pictures/a.webp" alt="An a" width="800">';
   const shown = '<img src="/docs/guide/pictures/a.webp" alt="An a" width="800" height="500" loading="lazy">\n';
   assert.equal(body(picture), `<p class="pictures">${shown}</p>\n`);

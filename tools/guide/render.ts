@@ -1,7 +1,4 @@
-/**
- * A page of the guide out of Markdown, read by what the console reads models' answers with. Raw HTML is text there; of it our pages
- * use pictures with a width, and comments, and these are understood here.
- */
+/** Renders a guide page from Markdown with the console's parser. Raw HTML becomes text, except pictures with a width and comments. */
 import { type Block, type Inline, markdownReader, type Words } from "../../console/src/ui/markdown/read.ts";
 import { ADDRESS, block as codeBlock, outputBlock } from "../../gateway/src/site/reference/frame.ts";
 import { Html, html } from "../../gateway/src/site/reference/html.ts";

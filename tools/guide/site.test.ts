@@ -21,7 +21,7 @@ const ids = (text: string): string[] => [...text.matchAll(/ id="([^"]*)"/g)].map
 const SERVED_APART = /^\/docs\/(reference\.css|guide\.css|reference\.js|own-key\.js|mark\.svg)$/;
 
 for (const name of htmlFiles) {
-  test(`${name}: its links, pictures and headings`, () => {
+  test(`${name}: links, pictures and headings are valid`, () => {
     const text = textOf(name);
     assert.equal(new Set(ids(text)).size, ids(text).length, "every id is there once");
     for (const [, url = "", anchor] of text.matchAll(/href="(\/docs(?:\/[^"#]*)?)?(?:#([^"]*))?"/g)) {
@@ -39,7 +39,7 @@ for (const name of htmlFiles) {
   });
 }
 
-test("every file of docs/ is in the table of pages, or for contributors", () => {
+test("every file of docs/ is in the table of pages, or excluded as one for contributors", () => {
   const listed = new Set(PAGES.map(({ file }) => file));
   const found = globSync("docs/**/*.md", { cwd: root }).filter(
     (file) => !FOR_CONTRIBUTORS.some((name) => file.startsWith(name)),
@@ -51,7 +51,7 @@ test("every file of docs/ is in the table of pages, or for contributors", () => 
   );
 });
 
-test("pages of the guide follow each other", () => {
+test("pages of the guide link to the previous and next page", () => {
   const [first, second, third] = PAGES.map(({ path }) => `/docs/guide${path === "" ? "" : `/${path}`}`);
   const links = (url = ""): string[] =>
     [...textOf(nameOf(url)).matchAll(/rel="(prev|next)" href="([^"]*)"/g)].map(([, rel, to]) => `${rel} ${to}`);
@@ -60,7 +60,7 @@ test("pages of the guide follow each other", () => {
   assert.equal(links(`/docs/guide/${PAGES.at(-1)?.path}`).length, 1);
 });
 
-test("an example or a folder that a page links to is a page of its own", () => {
+test("an example or folder that a page links to has its own page", () => {
   assert.match(textOf("guide/deploy.html"), /<a href="\/docs\/guide\/deploy\/proxies">/);
   assert.match(textOf("guide/deploy/proxies.html"), /<a href="\/docs\/guide\/deploy\/proxies\/nginx\.conf">/);
   assert.equal(
@@ -73,7 +73,7 @@ test("an example or a folder that a page links to is a page of its own", () => {
   assert.match(chat, /<span class="k">import<\/span>/);
 });
 
-test("the size of a picture of each kind, and of none", () => {
+test("reads the size of every kind of picture, and refuses others", () => {
   const picture = (kind: string, bytes: [number, number][]): Uint8Array => {
     const file = Buffer.alloc(40);
     file.write(`RIFF....WEBP${kind}`, "latin1");

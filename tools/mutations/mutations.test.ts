@@ -1,21 +1,35 @@
-/** Sources move on: a bug whose place is gone would be planted nowhere, and prove nothing. */
+/** Keeps the mutations up to date with the sources: a mutation whose text or test is gone would prove nothing. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import { FILLED_IN, readCode } from "../words/code.ts";
 import { MUTATIONS } from "./mutations.ts";
 
 const sourceOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
-describe("every bug has one place to be planted in", () => {
-  for (const { name, file, find, replace, test: noticed } of MUTATIONS) {
+/** Matches titles that a loop fills in. */
+const patternOf = (title: string): RegExp =>
+  new RegExp(
+    `^${title
+      .split(FILLED_IN)
+      .map((part) => RegExp.escape(part))
+      .join(".*")}$`,
+  );
+
+describe("every mutation's text occurs exactly once in its file, and its test exists", () => {
+  for (const { name, file, find, replace, test: noticed, title } of MUTATIONS) {
     test(name, () => {
       assert.equal(sourceOf(file).split(find).length - 1, 1, `places in ${file}`);
       assert.notEqual(find, replace);
-      assert.notEqual(sourceOf(noticed), "", "the test that must notice it");
+      const { titles } = readCode(noticed, sourceOf(noticed));
+      assert.ok(
+        titles.some(({ text }) => patternOf(text).test(title)),
+        `${noticed} has a test "${title}"`,
+      );
     });
   }
 
-  test("and a name of its own", () => {
+  test("every mutation has a unique name", () => {
     assert.equal(new Set(MUTATIONS.map(({ name }) => name)).size, MUTATIONS.length);
   });
 });

@@ -1,4 +1,4 @@
-/** Bugs to plant, one at a time: each is a change of one place in the sources that the named test must notice. */
+/** The mutations: each changes one place in the sources, and the named test must fail. */
 
 interface Mutation {
   name: string;
@@ -21,7 +21,7 @@ export const MUTATIONS: Mutation[] = [
     find: "not exists (select from request where id = p_id) and not exists (select from key_budget where key_id = p_key)",
     replace: "not exists (select from request where id = p_id)",
     test: `${SRC}ledger/budgets.test.ts`,
-    title: "refuses a hold that waited for the account while the budget was set",
+    title: "refuses a hold that waited for the account lock while the budget was set",
   },
   {
     name: "a sweep ends a hold that was renewed while it waited for the account's lock",
@@ -29,7 +29,7 @@ export const MUTATIONS: Mutation[] = [
     find: "delete from hold where id = any (ids) and expires_at < now()",
     replace: "delete from hold where id = any (ids)",
     test: `${SRC}ledger/late.test.ts`,
-    title: "a sweep that waited for the account ends no hold that was renewed meanwhile",
+    title: "a sweep that waited for the account lock ends no hold that was renewed meanwhile",
   },
   {
     name: "the low-credit alert is reset before the purchase commits",
@@ -39,7 +39,7 @@ export const MUTATIONS: Mutation[] = [
       '  await options.pool.query("update credit_alert set fallen = false, rises = rises + 1");\n' +
       "  return await inTransaction(options.pool, async (client) => {\n    await client.query(IDLE_MAX);\n    const taken",
     test: `${SRC}payments/alerts.test.ts`,
-    title: "stays off while a purchase is not committed, and is reset by its commit alone",
+    title: "is not sent while a purchase is uncommitted, and resets only when it commits",
   },
   {
     name: "earnings leave the hold-back an hour early",
@@ -47,7 +47,7 @@ export const MUTATIONS: Mutation[] = [
     find: "p_hold_days * 24 + 1)",
     replace: "p_hold_days * 24)",
     test: `${SRC}operators/payouts.test.ts`,
-    title: "earnings are held back until the whole hour they were made in is older than the hold-back",
+    title: "earnings are held back until the whole hour they belong to is older than the hold-back period",
   },
   {
     name: "every request of a batch spends the same granted credit",
@@ -55,7 +55,7 @@ export const MUTATIONS: Mutation[] = [
     find: "g.granted - (sum(own.charge) over before - own.charge)",
     replace: "g.granted - 0 * (sum(own.charge) over before - own.charge)",
     test: `${SRC}ledger/reserve.test.ts`,
-    title: "of a batch is spent by each request in turn",
+    title: "is spent by each request of a batch in turn",
   },
   {
     name: "a batch leaves before all sockets are read",
@@ -63,7 +63,7 @@ export const MUTATIONS: Mutation[] = [
     find: "this.#start((task) => clock.soon(task));",
     replace: "this.#start(queueMicrotask);",
     test: `${SRC}db/batcher.test.ts`,
-    title: "what comes in one turn of the event loop shares a batch, and what comes meanwhile the next",
+    title: "operations of one event-loop turn share a batch, and later ones wait for the next",
   },
   {
     name: "an answer does not wait for its settlement",
@@ -80,7 +80,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       "          charge_pico = greatest(d.charge_pico, excluded.charge_pico) * (excluded.requests > 0)::int\n  )",
     test: `${SRC}history/rollups.test.ts`,
-    title: "adds a late charge to the label's day, whether the lost request was counted before or not",
+    title: "add a late charge to the label's day, whether the lost request was counted before or not",
   },
   {
     name: "a member who becomes a billing contact keeps a playground key",
@@ -88,7 +88,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if to_jsonb(new) ->> 'role' = 'member' then",
     replace: "if to_jsonb(new) ->> 'role' in ('member', 'billing') then",
     test: `${SRC}keys/session-keys.test.ts`,
-    title: "stops working when its member gets the role billing, and works on while the role is member",
+    title: "stop working when their member becomes billing, and not on a change to the role member",
   },
   {
     name: "a hold in doubt is looked up only once",
@@ -96,7 +96,7 @@ export const MUTATIONS: Mutation[] = [
     find: "for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {",
     replace: "for (const delayMs of [] as number[]) {",
     test: `${SRC}ledger/releases.test.ts`,
-    title: "a hold in doubt is looked up at once, after a second, and after a quarter of its lease",
+    title: "a hold with an unknown outcome is queried immediately, after 1 s, and after a quarter of its lease",
   },
   {
     name: "a spooled settlement is dropped when giving up cannot be written down",
@@ -105,7 +105,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       'log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");\n      return true;',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "a spooled settlement that proves a bug stays on the disk while giving it up cannot be written down",
+    title: "keeps a settlement that reveals a bug in the spool until giving it up can be recorded",
   },
   {
     name: "a credit look counts as new from its answer on",
@@ -113,7 +113,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if (looking.get(accountId) === one) learned(accountId, has, now);",
     replace: "if (looking.get(accountId) === one) learned(accountId, has, clock.monotonic());",
     test: `${SRC}ledger/credit.test.ts`,
-    title: "an answer that took its time counts from when it was asked for: a second later it is looked up again",
+    title: "counts the cache time of a slow query from its start, then queries again",
   },
   {
     name: "unseen thinking is billed after a plane cut",
@@ -137,7 +137,7 @@ export const MUTATIONS: Mutation[] = [
     find: "new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1))",
     replace: "new Date(date.getFullYear(), date.getMonth(), 1)",
     test: `${SRC}base/time.test.ts`,
-    title: "days and months begin at midnight UTC when the process's time zone is America/Los_Angeles",
+    title: "begins days and months at midnight UTC when the process's time zone is America/Los_Angeles",
   },
   {
     name: "a live gateway takes test-mode payment events",
@@ -153,7 +153,7 @@ export const MUTATIONS: Mutation[] = [
     find: "        await revokeOpen(client, accountId, member.email);\n",
     replace: "",
     test: `${SRC}accounts/team.test.ts`,
-    title: "who is removed and invited again has the new role alone, whatever they were or were offered before",
+    title: "a removed and invited person has the new role only",
   },
   {
     name: "a receipt has the request's start as its end",
@@ -161,7 +161,7 @@ export const MUTATIONS: Mutation[] = [
     find: "finished_at: record.finishedAt.toISOString()",
     replace: "finished_at: record.createdAt.toISOString()",
     test: `${SRC}history/receipts.test.ts`,
-    title: "say what the record of the request says, its start and its end too",
+    title: "have the values of the request's record, with its start and end",
   },
   {
     name: "a drain does not wait for settlements",
@@ -169,7 +169,7 @@ export const MUTATIONS: Mutation[] = [
     find: "await Promise.all([holds.idle(), settling.close(), releases.close()]);",
     replace: "await Promise.all([holds.idle(), releases.close()]);",
     test: `${SRC}ledger/outage.test.ts`,
-    title: "a ledger that closes waits for the settlements that are on their way to the store",
+    title: "waits at shutdown for settlements that are being written to the database",
   },
   {
     name: "a gateway that stops does not close its ledger",
@@ -177,7 +177,7 @@ export const MUTATIONS: Mutation[] = [
     find: "  onClose(() => ledger.close());\n",
     replace: "",
     test: `${SRC}assemble/money.test.ts`,
-    title: "a gateway that closes waits for the settlements that are on their way to the database",
+    title: "a closing gateway waits for settlements that are being written to the database",
   },
   {
     name: "another gateway's spooled settlement is dropped when giving up cannot be written down",
@@ -185,7 +185,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";',
     replace: 'if (result.isFinal) return this.giveUp(settlement, result.error).then(() => "given_up" as const);',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "a spooled settlement that proves a bug stays on the disk while giving it up cannot be written down",
+    title: "keeps a settlement that reveals a bug in the spool until giving it up can be recorded",
   },
   {
     name: "credit that a hold found counts as new from its answer on",
@@ -193,7 +193,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);',
     replace: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf && clock.monotonic());',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "credit that a slow hold found counts from when the hold was asked for",
+    title: "counts the age of a balance that a slow hold returned from the hold's start",
   },
   {
     name: "unseen thinking is billed when the gateway stops",
@@ -209,7 +209,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'finished_at as "finishedAt"',
     replace: 'created_at as "finishedAt"',
     test: `${SRC}history/receipts.test.ts`,
-    title: "say what the record of the request says, its start and its end too",
+    title: "have the values of the request's record, with its start and end",
   },
   {
     name: "a budget of a day refuses a hold of exactly what is left",
@@ -217,7 +217,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if p_amount[i] > day_room then",
     replace: "if p_amount[i] >= day_room then",
     test: `${SRC}ledger/budgets.test.ts`,
-    title: "of a day takes a hold of exactly what it has left, and not a picodollar more",
+    title: "of a day accepts a hold of exactly the amount left, and refuses one picodollar more",
   },
   {
     name: "a budget of a month refuses a hold of exactly what is left",
@@ -225,7 +225,7 @@ export const MUTATIONS: Mutation[] = [
     find: "elsif p_amount[i] > month_room then",
     replace: "elsif p_amount[i] >= month_room then",
     test: `${SRC}ledger/budgets.test.ts`,
-    title: "of a month takes a hold of exactly what it has left, and not a picodollar more",
+    title: "of a month accepts a hold of exactly the amount left, and refuses one picodollar more",
   },
   {
     name: "the check of the ledger passes over the rollups by label",
@@ -233,7 +233,7 @@ export const MUTATIONS: Mutation[] = [
     find: "    checks.push(...rollupChecks(KEPT_FROM));\n",
     replace: "",
     test: `${SRC}history/closing-days.test.ts`,
-    title: "finds a figure of label_day that was changed by hand, and says which day it is of",
+    title: "include label_day: the ledger check finds a changed figure, with its day",
   },
   {
     name: "the check of the ledger passes over the closed days of performance",
@@ -241,7 +241,7 @@ export const MUTATIONS: Mutation[] = [
     find: "    if (await hasDaysByModel(client)) checks.push(CHECK_OF_PERFORMANCE_DAYS);\n",
     replace: "",
     test: `${SRC}history/closing-days.test.ts`,
-    title: "finds a figure of performance_day that was changed by hand, and says which day it is of",
+    title: "include performance_day: the ledger check finds a changed figure, with its day",
   },
   {
     name: "the slow hold path refuses a hold of exactly what is left",
@@ -249,7 +249,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if p_amount[i] <= available[i] then",
     replace: "if p_amount[i] < available[i] then",
     test: `${SRC}ledger/ledger.test.ts`,
-    title: "a batch that does not fit as a whole takes the holds that use up the balance exactly",
+    title: "accepts the holds of a batch that use up the balance exactly",
   },
   {
     name: "a promised payout is set off again",
@@ -259,6 +259,6 @@ export const MUTATIONS: Mutation[] = [
       "                                             where p.account_id = earned.id and b.paid_at is null), 0),",
     replace: "least(earned.balance,",
     test: `${SRC}operators/payouts.test.ts`,
-    title: "what an open batch promised a host is not set off against its owner's debt",
+    title: "an amount in an open batch is not set off against the owner's debt",
   },
 ];

@@ -1,4 +1,4 @@
-/** The part of CHANGELOG.md that tells of one version. */
+/** Reads a version's section of CHANGELOG.md. */
 
 /** `Unreleased` or a version; without its heading. */
 export function sectionOf(changelog: string, title: string): string {

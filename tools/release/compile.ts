@@ -1,6 +1,6 @@
 /**
- * From sources to the JavaScript of a package: Node strips no types below `node_modules`. Only what the entries reach is in it, so
- * that no test and no tool is.
+ * Compiles the sources of a package to JavaScript, because Node strips no types below `node_modules`. Includes only what the entry
+ * points import, so no tests and no tools.
  */
 import { createRequire } from "node:module";
 import { basename, extname, join, relative } from "node:path";

@@ -1,4 +1,4 @@
-/** What a package is made of: its bill of materials (CycloneDX, by npm), and the licences of what its files carry. */
+/** Creates a package's bill of materials (CycloneDX, by npm) and the licences of its files. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Whether what is here is what a tag holds. */
+/** Checks that the working tree equals a release's tag. */
 
 interface Place {
   tag: string;

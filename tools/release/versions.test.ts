@@ -6,11 +6,11 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { versionOf } from "./versions.ts";
 
-test("every package of ours has the one version", () => {
+test("all our packages have the same version", () => {
   assert.match(versionOf(fileURLToPath(new URL("../..", import.meta.url))), /^\d+\.\d+\.\d+/);
 });
 
-test("a package that was left behind is named", (t) => {
+test("a package with another version is named", (t) => {
   const root = mkdtempSync(join(tmpdir(), "tollgate-versions-"));
   t.after(() => rmSync(root, { recursive: true }));
   const write = (folder: string, manifest: object): void => {

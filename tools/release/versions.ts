@@ -1,4 +1,4 @@
-/** One version for everything: the root's. Every workspace has it, a tag names it. */
+/** Checks that all packages have the root's version, which the release tag names. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,14 +1,18 @@
-/** Draws sentences of the docs and messages of the product for an outsider to rate: `npx node tools/words/draw.ts --seed N`. */
+/**
+ * Draws texts for an outsider to rate: `npx node tools/words/draw.ts --seed N` sentences of the docs and messages of the product,
+ * with `--of code` titles of tests, comments and names.
+ */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { guidePages } from "../doc-tests/pages.ts";
+import { readCode } from "./code.ts";
 import { messagesIn } from "./messages.ts";
 import { sentencesIn } from "./sentences.ts";
 
-const DRAWN_OF_EACH = 40;
+const DRAWN = { sentences: 40, messages: 40, titles: 70, comments: 40, names: 40 };
 const SOURCES = ["{api,gateway,host,protocol,terminal}/src/**/*.ts", "console/src/**/*.{ts,tsx}"];
 /** Tests, and texts that models and nodes read. */
 const ELSEWHERE =
@@ -31,6 +35,26 @@ const allMessages = (): string[] =>
       .flatMap((file) => messagesIn(file, read(file)).filter((text) => isShown(file, text))),
   );
 
+const CODE =
+  "{api,bench,chaos,console,demo-provider,e2e,engines,gateway,host,protocol,sim,stage,terminal,tools}/**/*.{ts,tsx}";
+/** Generated, or no source of ours. */
+const NO_CODE = /(^|\/)(node_modules|dist|\.cache)\/|\.d\.ts$/;
+
+/** Titles below their suites, as the test runner prints them; comments with their place; exported names and names of files. */
+function allCode(): { titles: string[]; comments: string[]; names: string[] } {
+  const files = globSync(CODE, { cwd: ROOT, exclude: ["**/node_modules"] })
+    .filter((file) => !NO_CODE.test(file))
+    .sort();
+  const codes = files.map((file) => ({ file, ...readCode(file, read(file)) }));
+  return {
+    titles: codes.flatMap(({ file, titles }) =>
+      titles.filter(({ isSuite }) => !isSuite).map(({ suites, text }) => [basename(file), ...suites, text].join(" › ")),
+    ),
+    comments: codes.flatMap(({ file, comments }) => comments.map(({ line, text }) => `${file}:${line}: ${text}`)),
+    names: codes.flatMap(({ file, names }) => [file, ...names.map(({ text }) => `${text} in ${file}`)]),
+  };
+}
+
 /** Without replacement; the same for the same seed and texts (mulberry32). */
 export function draw(texts: readonly string[], count: number, seed: number): string[] {
   let state = seed;
@@ -45,8 +69,13 @@ export function draw(texts: readonly string[], count: number, seed: number): str
 }
 
 if (import.meta.main) {
-  const seed = Number(parseArgs({ options: { seed: { type: "string" } } }).values.seed);
+  const { seed: given, of } = parseArgs({
+    options: { seed: { type: "string" }, of: { type: "string", default: "messages" } },
+  }).values;
+  const seed = Number(given);
   assert.ok(Number.isSafeInteger(seed), "--seed must be a whole number");
-  const items = [allSentences(), allMessages()].flatMap((texts) => draw(texts, DRAWN_OF_EACH, seed));
+  assert.ok(of === "messages" || of === "code", "--of must be messages or code");
+  const texts = of === "code" ? allCode() : { sentences: allSentences(), messages: allMessages() };
+  const items = Object.entries(texts).flatMap(([kind, all]) => draw(all, DRAWN[kind as keyof typeof DRAWN], seed));
   console.log(items.map((item, i) => `${i + 1}. ${item}`).join("\n"));
 }

@@ -1,6 +1,7 @@
-/** What the draw takes from pages and sources, and that a seed repeats it. */
+/** Tests which texts are drawn from pages and sources, and that a seed repeats the draw. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readCode } from "./code.ts";
 import { draw } from "./draw.ts";
 import { messagesIn } from "./messages.ts";
 import { sentencesIn } from "./sentences.ts";
@@ -55,6 +56,39 @@ test("joins a sentence in JSX with its links and values, and leaves class names 
   The key <Code>{id}</Code> has <a href="/x">no limits</a> in {month}.
 </p>;`;
   assert.deepEqual(messagesIn("page.tsx", source), ["The key {…} has no limits in {…}."]);
+});
+
+test("reads titles with their suites, comments and exported names", () => {
+  const source = `/** Opens
+ * the file. */
+import { test } from "node:test";
+// biome-ignore lint: a directive
+${"export"} const LIMIT = 1; // one
+const local = 2; // two
+// A reason
+// of two lines.
+${"export"} function open(): void {}
+${"export"} type Kind = "a";
+describe("a suite", () => {
+  for (const name of NAMES) test(\`opens \${name}\`, async (t) => t.test("twice", open));
+});
+test.skip("alone", open);
+`;
+  assert.deepEqual(readCode("a.test.ts", source), {
+    titles: [
+      { line: 11, text: "a suite", suites: [], isSuite: true },
+      { line: 12, text: "opens {…}", suites: ["a suite"], isSuite: false },
+      { line: 12, text: "twice", suites: ["a suite", "opens {…}"], isSuite: false },
+      { line: 14, text: "alone", suites: [], isSuite: false },
+    ],
+    comments: [
+      { line: 1, text: "Opens the file." },
+      { line: 5, text: "one" },
+      { line: 6, text: "two" },
+      { line: 7, text: "A reason of two lines." },
+    ],
+    names: ["LIMIT", "open", "Kind"].map((text, i) => ({ line: [5, 9, 10][i], text })),
+  });
 });
 
 test("draws the same for the same seed, without repeating", () => {

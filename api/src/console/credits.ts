@@ -244,7 +244,7 @@ export const statementRoutes = routes({
   },
 });
 
-/** What a provider that is away means where no checkout was to be opened. */
+/** What a provider that is unreachable means where no checkout was to be opened. */
 export const AWAY = {
   setup: "The payment provider did not respond. Nothing was saved. Try again later.",
   removal: "The payment provider did not respond, so the card was not removed. Try again later.",

@@ -124,7 +124,7 @@ const tokens = routes({
   },
 });
 
-/** A route of the node API for somebody who is signed in: what it takes, answers and refuses with is declared there. */
+/** A route of the node API for someone who is signed in: what it takes, answers and refuses with is declared there. */
 function forHost<Of extends Route, const At extends Route["at"]>(route: Of, at: At) {
   const { at: _at, guard: _guard, tag: _tag, ...same } = route;
   return { ...same, at, guard: "host" as const };

@@ -1,4 +1,4 @@
-/** Incidents as operators see them, and what they tell everybody about them. */
+/** Incidents as operators see them, and what they tell everyone about them. */
 import { z } from "zod";
 import { refusal } from "../faults.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";

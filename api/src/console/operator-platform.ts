@@ -1,4 +1,4 @@
-/** The platform at a glance, and the proof of its books. */
+/** The platform at a glance, and the proof of its ledger. */
 import { z } from "zod";
 import { SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";

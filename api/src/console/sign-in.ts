@@ -14,7 +14,7 @@ export const PATIENCE_S = 60;
 
 export const tooManyAttempts = (waitS: number): string => `Too many attempts. Try again in ${waitS} seconds.`;
 
-/** Why somebody is not let in, in the words and codes of the envelope. */
+/** Why someone is not let in, in the words and codes of the envelope. */
 export const SIGN_IN_REFUSALS = {
   wrong_credentials: refusal("not_authenticated", "The email address or password is wrong."),
   email_not_verified: refusal("email_not_verified"),

@@ -14,7 +14,7 @@ const nested = (levels: number): unknown => (levels === 0 ? 1 : { in: nested(lev
 /** An object of exactly so many bytes as JSON. */
 const sized = (bytes: number) => ({ n: "x".repeat(bytes - '{"n":""}'.length) });
 
-test("a machine's facts have at most 8 KiB as JSON, counted in bytes", () => {
+test("hardware facts are limited to 8 KiB as JSON, counted in bytes", () => {
   assert.equal(refusal({ hardware: sized(8192) }), undefined);
   assert.deepEqual(refusal({ hardware: sized(8193) }), [
     "hardware",
@@ -27,14 +27,14 @@ test("a machine's facts have at most 8 KiB as JSON, counted in bytes", () => {
   );
 });
 
-test("they are a note of a few levels, of text that can be kept", () => {
+test("hardware facts are limited in depth, and their text must be storable", () => {
   assert.equal(refusal({ hardware: nested(8) }), undefined);
   assert.deepEqual(refusal({ hardware: nested(9) }), ["hardware", '"hardware" must be at most 8 levels deep']);
   assert.equal(refusal({ hardware: { deep: JSON.parse(`${"[".repeat(4000)}${"]".repeat(4000)}`) } })?.[0], "hardware");
   for (const text of ["a\u0000b", "\ud800"]) assert.equal(refusal({ hardware: { text } })?.[0], "hardware", text);
 });
 
-test("name and agent are one short line", () => {
+test("name and agent are one short line each", () => {
   for (const fields of [{ name: "x".repeat(201) }, { name: "a\nb" }, { agent: "x".repeat(65) }, { agent: "a\u0000" }]) {
     assert.equal(refusal(fields)?.[0], Object.keys(fields)[0]);
   }

@@ -5,7 +5,7 @@ import { PageFields, SpanFields } from "../lists.ts";
 import { isPlain, isStorable, PLAIN_RULE, STORABLE_RULE } from "../plain-text.ts";
 import { IdField } from "../values.ts";
 
-/** What a host may tell of a machine: a note, not a store. */
+/** What a host may tell of a machine: a note, not a database. */
 const HARDWARE_BYTES_MAX = 8 * 1024;
 const HARDWARE_DEPTH_MAX = 8;
 

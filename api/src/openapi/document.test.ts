@@ -34,25 +34,25 @@ for (const [name, api] of APIS) {
   const routes = api.tables.flatMap((table) => Object.entries<Route>(table.routes));
 
   describe(`the ${name} API`, () => {
-    test("its document is the same each time it is made", () => {
+    test("the document is the same each time it is built", () => {
       assert.equal(textOf(documentOf(api)), textOf(document));
     });
 
-    test("its document has no mistakes", () => {
+    test("the document is valid", () => {
       assert.equal(document.openapi, "3.1.0");
       assert.deepEqual(mistakesIn(document), []);
     });
 
-    test("no schema has an address of its own, which would change what its references mean", () => {
+    test("no schema has an $id, which would change how its references resolve", () => {
       assert.doesNotMatch(textOf(document), /"\$(id|schema|defs)"/);
     });
 
-    test("no two routes have one id, and none is lost in the document", () => {
+    test("operation IDs are unique, and the document contains every operation", () => {
       const ids = operationsOf(document).map(({ operation }) => operation.operationId);
       assert.deepEqual(ids.sort(), routes.map(([id]) => id).sort());
     });
 
-    test("each code is listed under the status that the catalogue of faults gives it", () => {
+    test("each error code is listed under its status in the catalogue of errors", () => {
       for (const { operation } of operationsOf(document)) {
         for (const [status, response] of Object.entries(operation.responses)) {
           if (Number(status) < 400) continue;
@@ -65,7 +65,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("every example of a refusal has the shape of an error", () => {
+    test("every example of an error matches the error schema", () => {
       const envelope = api.error ?? errorEnvelope(routes.flatMap(([, route]) => faultsOf(route)));
       const responses = operationsOf(document).flatMap(({ operation }) => Object.entries(operation.responses));
       for (const [status, response] of responses) {
@@ -76,7 +76,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("no example of an answer is one that its own schema does not allow", () => {
+    test("every example of a response matches its schema", () => {
       for (const [id, { answer }] of routes) {
         for (const { value } of Object.values(examplesOf(answer))) {
           const parsed = answer.json?.safeParse(value);
@@ -85,7 +85,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("a field that nobody declared, or that is missing, is noticed in every answer, at any depth", () => {
+    test("an undeclared or missing field is found in every response, at any depth", () => {
       for (const [id, { answer }] of routes) {
         for (const { value } of Object.values(examplesOf(answer))) {
           for (const [path, spoiled] of withOneFieldMore(value)) {
@@ -99,7 +99,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("every request that is read has an example that is taken", () => {
+    test("every operation with a body has an example that its schema accepts", () => {
       for (const [id, { body }] of routes) {
         if (body === undefined) continue;
         const examples = Object.values(examplesOf(body));
@@ -108,7 +108,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("a field that may be left out is not one that generated clients must send", () => {
+    test("generated clients need not send optional fields", () => {
       for (const [request, { words }] of Object.entries(api.requests)) {
         // Without words of the document's own, the schema is shown as it checks.
         if (words === undefined) continue;
@@ -117,7 +117,7 @@ for (const [name, api] of APIS) {
       }
     });
 
-    test("a limit has the bounds that are checked", () => {
+    test("documented limits equal the checked ones", () => {
       const limits = operationsOf(document).flatMap(({ operation }) =>
         (operation.parameters ?? [])
           .map((one) => follow<Parameter>(document, one))
@@ -156,32 +156,36 @@ function requiredOf(document: Document, id: string): string[] {
   return media === undefined ? [] : (follow<Schema>(document, media.schema as Schema).required ?? []);
 }
 
-describe("mistakes", () => {
+describe("mistakes in a document", () => {
   const chatOf = (d: Document): object => d.paths["/v1/chat/completions"]?.post ?? {};
   const path = (name: string) => ({ name, in: "path", required: true, description: "x", schema: {} });
 
   for (const [name, spoil, mistake] of [
-    ["a reference to nothing", (d) => delete d.components.schemas.Usage, /schemas\/Usage points nowhere/],
-    ["a schema that nothing uses", (d) => Object.assign(d.components.schemas, { Lost: {} }), /Lost is used nowhere/],
+    ["a reference without a target", (d) => delete d.components.schemas.Usage, /schemas\/Usage points nowhere/],
+    ["an unused schema", (d) => Object.assign(d.components.schemas, { Lost: {} }), /Lost is used nowhere/],
     ["an operation without a summary", (d) => Object.assign(chatOf(d), { summary: "" }), /no summary/],
     [
-      "an operation without an answer",
+      "an operation without a response",
       (d) => Object.assign(chatOf(d), { responses: {} }),
       /there is no response for success/,
     ],
-    ["two operations of one id", (d) => Object.assign(chatOf(d), { operationId: "listModels" }), /listModels is taken/],
-    ["a scheme nobody declared", (d) => Object.assign(chatOf(d), { security: [{ x: [] }] }), /no security scheme x/],
+    ["a duplicate operation ID", (d) => Object.assign(chatOf(d), { operationId: "listModels" }), /listModels is taken/],
     [
-      "a part of the path nobody declared",
-      (d) => Object.assign(d.paths, { "/a/{b}": { get: chatOf(d) } }),
-      /\{b\} is no/,
+      "an undeclared security scheme",
+      (d) => Object.assign(chatOf(d), { security: [{ x: [] }] }),
+      /no security scheme x/,
     ],
+    ["an undeclared path parameter", (d) => Object.assign(d.paths, { "/a/{b}": { get: chatOf(d) } }), /\{b\} is no/],
     [
-      "a part that the path lacks",
+      "a parameter that the path lacks",
       (d) => Object.assign(chatOf(d), { parameters: [path("b")] }),
       /b is not in the path/,
     ],
-    ["a parameter twice", (d) => Object.assign(chatOf(d), { parameters: [path("b"), path("b")] }), /b is there twice/],
+    [
+      "a duplicate parameter",
+      (d) => Object.assign(chatOf(d), { parameters: [path("b"), path("b")] }),
+      /b is there twice/,
+    ],
   ] as [string, (d: Document) => unknown, RegExp][]) {
     test(`${name} is found`, () => {
       const copy = structuredClone(documentOf(publicApi));
@@ -190,7 +194,7 @@ describe("mistakes", () => {
     });
   }
 
-  test("words for a field or a parameter that is not there, and none for one that is", () => {
+  test("a description of an unknown field or parameter, and a missing description, are found", () => {
     assert.throws(() => describeFields({ properties: { a: {} } }, { b: "x" }), /no field b/);
     assert.throws(() => queryParameters(requestRoutes.listRequests.query, {}), /model has no description/);
   });

@@ -9,7 +9,7 @@ import { nodeApi } from "../nodes/api.ts";
 for (const api of [consoleApi, nodeApi]) {
   const routes = api.tables.flatMap((table) => Object.entries(table.routes));
 
-  test(`${api.title}: every example of an answer is one`, () => {
+  test(`${api.title}: every example of a response matches its schema`, () => {
     for (const [id, { answer }] of routes) {
       const { json, example } = answer;
       if (json === undefined || example === undefined) continue;
@@ -17,13 +17,13 @@ for (const api of [consoleApi, nodeApi]) {
     }
   });
 
-  test(`${api.title}: every example of a body is taken`, () => {
+  test(`${api.title}: every example of a body is accepted`, () => {
     for (const [id, { body }] of routes) {
       if (body?.example !== undefined) assert.ok("fields" in checkFields(body.fields, body.example), id);
     }
   });
 
-  test(`${api.title}: every event of a stream is in its example, and is one`, () => {
+  test(`${api.title}: the example of a stream has every event, and each matches its schema`, () => {
     for (const [id, { answer }] of routes) {
       for (const [name, schema] of Object.entries(answer.events?.named ?? {})) {
         const [, data = ""] =
@@ -34,7 +34,7 @@ for (const api of [consoleApi, nodeApi]) {
   });
 }
 
-test("a field of an answer that nobody declared, or that is missing or of another kind, is noticed at any depth", () => {
+test("an undeclared, missing or mistyped field of a response is found at any depth", () => {
   const { json, example } = keyRoutes.listKeys.answer;
   const list = example as { data: Record<string, object>[] };
   const [key] = list.data;

@@ -8,38 +8,38 @@ const NODE = refusal("not_found", "No such node.");
 const named = { not_found: { title: "Gone.", faults: [NODE] }, Wrong: { faults: [wrongField("a", "a is wrong")] } };
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
-describe("where the answer of a refusal stands", () => {
-  test("under its codes, where they are in the catalogue's words", () => {
+describe("where an error's response is documented", () => {
+  test("by its codes, when it has the catalogue's texts", () => {
     const { byStatus, shared } = faultAnswers(codes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);
   });
 
-  test("with the route, where the words are its own", () => {
+  test("at its route, when it has its own texts", () => {
     const { byStatus, shared } = faultAnswers([refusal("not_found", "No such key.")]);
     assert.match((byStatus[404] as Response).description, /- `not_found`: No such key\.$/);
     assert.deepEqual(shared, {});
   });
 
-  test("under the API's name for it, with its title", () => {
+  test("by the API's name for it, with its title", () => {
     const { byStatus, shared } = faultAnswers([NODE], { named });
     assert.deepEqual(byStatus, { 404: ref("not_found") });
     assert.match(shared.not_found?.description ?? "", /^Gone\.\n/);
   });
 
-  test("under the API's name, whichever field was wrong", () => {
+  test("by the API's name, for every invalid field", () => {
     const { shared } = faultAnswers([wrongField("b", "b is wrong")], { named });
     assert.match(JSON.stringify(shared.Wrong), /"message":"a is wrong"/);
   });
 
-  test("with the route, where its name stands for something else", () => {
+  test("at its route, when its name means something else there", () => {
     const { byStatus, shared } = faultAnswers(codes("not_found"), { named });
     assert.ok("description" in (byStatus[404] as object));
     assert.deepEqual(shared, {});
   });
 });
 
-test("headers of the guard are on every refusal but those before it is done; retry-after where it helps", () => {
+test("with the guard's headers once the guard has run, and with retry-after when a retry helps", () => {
   const list = codes("invalid_api_key", "internal_error", "model_not_found", "no_capacity");
   const { shared } = faultAnswers(list, { headers: ["x-left"] });
   const headers = Object.entries(shared).map(([name, answer]) => [name, Object.keys(answer.headers ?? {}).slice(2)]);

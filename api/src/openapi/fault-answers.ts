@@ -42,7 +42,7 @@ export function faultsOf(route: Route): Refusal[] {
     ...(query === undefined ? [] : [wrongQuery(query)]),
     ...(body === undefined ? [] : ofBody(body.fields)),
   ];
-  // Anything may find that the store is away. Of several uncoded faults of a status the last is the most telling.
+  // Anything may find that the database is unreachable. Of several uncoded faults of a status the last is the most telling.
   return [
     ...new Map(
       [...own, ...wrong, ...codes("internal_error", "no_capacity")].map((one) => [

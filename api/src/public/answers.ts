@@ -1,6 +1,6 @@
 /**
  * What the public endpoints answer with, as schemas. They refuse unknown fields, so that a test that holds a real answer
- * against one notices a field nobody documented; the published document leaves them open, because new fields may come.
+ * against one notices a field no one documented; the published document leaves them open, because new fields may come.
  */
 import { z } from "zod";
 import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";

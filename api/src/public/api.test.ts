@@ -23,7 +23,7 @@ describe("errors", () => {
     }),
   );
 
-  test("each public code stands under its status, with its text", () => {
+  test("each public code has its status and text", () => {
     for (const code of PUBLIC_CODES) {
       const found = listed.filter((one) => one.code === code);
       assert.ok(found.length > 0, `${code} is under no status`);
@@ -34,7 +34,7 @@ describe("errors", () => {
     }
   });
 
-  test("the envelope knows the codes of the routes, and no others", () => {
+  test("the envelope has exactly the codes that the routes return", () => {
     const declared = routes.flatMap((route) => faultsOf(route).flatMap(({ code }) => code ?? []));
     assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_CODES].sort());
     for (const code of Object.keys(faults) as FaultCode[]) {
@@ -43,7 +43,7 @@ describe("errors", () => {
     }
   });
 
-  test("every refusal has a name of its own in the document, and every name is one of a refusal", () => {
+  test("every error has a unique name in the document", () => {
     assert.deepEqual(Object.keys(document.components.responses), Object.keys(REFUSALS));
     for (const { operation } of operationsOf(document)) {
       for (const [status, answer] of Object.entries(operation.responses)) {
@@ -52,7 +52,7 @@ describe("errors", () => {
     }
   });
 
-  test("the example of a wrong field is what a wrong field is told", () => {
+  test("the example of an invalid field equals the real error", () => {
     const checked = checkFields(publicRoutes.createChatCompletion.body.fields, {
       ...samples.chatRequest,
       temperature: 3,
@@ -61,20 +61,20 @@ describe("errors", () => {
   });
 });
 
-test("every event of the streams that are shown is of the declared schema", () => {
+test("every event in the stream examples matches its schema", () => {
   const { createChatCompletion: chat, createCompletion: completion } = publicRoutes;
   for (const event of samples.chatEvents) chat.answer.events.each.parse(event);
   for (const event of samples.completionEvents) completion.answer.events.each.parse(event);
   assert.match(samples.transcript(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
 });
 
-test("every header of the key's limits is described", () => {
+test("every rate-limit header is described", () => {
   const used = Object.keys(document.components.headers);
   assert.equal(used.filter((name) => name.startsWith("x-ratelimit-")).length, 6);
   assert.deepEqual(used.sort(), Object.keys(publicApi.headers ?? {}).sort());
 });
 
-test("null and unknown fields are spoken of, because no schema says it", () => {
+test("null and unknown fields are described, since no schema can express them", () => {
   assert.match(document.info.description, /`null` means that the field is absent/);
   assert.match(document.info.description, /unlisted fields are ignored/);
 });

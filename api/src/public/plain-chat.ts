@@ -8,7 +8,7 @@ import { ChatRequest, RANGES, ROLES, SEED_MAX } from "./fields.ts";
 
 type Chat = z.output<typeof ChatRequest>;
 
-/** Whether the schema would take it as it is. It may have fields that nobody knows, at its top. */
+/** Whether the schema would take it as it is. It may have fields that no one knows, at its top. */
 export function isPlainChat(body: unknown): body is Chat {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return false;
   const sent = body as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** What anybody may know of how the models are doing: shares and speeds, nothing that tells of traffic or accounts. */
+/** What anyone may know of how the models are doing: shares and speeds, nothing that tells of traffic or accounts. */
 import { z } from "zod";
 import { MODEL_KINDS, MODEL_STATES, PUBLIC_CAUSES, VERDICTS } from "../states.ts";
 import { Id, sampleId } from "../values.ts";

@@ -7,7 +7,7 @@ const bar = (label: string, ...parts: number[]): Bar => ({ label, parts, figure:
 const widths = (svg: string): number[] =>
   [...svg.matchAll(/class="(?:bar|pale)" x="[\d.]+" y="\d+" width="([\d.]+)" height="18"/g)].map(([, w]) => Number(w));
 
-test("a bar's length is its figure, part after part", () => {
+test("a bar's length is the sum of its parts", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 1, 3), bar("c", 2)] });
   const [a = 0, ...others] = widths(svg);
   assert.deepEqual(
@@ -17,7 +17,7 @@ test("a bar's length is its figure, part after part", () => {
   assert.doesNotMatch(svg, /class="cut"/);
 });
 
-test("a bar that would dwarf the others is cut, and says so; its figure stays", () => {
+test("a bar that would dwarf the others is cut and marked, and keeps its figure", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 40), bar("c", 2)] });
   const [a = 0, b = 0, c = 0] = widths(svg);
   assert.ok(b > c && b < 1.5 * c, `${b} beside ${c}`);
@@ -33,7 +33,7 @@ test("two parts that are cut together stay within the picture", () => {
   assert.equal(second, undefined, "what lies beyond the cut is not drawn");
 });
 
-test("nothing measured, nothing drawn; names are text", () => {
+test("a missing measurement draws nothing, and names are escaped", () => {
   const svg = chartSvg({ title: "a < b & c", legend: ["gateway"], bars: [{ ...bar("<x>", 0), figure: "–" }] });
   assert.deepEqual(widths(svg), []);
   assert.match(svg, /<title>a &lt; b &amp; c<\/title>/);

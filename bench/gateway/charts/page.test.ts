@@ -17,11 +17,11 @@ test("bench/performance.md has the figures of the last recorded run (npm run ben
 });
 
 for (const [name, svg] of page.pictures) {
-  test(`docs/pictures/${name} is drawn from it`, () => {
+  test(`docs/pictures/${name} is drawn from the same figures`, () => {
     assert.equal(readFileSync(join(PICTURES, name), "utf8"), svg);
   });
 }
 
-test("a document without a place for it is refused", () => {
+test("a document without markers is refused", () => {
   assert.throws(() => withPage("# Performance\n", page), /no place for it/);
 });

@@ -16,7 +16,7 @@ import { type Bar, chartSvg } from "./chart.ts";
 const BEGIN = "<!-- From here to the end of the table by `npm run bench -- charts`. -->";
 const END = "<!-- So far. -->";
 const PICTURE_WIDTH = 760;
-/** Of the machine's processors. More, and the times are too high for everybody. */
+/** Of the machine's processors. More, and the times are too high for everyone. */
 const BUSY_FROM = 0.2;
 
 /** In the order of the page; a star is where the version goes. */

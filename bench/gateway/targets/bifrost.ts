@@ -49,7 +49,7 @@ export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
 };
 
 /**
- * Its pages are not in the module, and nobody looks at them here. And the exporter of OpenTelemetry, which is off, is of a version that has not
+ * Its pages are not in the module, and no one looks at them here. And the exporter of OpenTelemetry, which is off, is of a version that has not
  * yet what the server would call if it were on.
  */
 const build = buildPinned(

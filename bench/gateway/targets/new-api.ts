@@ -69,7 +69,7 @@ async function start(
   }
 }
 
-/** Its pages are not in the module, and nobody looks at them here; and it would listen on every address of the machine. */
+/** Its pages are not in the module, and no one looks at them here; and it would listen on every address of the machine. */
 const build = buildChanged(
   { module: "github.com/QuantumNous/new-api", version: `v${VERSION}`, binary: "new-api" },
   (sources) => {

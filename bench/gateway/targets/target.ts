@@ -58,7 +58,7 @@ export function passThrough(
   };
 }
 
-/** Resolves once somebody listens there. */
+/** Resolves once someone listens there. */
 export async function listening(child: Child, port: number): Promise<void> {
   await child.eventually(
     () =>

@@ -46,7 +46,7 @@ async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise
   enemy.takes("nodes troubled after two", Math.max(0, attempts - 2));
 }
 
-/** A request over a bare socket, whose answer nobody reads. */
+/** A request over a bare socket, whose answer no one reads. */
 function unread(enemy: Enemy, key: string, path: string, body: object): Promise<void> {
   const { hostname, port } = new URL(enemy.baseUrl);
   const text = JSON.stringify(body);

@@ -1,4 +1,4 @@
-/** Who takes money out of the platform that nobody paid in. */
+/** Who takes money out of the platform that no one paid in. */
 import { randomUUID } from "node:crypto";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
 import { textOf } from "@tollgate/stage/raw-http.ts";
@@ -6,7 +6,7 @@ import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
 import { chargesAfterDispute } from "../top-up.ts";
 import { says } from "./answering.ts";
 
-/** Nobody else serves it. */
+/** No one else serves it. */
 const OWN_MODEL = "mid-14b";
 
 /** One person has both accounts. */

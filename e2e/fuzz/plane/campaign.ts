@@ -37,7 +37,7 @@ export const emptyTally = (): Tally => ({
   counted: new Map(),
 });
 
-/** Asks for every known text once, while nobody disturbs: what they cost then, they cost ever after. */
+/** Asks for every known text once, while no one disturbs: what they cost then, they cost ever after. */
 export async function learnTexts(seed: number, target: Target): Promise<Known[]> {
   const texts = knownTexts(new Random(seed, KNOWN_SEED_INDEX));
   return Promise.all(

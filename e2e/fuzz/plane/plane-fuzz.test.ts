@@ -7,7 +7,7 @@ import { judged, runCampaign } from "./whole-run.ts";
 
 const FRAMES = 10_000;
 
-describe("fuzz of the plane", () => {
+describe("fuzzing the plane", () => {
   const seed = Number(process.env["TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   let fuzzed: PlanePlatform;
   before(async () => {
@@ -16,7 +16,7 @@ describe("fuzz of the plane", () => {
   });
   after(() => fuzzed?.close());
 
-  test(`${FRAMES} hostile frames mix nothing and charge nobody for them`, async () => {
+  test(`${FRAMES} hostile frames mix no outputs and charge no one`, async () => {
     const run = await runCampaign(fuzzed, { frames: FRAMES, seed });
     console.log(tallyTable(run.tally));
     assert.deepEqual(await judged(fuzzed, run), [], `seed ${seed}`);

@@ -18,7 +18,7 @@ export interface Situation {
   gateway: string;
   /** Oldest first. A recipe that moves one on says so in it. */
   jobs: OpenJob[];
-  /** Jobs of other nodes that are under way. */
+  /** Jobs of other nodes that are in flight. */
   foreign: readonly OpenJob[];
   models: readonly string[];
 }
@@ -162,7 +162,7 @@ function own(random: Random, { jobs }: Situation): AimedAt {
   return { job, text: `[${job.slice(0, 26)}]` };
 }
 
-/** Mostly one that is under way, with the number that is due: only its sender tells it from the right one. */
+/** Mostly one that is in flight, with the number that is due: only its sender tells it from the right one. */
 function foreign(random: Random, { foreign: jobs }: Situation): AimedAt {
   const running = jobs.filter(({ accepted }) => accepted);
   const from = running.length > 0 && random.chance(0.8) ? running : jobs;

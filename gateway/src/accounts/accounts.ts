@@ -1,4 +1,4 @@
-/** Builder and host accounts. Their money is the ledger's business; here is only who they are, and whose. */
+/** Builder and host accounts with their owners. Balances are in the ledger. */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
@@ -21,7 +21,7 @@ export type Account = z.infer<typeof Account>;
 
 const Owner = row({ id: column.uuid });
 const Owned = row({ accounts: z.number() });
-/** An account and the role that somebody has in it. */
+/** An account and a person's role in it. */
 export const Membership = row({ ...Account.shape, role: z.enum(ROLES) });
 export type Membership = z.infer<typeof Membership>;
 
@@ -38,7 +38,7 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
     open: (kind, name) => insertAccount(pool, { id: newId(), kind, name }),
     openFor: (email, account) =>
       inTransaction(pool, async (client) => {
-        // One at a time for each identity, so that the count holds.
+        // Serialised per identity, so that the limit holds.
         const text = "select id from identity where email = $1 for update";
         const owner = await queryRow(client, Owner, text, [email.toLowerCase()]);
         if (owner === undefined) return "nobody";
@@ -59,7 +59,7 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
   };
 }
 
-/** What an identity owns and what it was invited to, oldest first. */
+/** Owned accounts and memberships, oldest first. */
 export function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Membership[]> {
   return queryRows(
     db,
@@ -71,7 +71,7 @@ export function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promi
   );
 }
 
-/** One statement: an account without its books cannot exist. */
+/** One statement, because an account must have its ledger account. */
 export async function insertAccount(
   db: pg.Pool | pg.PoolClient,
   { id, kind, name }: { id: Uuid; kind: AccountKind; name: string },
@@ -84,7 +84,7 @@ export async function insertAccount(
   return id;
 }
 
-/** An owner has no other role: whichever they had is gone. */
+/** An owner has no other role: a previous one is removed. */
 export async function addOwner(db: pg.Pool | pg.PoolClient, identityId: Uuid, accountId: Uuid): Promise<void> {
   await db.query(
     `with before as (delete from account_member where identity_id = $1 and account_id = $2)

@@ -1,14 +1,14 @@
 /**
- * Which of its accounts, owned or shared, a signed-in identity acts for, and why it can for none. The caller may name one;
- * otherwise it is the only one of the kind that is not suspended.
+ * Chooses the account that a signed-in identity acts for, or the reason why there is none. The caller may name it; otherwise the
+ * identity's only active account of that kind is used.
  */
 import type { Uuid } from "../base/ids.ts";
 import type { AccountKind } from "../base/states.ts";
 import type { Membership } from "./accounts.ts";
 
 /**
- * `no_account`: there is none at all. `account_suspended`: the one named is, or all are. `other_kind`: none of this kind
- * can act. `unknown_account`: the one named is not theirs. `several_accounts`: one has to be named.
+ * `no_account`: none exists. `account_suspended`: the named one, or all. `other_kind`: none of this kind. `unknown_account`: the named
+ * one is not theirs. `several_accounts`: one must be named.
  */
 type CannotAct = "no_account" | "account_suspended" | "other_kind" | "unknown_account" | "several_accounts";
 
@@ -16,7 +16,7 @@ type Acting = { kind: "acts"; account: Membership } | { kind: "cannot"; why: Can
 
 interface ActingQuestion {
   accounts: Membership[];
-  /** Undefined: of either. */
+  /** Undefined: any kind. */
   kind: AccountKind | undefined;
   /** The account that the caller named. */
   named: Uuid | undefined;
@@ -24,7 +24,7 @@ interface ActingQuestion {
 }
 
 export function chooseActing({ accounts, kind, named, operator }: ActingQuestion): Acting {
-  // An operator needs no account, so one without any is told whom the endpoint is for, not that something is missing.
+  // An operator without an account gets the error for the wrong kind, because operators need no account.
   if (accounts.length === 0) return cannot(operator ? "other_kind" : "no_account");
   const active = accounts.filter((account) => !account.suspended);
   if (active.length === 0) return cannot("account_suspended");

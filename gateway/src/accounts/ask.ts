@@ -1,11 +1,11 @@
-/** One question to better-auth, as the HTTP request it expects, and its answer without its own words and codes. */
+/** Calls better-auth with the HTTP request it expects, and translates its responses. */
 import type { Auth } from "./auth.ts";
 import { AUTH_PATH, CLIENT_ADDRESS_HEADER } from "./auth-names.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
 import type { Resigning } from "./resigning.ts";
 import type { Witness } from "./witness.ts";
 
-/** Who asks. */
+/** The caller. */
 export interface Caller {
   cookie: string | undefined;
   address: string;
@@ -15,20 +15,20 @@ export interface Caller {
 interface Question {
   path: string;
   query?: URLSearchParams;
-  /** With a body it is a POST, without one a GET. */
+  /** POST with a body, GET without. */
   body?: object;
 }
 
 export interface Answer {
   body: Record<string, unknown> | null;
-  /** Where the browser is to go. */
+  /** The redirect target. */
   location: URL | undefined;
   cookies: string[];
 }
 
 export type Ask = (caller: Caller, question: Question) => Promise<Answer>;
 
-/** A refusal that has no place in our catalogue: a mistake of ours, unless whoever asked knows better. */
+/** An error that is not in our catalogue: a bug, unless the caller handles it. */
 export class UnknownRefusal extends Error {
   override name = "UnknownRefusal";
   readonly status: number;
@@ -65,7 +65,7 @@ export function openAsk(loaded: () => Promise<Auth>, witness: Witness, resigning
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);
     if (query !== undefined) url.search = query.toString();
-    // A new request rather than a copy: no other header of the caller's can mean anything.
+    // A new request instead of a copy, so that no other header of the caller has an effect.
     const headers = new Headers({ [CLIENT_ADDRESS_HEADER]: caller.address });
     if (caller.cookie !== undefined) headers.set("cookie", resigning?.cookies(caller.cookie) ?? caller.cookie);
     if (caller.userAgent !== undefined) headers.set("user-agent", caller.userAgent);

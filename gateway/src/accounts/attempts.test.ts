@@ -27,7 +27,7 @@ async function waitOf(attempt: Promise<void>): Promise<number | undefined> {
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 
-test("so many, then none until the window ends, then as many again", async () => {
+test("allows a number of attempts per window, and as many again in the next window", async () => {
   const attempts = open();
   for (let i = 0; i < RULES.address.attempts; i++) assert.equal(await waitOf(attempts.take("address", "a")), undefined);
   const wait = (await waitOf(attempts.take("address", "a"))) ?? 0;
@@ -41,7 +41,7 @@ test("so many, then none until the window ends, then as many again", async () =>
   assert.notEqual(await waitOf(attempts.take("address", "a")), undefined);
 });
 
-test("several gateways count together, also at the same moment", async () => {
+test("counts attempts of several gateways together, also concurrent ones", async () => {
   const gateways = [open(), open(), open()];
   const tried = Array.from({ length: 3 * RULES.email.attempts }, (_, i) =>
     waitOf((gateways[i % 3] as ReturnType<typeof open>).take("email", "b@example.test")),
@@ -50,7 +50,7 @@ test("several gateways count together, also at the same moment", async () => {
   assert.equal(refused.length, 2 * RULES.email.attempts);
 });
 
-test("subjects and kinds are counted apart; a success forgets", async () => {
+test("counts subjects and kinds separately, and a success resets the count", async () => {
   const attempts = open();
   assert.equal(await waitOf(attempts.take("usedCode", "c")), undefined);
   assert.equal(await waitOf(attempts.take("usedCode", "d")), undefined);
@@ -61,7 +61,7 @@ test("subjects and kinds are counted apart; a success forgets", async () => {
   assert.notEqual(await waitOf(attempts.take("usedCode", "d")), undefined);
 });
 
-test("the table tells nobody's address, and what has run out is swept", async () => {
+test("stores no addresses, and deletes expired counts", async () => {
   const attempts = open();
   await attempts.take("email", "secret.person@example.test");
   const { rows } = await database.pool.query(
@@ -73,7 +73,7 @@ test("the table tells nobody's address, and what has run out is swept", async ()
   assert.deepEqual((await database.pool.query("select from identity_attempt")).rowCount, 0);
 });
 
-test("an IPv6 network counts as one address", () => {
+test("counts an IPv6 network as one address", () => {
   for (const [address, network] of [
     ["192.0.2.1", "192.0.2.1"],
     ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],

@@ -1,7 +1,4 @@
-/**
- * How often something may be tried. Counted in the database, so that several gateways count together and a restart
- * forgets nothing; the database's clock is the one they share.
- */
+/** Limits attempts per subject. Counts are in the database, shared by all gateways and kept over restarts, and use its clock. */
 import { createHmac } from "node:crypto";
 import { isIPv6 } from "node:net";
 import type pg from "pg";
@@ -14,33 +11,33 @@ interface Rule {
   windowS: number;
 }
 
-/** Letters have rules of their own: they reach people who did not ask. */
+/** Emails have their own rules, because they reach people who did not ask for them. */
 export const RULES = {
   address: { attempts: 10, windowS: 60 },
   email: { attempts: 20, windowS: 15 * 60 },
   identity: { attempts: 20, windowS: 15 * 60 },
-  /** Codes of the second factor, of the app and backup codes alike. */
+  /** Second-factor codes, of the app and backup codes together. */
   secondFactor: { attempts: 10, windowS: 15 * 60 },
   lettersFromAddress: { attempts: 10, windowS: 15 * 60 },
   lettersToEmail: { attempts: 3, windowS: 15 * 60 },
-  /** By who invites; strangers get these letters, so an address gets few, whoever sends them. */
+  /** Per inviter, and per recipient: an address gets few invitations, whoever sends them. */
   invitations: { attempts: 20, windowS: 60 * 60 },
   invitationsToEmail: { attempts: 5, windowS: 24 * 60 * 60 },
   /** Codes of logins for scripts, which are typed or opened from a terminal. */
   scriptCodes: { attempts: 30, windowS: 15 * 60 },
   invitationLinks: { attempts: 20, windowS: 15 * 60 },
   teamChanges: { attempts: 60, windowS: 60 * 60 },
-  /** A code of the second factor is good for three steps of 30 s; it is taken once. */
+  /** A second-factor code is valid for three steps of 30 s and is accepted once. */
   usedCode: { attempts: 1, windowS: 120 },
 } as const satisfies Record<string, Rule>;
 
-/** `waitS` is not above zero when the window has just ended. */
+/** `waitS` is zero or below when the window has just ended. */
 const Counted = row({ attempts: column.count, waitS: z.int() });
 
 export interface Attempts {
-  /** Counts an attempt; refuses it with the seconds to wait when there were too many. */
+  /** Counts an attempt, or refuses it with the seconds to wait. */
   take(what: keyof typeof RULES, subject: string): Promise<void>;
-  /** After a success: what came before no longer counts. */
+  /** Resets the count after a success. */
   forget(what: keyof typeof RULES, subject: string): Promise<void>;
   sweep(): Promise<void>;
 }
@@ -74,7 +71,7 @@ export function openAttempts({ pool, secret }: { pool: pg.Pool; secret: string }
   };
 }
 
-/** Who looked over a shoulder has the code too, for a minute and a half: it is taken once, wherever that was. */
+/** A code is accepted only once, because someone may have seen it while it is valid. */
 export async function useCode(attempts: Attempts, identityId: string, code: string): Promise<void> {
   try {
     await attempts.take("usedCode", `${identityId} ${code}`);
@@ -83,7 +80,7 @@ export async function useCode(attempts: Attempts, identityId: string, code: stri
   }
 }
 
-/** Who has an IPv6 address has a whole /64 of them: those count as one. */
+/** One person has a whole IPv6 /64 network, so it counts as one address. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.toLowerCase().split("::");

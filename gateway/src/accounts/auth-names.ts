@@ -1,11 +1,11 @@
-/** What better-auth is set up with and others must know of, apart from it: the library is large, and not always loaded. */
+/** Constants of better-auth's configuration, separate from the library, which is large and loaded on demand. */
 
-/** Where its requests live. */
+/** The path of its endpoints. */
 export const AUTH_PATH = "/console/api/auth";
-/** The caller's address, for the record of a session. Set by us, whatever the caller sent. */
+/** The caller's address for the session's record. Set by us, overwriting the caller's header. */
 export const CLIENT_ADDRESS_HEADER = "x-tollgate-client-address";
 export const COOKIE_PREFIX = "tollgate";
-/** Where it is asked whose second step it is: answers `{identity}`, or refuses where nobody's code is asked for. */
+/** Endpoint that returns the identity of a pending second step: `{identity}`, or a refusal. */
 export const CHALLENGE_PATH = "/two-factor/challenge";
 
 export function originOf(publicUrl: string | undefined, isSecure = false): string {

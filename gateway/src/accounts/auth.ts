@@ -1,9 +1,7 @@
 /**
- * better-auth, set up on our own tables. It does passwords, sessions, the second factor and the dance with OpenID
- * providers; attempts are counted by us (attempts.ts), because it counts by address alone.
- *
- * Its own check for requests from other sites is switched off: the console's door refuses those before they come here,
- * by the rule of our contract, and a second rule beside it would only disagree with it at times.
+ * better-auth, configured for our tables: passwords, sessions, second factor and OpenID sign-in. We count attempts ourselves
+ * (attempts.ts), because it counts by address only. Its check for cross-site requests is off, because the console's guards already
+ * refuse them.
  */
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/bounds.ts";
 import { APIError, type BetterAuthPlugin, betterAuth } from "better-auth";
@@ -15,7 +13,7 @@ import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
 import { AUTH_PATH, CHALLENGE_PATH, CLIENT_ADDRESS_HEADER, COOKIE_PREFIX, originOf } from "./auth-names.ts";
-import type { Letters } from "./letters.ts";
+import type { Emails } from "./emails.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
 import { voidLinks } from "./sessions.ts";
@@ -24,7 +22,7 @@ import type { Witness } from "./witness.ts";
 const SESSION_S_MAX = 7 * 24 * 60 * 60;
 const LINK_S_MAX = 60 * 60;
 
-/** Our tables by the names that better-auth knows: its models, their columns. The tables are in gateway/sql. */
+/** Our table and column names for better-auth's models. The tables are in gateway/sql. */
 const USER_TABLE = {
   modelName: "identity",
   fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
@@ -79,19 +77,19 @@ const TWO_FACTOR_TABLES = {
 
 interface AuthOptions {
   pool: pg.Pool;
-  /** Gives the library its connections. */
+  /** Provides database connections to the library. */
   witness: Pick<Witness, "pool">;
   newId: NewId;
   log: Log;
-  /** Signs session cookies and encrypts the second factor's secrets. Another secret ends every session. */
+  /** Signs session cookies and encrypts second-factor secrets. Changing it ends every session. */
   secret: string;
-  /** How browsers reach the gateway. Undefined: by whatever name they used. */
+  /** The public URL. Undefined: the name that the client used. */
   publicUrl: string | undefined;
-  /** Whether they come over TLS where no URL says so. */
+  /** Whether clients use TLS when no URL is configured. */
   isSecure?: boolean;
-  /** Undefined: nothing can be mailed. */
-  letters: Letters | undefined;
-  /** Whether an e-mail address must be confirmed before its first sign-in. */
+  /** Undefined: email is off. */
+  letters: Emails | undefined;
+  /** Whether an email address must be confirmed before the first sign-in. */
   verifyEmails: boolean;
   providers: OidcProvider[];
   passwordHash: PasswordHash;
@@ -99,14 +97,14 @@ interface AuthOptions {
 
 export type Auth = ReturnType<typeof openAuth>;
 
-// The return type is inferred: it carries the additional fields.
+// The return type is inferred to include the additional fields.
 export function openAuth(options: AuthOptions) {
   const { pool, newId, secret, publicUrl, isSecure = false, letters, verifyEmails, passwordHash } = options;
   return betterAuth({
     appName: "Tollgate",
     database: options.witness.pool,
     secret,
-    // Its scheme and its links matter; the path is what requests are matched by.
+    // The scheme matters, and links use it; requests are matched by path.
     baseURL: originOf(publicUrl, isSecure),
     basePath: AUTH_PATH,
     emailAndPassword: {
@@ -138,9 +136,9 @@ export function openAuth(options: AuthOptions) {
     account: {
       ...ACCOUNT_TABLE,
       updateAccountOnSignIn: false,
-      // In an encrypted cookie: nobody fills our tables by beginning to sign in.
+      // State is in an encrypted cookie, so that starting a sign-in writes no rows.
       storeStateStrategy: "cookie",
-      // An e-mail address that both sides have proven joins an OpenID sign-in to the identity that has it.
+      // An OpenID sign-in joins the identity with the same email address if both sides have verified it.
       accountLinking: { enabled: true, trustedProviders: [], requireLocalEmailVerified: true },
     },
     verification: { ...VERIFICATION_TABLE, storeIdentifier: "hashed" },
@@ -160,7 +158,7 @@ export function openAuth(options: AuthOptions) {
   });
 }
 
-/** What a provider lets us do in a person's name is nothing we do: none of it is kept. */
+/** We use no provider tokens after signing in, so none are stored. */
 const NO_TOKENS = {
   accessToken: null,
   refreshToken: null,
@@ -173,25 +171,24 @@ function secondFactor() {
   const plugin = twoFactor({
     schema: TWO_FACTOR_TABLES,
     backupCodeOptions: { storeBackupCodes: "encrypted" },
-    // It counts after it has looked, so guesses at the same moment pass it. Ours counts before (sign-in.ts).
+    // The library's limit counts after checking, so concurrent guesses pass it. Ours counts before (sign-in.ts).
     accountLockout: { enabled: false },
   });
   const [ask] = plugin.hooks.after;
   invariant(ask !== undefined, "better-auth no longer asks for a second factor in a hook");
-  // It asks after a password only. Who turned the second factor on is asked after an OpenID sign-in too.
+  // The library asks for the second factor only after a password. We ask after OpenID sign-in too.
   const afterPassword = ask.matcher;
   ask.matcher = (context) => afterPassword(context) || context.path === "/callback/:id";
   return plugin;
 }
 
-/** The library's names: of its cookie, and of the refusal where there is no challenge behind it. */
+/** The library's names of its cookie and of the error for a missing challenge. */
 const COOKIE = "two_factor";
 const NO_CHALLENGE = "INVALID_TWO_FACTOR_COOKIE";
 
 /**
- * Whose second step it is. The library finds that out and looks at the code in one go; a guess must be counted against its
- * identity before it is looked at, so the first half is asked for alone. The challenge's cookie is signed by us and given
- * only to whoever gave the password (or came from an OpenID provider).
+ * Finds the identity of a pending second step. The library finds it and checks the code in one call, but a guess must be counted for
+ * its identity before it is checked. The challenge cookie is signed by us and only issued after the password or an OpenID sign-in.
  */
 function challengePlugin(): BetterAuthPlugin {
   return {
@@ -200,7 +197,7 @@ function challengePlugin(): BetterAuthPlugin {
       challenge: createAuthEndpoint(CHALLENGE_PATH, { method: "GET" }, async (request) => {
         const { context } = request;
         const key = await request.getSignedCookie(context.createAuthCookie(COOKIE).name, context.secret);
-        // False where the signature is not ours.
+        // False when the signature is not ours.
         const found = key ? await context.internalAdapter.findVerificationValue(key) : null;
         if (found === null || found === undefined) throw new APIError("UNAUTHORIZED", { code: NO_CHALLENGE });
         return request.json({ identity: found.value });
@@ -209,10 +206,7 @@ function challengePlugin(): BetterAuthPlugin {
   };
 }
 
-/**
- * Who reads the mailbox owns the address. Before that was proven a stranger may have signed up with it, so a second factor
- * from that time goes.
- */
+/** Confirming the address proves ownership. A stranger may have signed up with it before, so a second factor from that time is removed. */
 async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query(
     `with proven as (
@@ -223,7 +217,7 @@ async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   );
 }
 
-/** The library's words for refusals of an OpenID sign-in, which openid.ts tells in ours. */
+/** The library's error codes for OpenID sign-in, which openid.ts translates. */
 const TOLD_ELSEWHERE = new Set([
   "State not found",
   "Failed to parse state",
@@ -232,8 +226,8 @@ const TOLD_ELSEWHERE = new Set([
 ]);
 
 /**
- * Of what comes beside a message only an error's own words are kept: the rest may hold what a person typed. What the store
- * could not do is told where it is answered.
+ * Only the error's message is logged, because other arguments may contain user input. Database errors are reported where they are
+ * handled.
  */
 function logging(log: Log) {
   const words = (error: unknown) =>
@@ -251,7 +245,7 @@ function logging(log: Log) {
       onError(error: unknown) {
         if (isAPIError(error)) return;
         log[isStorageTrouble(error) ? "debug" : "error"]({ err: words(error) }, "identities: request failed");
-        // Without an answer from here the library prints the error as it is, past the log: rows of tables may be in it.
+        // Without this handler the library prints the error, which may contain table rows, to the console.
         throw new APIError("INTERNAL_SERVER_ERROR", { code: "REQUEST_FAILED" });
       },
     },

@@ -5,7 +5,7 @@ import type { OidcProvider as OidcProviderConfig } from "./oidc.ts";
 
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
 
-/** One OpenID provider, as written in OIDC_PROVIDERS. */
+/** One OpenID provider from OIDC_PROVIDERS. */
 const OidcProvider = z.strictObject({
   id: z
     .string()
@@ -34,14 +34,14 @@ const OidcProviders = z
   .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, "must not contain the same id twice");
 
 interface AccountsConfig {
-  /** Signs session cookies. Undefined: drawn from the pepper. */
+  /** Signs session cookies. Undefined: derived from the pepper. */
   sessionSecret: string | undefined;
-  /** `derived`: the one that is drawn from the pepper. */
+  /** `derived`: the secret derived from the pepper. */
   sessionSecretOld: string | undefined;
   sessionSecretNext: string | undefined;
-  /** How emails are sent. Undefined: none are. */
+  /** The mail server. Undefined: no emails are sent. */
   mail: { url: string; from: string } | undefined;
-  /** Where else people may sign in. */
+  /** OpenID providers. */
   oidcProviders: OidcProviderConfig[];
 }
 

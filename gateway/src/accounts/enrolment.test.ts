@@ -20,13 +20,13 @@ after(() => database.close());
 const isOperator = async (email: string): Promise<boolean | undefined> =>
   (await database.pool.query("select operator from identity where email = $1", [email])).rows[0]?.operator;
 
-test("an e-mail address has one identity, in any case", async () => {
+test("an email address has one identity, whatever its case", async () => {
   const identity = { email: "Once@example.test", password: PASSWORD, name: "A person", operator: false };
   await createIdentity(options, identity);
   await assert.rejects(createIdentity(options, { ...identity, email: "ONCE@example.test" }), IdentityError);
 });
 
-test("a password that is too short or too long makes no identity", async () => {
+test("a password that is too short or too long creates no identity", async () => {
   for (const password of ["1234567", "x".repeat(129)]) {
     const identity = { email: "weak@example.test", password, name: "A person", operator: false };
     await assert.rejects(createIdentity(options, identity), IdentityError);
@@ -34,7 +34,7 @@ test("a password that is too short or too long makes no identity", async () => {
   assert.equal(await isOperator("weak@example.test"), undefined);
 });
 
-test("a new operator needs a password, and has it", async () => {
+test("a new operator needs a password", async () => {
   const operator = { email: "New@example.test", name: "Operator" };
   await assert.rejects(
     createOperator(options, { ...operator, password: undefined }),
@@ -45,7 +45,7 @@ test("a new operator needs a password, and has it", async () => {
   assert.equal(await isOperator("new@example.test"), true);
 });
 
-test("an identity that is there is promoted, and keeps its password", async () => {
+test("promoting an existing identity keeps its password", async () => {
   const identity = { email: "there@example.test", password: PASSWORD, name: "A person", operator: false };
   const id = await createIdentity(options, identity);
   const { rows: before } = await database.pool.query(
@@ -67,7 +67,7 @@ test("an identity that is there is promoted, and keeps its password", async () =
   assert.deepEqual(after, before);
 });
 
-test("promotes a user with an unconfirmed address only with a new password, and ends what a stranger may hold", async () => {
+test("promoting a user with an unconfirmed address needs a new password, and ends sessions and tokens", async () => {
   const id = newId();
   const query = async (text: string): Promise<unknown[]> => (await database.pool.query(text, [id])).rows;
   await query(

@@ -1,4 +1,4 @@
-/** Identities that the platform makes itself, rather than people by signing up: the only way to become an operator. */
+/** Creates identities from the command line: the only way to create an operator. */
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/bounds.ts";
 import pg from "pg";
 import { z } from "zod";
@@ -15,7 +15,7 @@ export interface NewIdentity {
   operator: boolean;
 }
 
-/** The identity asked for cannot be made. One line that a person can act on. */
+/** The identity cannot be created. One actionable line. */
 export class IdentityError extends Error {
   override name = "IdentityError";
 }
@@ -33,7 +33,7 @@ export async function createIdentity(options: EnrolmentOptions, identity: NewIde
   const id = newId();
   const values = [id, email.toLowerCase(), name, operator, newId(), await passwordHash.hash(password)];
   try {
-    // One statement: an identity without a way to sign in cannot exist.
+    // One statement, because an identity must have a way to sign in.
     await pool.query(
       `with made as (insert into identity (id, email, name, operator, email_verified) values ($1, $2, $3, $4, true))
        insert into identity_credential (id, identity_id, provider, subject, password_hash)
@@ -56,13 +56,13 @@ const Found = row({ id: column.uuid, emailVerified: z.boolean() });
 
 interface OperatorMade {
   id: Uuid;
-  /** The user had signed up before. */
+  /** Whether the user had signed up before. */
   promoted: boolean;
 }
 
 /**
- * Makes an operator. A user who has confirmed the email address is promoted and keeps the password. Where nobody confirmed it, a stranger
- * may have signed up with it: that user is promoted with a new password only, and what the old one opened is closed.
+ * Creates or promotes an operator. A user with a confirmed address keeps the password. Otherwise a stranger may have signed up with the
+ * address: the user gets a new password, and everything opened with the old one is closed.
  */
 export async function createOperator(
   options: EnrolmentOptions,
@@ -92,7 +92,7 @@ export async function createOperator(
   return { id: found.id, promoted: true };
 }
 
-/** One statement, so that no session of the old password outlives it. */
+/** One statement, so that no session of the old password survives. */
 const TAKE_OVER = `
   with taken as (
     update identity set operator = true, email_verified = true, two_factor_enabled = false, updated_at = now()
@@ -107,7 +107,7 @@ const TAKE_OVER = `
 
 const Exists = row({ exists: z.boolean() });
 
-/** Whether anybody can sign in as an operator. */
+/** Whether anyone can sign in as an operator. */
 export async function hasOperator(pool: pg.Pool): Promise<boolean> {
   return (await queryOne(pool, Exists, "select exists (select from identity where operator)", [])).exists;
 }

@@ -49,7 +49,7 @@ async function signIn(at: Identities, email: string): Promise<{ cookies: string[
   return { cookies, headers: new Headers({ cookie: cookies.map((line) => line.split(";")[0]).join("; ") }) };
 }
 
-test("an identity that was made can sign in, by its e-mail in any case", async () => {
+test("a new identity can sign in with its email address in any case", async () => {
   const id = await make("Mixed.Case@example.test", true);
   const { headers } = await signIn(identities, "mixed.CASE@example.test");
   const { sessionId, ...who } = (await identities.session(headers)) ?? assert.fail("no session");
@@ -67,7 +67,7 @@ test("an identity that was made can sign in, by its e-mail in any case", async (
   );
 });
 
-test("a password is stored at the full cost of scrypt, unless a test asks for less", async () => {
+test("passwords are hashed at the full cost of scrypt, unless a test lowers it", async () => {
   const standard = await open({ passwordHash: undefined });
   const costOf = async (email: string): Promise<boolean> => {
     const { rows } = await database.pool.query(
@@ -88,7 +88,7 @@ test("a password is stored at the full cost of scrypt, unless a test asks for le
   assert.equal(await costOf("cheap@example.test"), false);
 });
 
-test("a session that a test put into the table is one like those of signing in", async () => {
+test("a session that a test inserts is like one created by signing in", async () => {
   const identityId = await make("inserted@example.test");
   const { name, value } = await beginSession({ pool: database.pool, newId, secret }, { identityId });
   const signedIn = await signIn(identities, "inserted@example.test");
@@ -104,7 +104,7 @@ test("a session that a test put into the table is one like those of signing in",
 });
 
 for (const days of [-8, 8]) {
-  test(`sessions end by the database's clock on a machine whose clock is off by ${days} days`, async () => {
+  test(`sessions expire by the database's clock on a machine whose clock is off by ${days} days`, async () => {
     // The library reads this machine's clock, which is the database's too: so it is the tables that are off here.
     const aheadMs = -days * 86_400_000;
     const off = await open({ databaseAheadMs: () => aheadMs });
@@ -128,7 +128,7 @@ for (const days of [-8, 8]) {
   });
 }
 
-test("nobody signs up as an operator", async () => {
+test("signing up never creates an operator", async () => {
   const person = { email: "sneaky@example.test", password: PASSWORD, name: "Sneaky", remember: true, operator: true };
   const { status } = await identities.signIn.signUp(person, caller());
   assert.equal(status, "signed_in");
@@ -136,7 +136,7 @@ test("nobody signs up as an operator", async () => {
   assert.deepEqual(rows, [{ operator: false }]);
 });
 
-test("of two that sign up at once with one address, one is told that it is taken", async () => {
+test("one of two concurrent sign-ups with the same address is refused as taken", async () => {
   const person = { email: "race@example.test", password: PASSWORD, name: "Racer", remember: true };
   const results = await Promise.allSettled([1, 2, 3].map(() => identities.signIn.signUp(person, caller())));
   const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
@@ -145,7 +145,7 @@ test("of two that sign up at once with one address, one is told that it is taken
     assert.ok(error instanceof SignInRefusal && error.reason === "email_taken", String(error));
 });
 
-test("ids are ours: UUIDs that hold their time", async () => {
+test("ids are UUIDs that contain their creation time", async () => {
   const since = systemClock.now();
   await make("ids@example.test");
   await signIn(identities, "ids@example.test");
@@ -161,7 +161,7 @@ test("ids are ours: UUIDs that hold their time", async () => {
   }
 });
 
-test("an expired session is none, and is swept with everything else that ran out", async () => {
+test("an expired session is refused, and deleted with other expired rows", async () => {
   const id = await make("expired@example.test");
   const { headers } = await signIn(identities, "expired@example.test");
   const kept = await make("kept@example.test");
@@ -184,7 +184,7 @@ test("an expired session is none, and is swept with everything else that ran out
   assert.deepEqual(rows, [{ identifier: "new" }]);
 });
 
-test("who asks for the same session at once is answered by one look, and after its end by none", async (t) => {
+test("concurrent requests with one session share one query, which is not reused after it ends", async (t) => {
   const identityId = await make("at.once@example.test");
   const { headers } = await signIn(identities, "at.once@example.test");
   const looks = t.mock.method(database.pool, "connect").mock;
@@ -202,7 +202,7 @@ test("who asks for the same session at once is answered by one look, and after i
   await before;
 });
 
-test("a cookie signed under another secret is no session", async () => {
+test("a cookie signed with another secret is refused", async () => {
   await make("secret@example.test");
   const { headers } = await signIn(identities, "secret@example.test");
   const other = await open({ secret: "another secret of tests, also long enough" });
@@ -210,7 +210,7 @@ test("a cookie signed under another secret is no session", async () => {
   assert.notEqual(await identities.session(headers), undefined);
 });
 
-test("the session's cookie is out of scripts' and other sites' reach, and Secure behind TLS", async () => {
+test("the session cookie is HttpOnly, SameSite, and Secure under TLS", async () => {
   await make("cookie@example.test");
   for (const [publicUrl, isSecure] of [
     ["https://gate.test", true],
@@ -227,14 +227,14 @@ test("the session's cookie is out of scripts' and other sites' reach, and Secure
   }
 });
 
-test("a session that is not to be remembered ends with the browser", async () => {
+test("a session that is not remembered ends with the browser", async () => {
   await make("forgetful@example.test");
   const fields = { email: "forgetful@example.test", password: PASSWORD, remember: false };
   const { cookies } = await identities.signIn.enter(fields, caller());
   assert.doesNotMatch(cookies.find((line) => line.includes("session_token")) ?? "", /Max-Age|Expires/i);
 });
 
-test("an identity owns accounts, oldest first, each once", async () => {
+test("an identity lists the accounts it owns once each, oldest first", async () => {
   const accounts = openAccounts({ pool: database.pool, newId });
   const id = await make("owner@example.test");
   assert.deepEqual(await identities.accountsOf(id), []);
@@ -250,7 +250,7 @@ test("an identity owns accounts, oldest first, each once", async () => {
   ]);
 });
 
-test("accounts are opened with their books, up to a bound that also holds at once", async () => {
+test("an opened account has a ledger account, up to a limit that also holds for concurrent requests", async () => {
   const id = await make("many@example.test");
   const asked = Array.from({ length: ACCOUNTS_MAX + 5 }, (_, i) =>
     identities.openAccount(id, { kind: i % 2 === 0 ? "builder" : "host", name: `Account ${i}` }),

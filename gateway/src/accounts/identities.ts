@@ -1,7 +1,4 @@
-/**
- * Identities: the people who sign in to the console, their sessions, and which accounts they have. The rest of the gateway
- * sees only this port; better-auth stays behind it.
- */
+/** The port for identities: people who sign in to the console, their sessions and accounts. better-auth is used behind it only. */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -14,10 +11,10 @@ import { openAsk } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { originOf } from "./auth-names.ts";
+import { openEmails } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { openKeptSecrets } from "./kept-secrets.ts";
-import { openLetters } from "./letters.ts";
 import { onMachineTime } from "./machine-time.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
@@ -38,16 +35,16 @@ export { IdentityError } from "./enrolment.ts";
 export type { SignedIn };
 
 export interface Identities {
-  /** For the platform itself; people sign up, and never as operators. */
+  /** For the platform itself. People sign up, and never as operators. */
   create(identity: NewIdentity): Promise<Uuid>;
-  /** Whether anybody can sign in as an operator. */
+  /** Whether anyone can sign in as an operator. */
   hasOperator(): Promise<boolean>;
   own(identityId: Uuid, accountId: Uuid): Promise<void>;
-  /** Who sent these headers; undefined without a session that is still good. Only reads. */
+  /** The identity of these headers, or undefined without a valid session. Only reads. */
   session(headers: Headers): Promise<SignedIn | undefined>;
-  /** What they own and what they were invited to, oldest first. */
+  /** Owned accounts and memberships, oldest first. */
   accountsOf(identityId: Uuid): Promise<Membership[]>;
-  /** An account with its books and its owner. Not beside one of theirs that is suspended, and not without end. */
+  /** Opens an account with its ledger account and owner. Refused beside a suspended one, and above a limit. */
   openAccount(
     identityId: Uuid,
     account: { kind: AccountKind; name: string },
@@ -60,13 +57,13 @@ export interface Identities {
   openId: OpenId;
   sessions: Sessions;
   scripts: Scripts;
-  /** What this platform offers: letters may be off. */
+  /** The enabled features; email may be off. */
   offers: { resetByMail: boolean; verifiesEmails: boolean };
-  /** Loads what was left for later, and asks once for a session that there is not: whoever comes next does not wait for it. */
+  /** Loads the library and looks up a non-existent session, so that the first user does not wait. */
   warm(): Promise<void>;
-  /** Removes what has run out. */
+  /** Deletes expired rows. */
   sweep(): Promise<void>;
-  /** Resolves when no letter is on its way. */
+  /** Resolves when no email is in flight. */
   idle(): Promise<void>;
 }
 
@@ -74,29 +71,29 @@ export interface IdentitiesOptions {
   pool: pg.Pool;
   newId: NewId;
   log: Log;
-  /** How far the database's clock is ahead of this machine's. */
+  /** The offset between the database's clock and this machine's. */
   databaseAheadMs?: () => number;
-  /** Signs session cookies and encrypts secrets. Another one ends every session and every second factor, unless it is known: */
+  /** Signs session cookies and encrypts secrets. Changing it ends every session and second factor, except during a replacement: */
   secret: string;
-  /** The one before it, or the one that other gateways may have already. */
+  /** The previous secret, or the next one that other gateways already use. */
   oldSecret?: string | undefined;
   nextSecret?: string | undefined;
-  /** How browsers reach the gateway. Undefined: by whatever name they used. */
+  /** The public URL. Undefined: the name that the client used. */
   publicUrl: string | undefined;
-  /** Whether they come over TLS where no URL says so. */
+  /** Whether clients use TLS when no URL is configured. */
   isSecure?: boolean;
-  /** Undefined: nothing can be mailed. */
+  /** Undefined: email is off. */
   mail?: Mail | undefined;
-  /** Where links in letters lead; by default to the public address. */
+  /** The base URL of links in emails; by default the public one. */
   linkOrigin?: string | undefined;
-  /** Whether a new e-mail address must be confirmed before its first sign-in. */
+  /** Whether a new email address must be confirmed before the first sign-in. */
   verifyEmails?: boolean;
   providers?: OidcProvider[];
   /** Scrypt, at the cost of production. */
   passwordHash?: PasswordHash | undefined;
   /**
-   * Leaves better-auth, a third of all that a gateway loads, to `warm` or to the first who comes to the console. For a platform
-   * on the machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
+   * Loads better-auth, a third of all loaded code, in `warm` or on first use. For local platforms; elsewhere loading must not delay
+   * users.
    */
   loadedLate?: boolean;
   /** Whether the schema knows of sessions for scripts. */
@@ -121,26 +118,26 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     hasScripts = () => true,
   } = options;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
-  const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
+  const letters = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
   const witness = openWitness(onMachineTime(pool, databaseAheadMs));
   const sources = { pool, witness, newId, log, secret };
   const library = { ...sources, publicUrl, isSecure, letters, verifyEmails, providers, passwordHash };
   let loading: Promise<Auth> | undefined;
   const loaded = (): Promise<Auth> => {
-    // What failed, because the store was away, say, is tried again.
+    // A failed load is retried, for example after a database outage.
     loading ??= load(library).catch((error) => {
       loading = undefined;
       throw error;
     });
     return loading;
   };
-  // Awaited, so that a mistake in the options or the tables stops the start rather than the first sign-in.
+  // Awaited, so that a mistake in the options or tables stops the start.
   if (!loadedLate) await loaded();
   const others = [oldSecret, nextSecret].filter((other) => other !== undefined);
   const resigning = others.length === 0 ? undefined : openResigning({ secret, others });
   const kept = openKeptSecrets({ pool, secret, others });
   const ask = openAsk(loaded, witness, resigning);
-  // Gateways that have changed already, and those that have not, count together.
+  // Gateways with either secret count together.
   const attempts = openAttempts({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitations({ pool, newId, attempts, letters, canMail, origin: linkOrigin });
@@ -151,10 +148,10 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const session: Identities["session"] = async (headers) => {
     const auth = await loaded();
     const cookie = headers.get("cookie") ?? "";
-    // A page asks for several things at once, with one cookie.
+    // A page sends several requests at once with one cookie.
     return await sessions(cookie, async (onSent) => {
       const sent = new Headers({ cookie: resigning?.cookies(cookie) ?? cookie });
-      // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
+      // Without refreshing the session, because its cookie could not be sent from here.
       const found = await witness.ask(() => auth.api.getSession({ headers: sent, query: { disableRefresh: true } }), {
         onSent,
       });
@@ -171,14 +168,14 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     session,
     accountsOf: (identityId) =>
       memberships(identityId, async (onSent) => {
-        // Those who shared the session come in the same turn.
+        // Concurrent callers of one event-loop turn share the query.
         await new Promise<void>(process.nextTick);
         onSent();
         return await accountsOf(pool, identityId);
       }),
     openAccount: (identityId, account) =>
       inTransaction(pool, async (client) => {
-        // One at a time for each identity, so that the count holds.
+        // Serialised per identity, so that the limit holds.
         await client.query("select from identity where id = $1 for update", [identityId]);
         const owned = (await accountsOf(client, identityId)).filter(({ role }) => role === "owner");
         if (owned.some(({ suspended }) => suspended)) return "account_suspended";
@@ -200,7 +197,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
       const { authCookies } = await (await loaded()).$context;
-      // No session has an id for its token.
+      // No session token has the form of an ID.
       const cookie = `${authCookies.sessionToken.name}=${signedValue(newId(), secret)}`;
       await Promise.all([
         session(new Headers({ cookie })),
@@ -213,7 +210,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await invitations.sweep();
       await team.sweep();
       await attempts.sweep();
-      // Not while this gateway's own secret is the one that goes.
+      // Not while this gateway's own secret is the one being replaced.
       if (oldSecret !== undefined) await kept.sweep();
     },
     async idle() {

@@ -1,6 +1,6 @@
 /**
- * Invitations to an account: a link that its owner has mailed. It works once and for a week, for whoever is signed in with
- * the address that it went to, and is stored as its hash.
+ * Invitations to an account: a mailed link that works once, for a week, for a person signed in with the invited address. Only its hash
+ * is stored.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { INVITATION_DAYS, OPEN_INVITATIONS_MAX, TEAM_MAX } from "@tollgate/api/bounds.ts";
@@ -12,7 +12,7 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { Account } from "./accounts.ts";
 import type { Attempts } from "./attempts.ts";
-import type { Letters } from "./letters.ts";
+import type { Emails } from "./emails.ts";
 import { linkTo } from "./links.ts";
 import { type Actor, lockForOwner, note, roleOf, sizeOf } from "./team-rows.ts";
 
@@ -30,17 +30,17 @@ const Invitation = row({
 export type Invitation = z.infer<typeof Invitation>;
 
 const Offer = row({ ...Invitation.shape, account: Account });
-/** What an open invitation offers. */
+/** The content of an open invitation. */
 export type Offer = z.infer<typeof Offer>;
 
 export interface Invitations {
-  /** Takes the place of an open one to the same address. `link` where it could not be mailed: told once, here. */
+  /** Replaces an open invitation to the same address. `link` is returned once if email is off. */
   send(
     accountId: Uuid,
     offer: { email: string; role: Role },
     by: Actor,
   ): Promise<{ invitation: Invitation; link: string | null } | "already_in_team" | "limit_reached" | "role_required">;
-  /** The newest first. */
+  /** Newest first. */
   open(accountId: Uuid): Promise<Invitation[]>;
   withdraw(accountId: Uuid, id: Uuid, by: Actor): Promise<"withdrawn" | "not_found" | "role_required">;
   sweep(): Promise<void>;
@@ -50,10 +50,10 @@ interface InvitationsOptions {
   pool: pg.Pool;
   newId: NewId;
   attempts: Attempts;
-  letters: Letters | undefined;
-  /** Whether letters reach anybody. */
+  letters: Emails | undefined;
+  /** Whether emails are delivered. */
   canMail: boolean;
-  /** Where links lead. */
+  /** The base URL of links. */
   origin: string;
 }
 
@@ -73,7 +73,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
       const sent = await inTransaction(pool, async (client) => {
         if (!(await lockForOwner(client, accountId, by))) return "role_required";
         const present = await roleOf(client, accountId, to);
-        // Who is in the team can still be asked to become an owner.
+        // A member can still be invited to become an owner.
         if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
         await revokeOpen(client, accountId, to);
         const open = await client.query(`select from ${FROM} where v.account_id = $1 and ${IS_OPEN}`, [accountId]);
@@ -136,7 +136,7 @@ export async function findOffer(db: pg.Pool | pg.PoolClient, token: string): Pro
   return offer;
 }
 
-/** Open invitations to an address, or of an owner who is one no more: their links open nothing from now on. */
+/** Closes invitations to an address, or by a removed owner. */
 export async function revokeOpen(client: pg.PoolClient, accountId: Uuid, email: string): Promise<void> {
   await client.query(
     `update account_invitation v set revoked_at = now() where v.account_id = $1 and v.email = $2 and ${IS_OPEN}`,

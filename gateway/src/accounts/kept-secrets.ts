@@ -1,6 +1,6 @@
 /**
- * The second factors' secrets and backup codes lie encrypted in the database. Those that were encrypted with a secret that is being
- * replaced, or will be, are encrypted anew: one when it is about to be read, all of them by and by.
+ * Re-encrypts second-factor secrets and backup codes while the secret that encrypts them is replaced: each before it is read, and all
+ * of them over time.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,13 +12,13 @@ type Kept = z.infer<typeof Kept>;
 const KEPT = "select id, secret, backup_codes as codes from identity_two_factor";
 
 export interface KeptSecrets {
-  /** To be called before the library reads the second factor of this identity. */
+  /** Call it before the library reads this identity's second factor. */
   makeReadable(identityId: string): Promise<void>;
-  /** How many are encrypted with another secret than the current one. */
+  /** The number encrypted with another secret than the current one. */
   others(): Promise<number>;
-  /** How many any of the secrets reads, and how many none does. */
+  /** The numbers that one of the secrets can decrypt, and that none can. */
   count(): Promise<{ readable: number; unreadable: number }>;
-  /** Encrypts these anew. */
+  /** Encrypts these again. */
   sweep(): Promise<void>;
 }
 
@@ -36,10 +36,10 @@ export function openKeptSecrets({
     try {
       return [await symmetricDecrypt({ key, data: first }), await symmetricDecrypt({ key, data: codes })];
     } catch {
-      return undefined; // The cipher's own mark does not fit: it was another key.
+      return undefined; // The authentication tag does not match: another key.
     }
   };
-  /** Undefined where the current secret reads it, and where none does. */
+  /** Undefined when the current secret decrypts it, or none does. */
   const decrypted = async (kept: Kept): Promise<[string, string] | undefined> => {
     if ((await decryptedBy(secret, kept)) !== undefined) return undefined;
     for (const other of others) {
@@ -53,7 +53,7 @@ export function openKeptSecrets({
     if (plain === undefined) return;
     const { symmetricEncrypt } = await import("better-auth/crypto");
     const [first, codes] = await Promise.all(plain.map((data) => symmetricEncrypt({ key: secret, data })));
-    // Not if somebody changed it meanwhile.
+    // Unless it changed meanwhile.
     await pool.query(
       "update identity_two_factor set secret = $2, backup_codes = $3 where id = $1 and secret = $4 and backup_codes = $5",
       [kept.id, first, codes, kept.secret, kept.codes],

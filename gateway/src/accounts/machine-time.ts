@@ -1,11 +1,11 @@
 /**
- * better-auth takes the time of day from this machine, and our tables have the database's. Moments are converted on their way between the two,
- * so that a session ends for every gateway when the database's clock says so.
+ * Converts times between better-auth, which uses this machine's clock, and our tables, which use the database's, so that a session ends
+ * at the same moment for every gateway.
  */
 import type pg from "pg";
 import { replacing } from "./witness.ts";
 
-/** `aheadMs`: how far the database's clock is ahead of this machine's. */
+/** `aheadMs`: the offset of the database's clock to this machine's. */
 export function onMachineTime(pool: pg.Pool, aheadMs: () => number): pg.Pool {
   const connect = async (): Promise<pg.PoolClient> =>
     replacing(await pool.connect(), "query", (client) => async (text: string, values: unknown[] = []) => {

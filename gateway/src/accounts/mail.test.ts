@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
-import { openLetters } from "./letters.ts";
+import { openEmails } from "./emails.ts";
 import { developmentMail, smtpMail } from "./mail.ts";
 import { openTestMailbox } from "./testing/smtp.ts";
 
@@ -20,11 +20,11 @@ function capturedLog() {
 const TOKEN = "tokenOfTests+/=&";
 const origin = "https://gate.test";
 
-test("letters arrive by SMTP, from the configured address, with a link that keeps its token after the #", async () => {
+test("emails are sent by SMTP from the configured address, and links keep their token after the #", async () => {
   const mailbox = await openTestMailbox();
   const { log, lines } = capturedLog();
   const mail = smtpMail({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });
-  const letters = openLetters({ mail, log, origin });
+  const letters = openEmails({ mail, log, origin });
   letters.resetPassword("ada@example.test", TOKEN);
   const reset = await mailbox.next();
   assert.equal(reset.from, "noreply@gate.test");
@@ -43,7 +43,7 @@ test("letters arrive by SMTP, from the configured address, with a link that keep
   await mailbox.close();
 });
 
-test("a letter goes to one address only, whatever the address holds", async () => {
+test("an email goes to one recipient, whatever the address contains", async () => {
   const mailbox = await openTestMailbox();
   const mail = smtpMail({ url: mailbox.url, from: "noreply@gate.test" });
   await mail.send({ to: '"a,b"@example.test', subject: "One\r\nBcc: c@example.test", text: "Hello" });
@@ -53,11 +53,11 @@ test("a letter goes to one address only, whatever the address holds", async () =
   await mailbox.close();
 });
 
-test("a letter that cannot be sent is logged, without what it says", async () => {
+test("an email that cannot be sent is logged without its text", async () => {
   const mailbox = await openTestMailbox();
   mailbox.refuseWith("550 no such user");
   const { log, lines } = capturedLog();
-  const letters = openLetters({ mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }), log, origin });
+  const letters = openEmails({ mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }), log, origin });
   letters.resetPassword("nobody@example.test", TOKEN);
   await letters.idle();
   assert.equal(lines.length, 1);
@@ -66,9 +66,9 @@ test("a letter that cannot be sent is logged, without what it says", async () =>
   await mailbox.close();
 });
 
-test("on a development platform the log holds the letter", async () => {
+test("on a development platform the log contains the email", async () => {
   const { log, lines } = capturedLog();
-  const letters = openLetters({ mail: developmentMail(log), log, origin });
+  const letters = openEmails({ mail: developmentMail(log), log, origin });
   letters.resetPassword("ada@example.test", TOKEN);
   await letters.idle();
   assert.ok(lines.join().includes(`reset-password#token=${encodeURIComponent(TOKEN)}`));

@@ -1,9 +1,9 @@
-/** Sending a letter: over SMTP, or, on a development platform, into the log, where its links can be followed. */
+/** Sends an email over SMTP, or logs it on a development platform, where its links can be followed. */
 import type { Transporter } from "nodemailer";
 import type { Log } from "../base/log.ts";
 
-export interface Letter {
-  /** The same at every try, where one may be sent twice: mail programs show it once. */
+export interface Email {
+  /** The same Message-ID for every retry, so that mail programs show it once. */
   id?: string;
   to: string;
   subject: string;
@@ -11,8 +11,8 @@ export interface Letter {
 }
 
 export interface Mail {
-  send(letter: Letter): Promise<void>;
-  /** Whether letters go to whom they are for. */
+  send(letter: Email): Promise<void>;
+  /** Whether emails reach their recipients. */
   delivers: boolean;
 }
 
@@ -26,7 +26,7 @@ interface SmtpOptions {
 }
 
 async function openTransport({ url, from }: SmtpOptions): Promise<Transporter> {
-  // Loaded with the first letter: most gateways never send one.
+  // Loaded with the first email, because most gateways never send one.
   const { default: nodemailer } = await import("nodemailer");
   return nodemailer.createTransport(
     {
@@ -41,7 +41,7 @@ async function openTransport({ url, from }: SmtpOptions): Promise<Transporter> {
   );
 }
 
-/** Connects and signs in, and sends nothing. Rejects with the reason. */
+/** Connects and signs in without sending. Rejects with the reason. */
 export async function verifySmtp(options: SmtpOptions): Promise<void> {
   const transport = await openTransport(options);
   try {
@@ -59,13 +59,13 @@ export function smtpMail(options: SmtpOptions): Mail {
       opened ??= openTransport(options);
       const transport = await opened;
       const named = id === undefined ? {} : { messageId: `<${id}@tollgate>` };
-      // An address as an object is one address, whatever characters are in it.
+      // An address object is one recipient, whatever characters it contains.
       await transport.sendMail({ to: { name: "", address: to }, subject, text, ...named });
     },
   };
 }
 
-/** Letters hold links that let people in: nothing but a development platform may log them. */
+/** Emails contain sign-in links, so only a development platform may log them. */
 export function developmentMail(log: Log): Mail {
   return {
     delivers: false,

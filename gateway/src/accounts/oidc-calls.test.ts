@@ -12,15 +12,15 @@ const document = {
   userinfo_endpoint: `${issuer}/userinfo`,
 };
 
-describe("what a provider says of itself", () => {
-  test("is taken where it is whole; not every provider has UserInfo", () => {
+describe("a provider's OpenID configuration", () => {
+  test("is accepted when complete, with or without a UserInfo endpoint", () => {
     assert.deepEqual(readDiscovered({ ...document, more: 1 }, asked), document);
     const { userinfo_endpoint: _, ...less } = document;
     assert.deepEqual(readDiscovered(less, asked), less);
   });
 
   for (const name of ["token_endpoint", "jwks_uri", "userinfo_endpoint"]) {
-    test(`is refused where its ${name} can be read and changed on the way, and the issuer cannot`, () => {
+    test(`is refused when its ${name} is not protected by TLS, unlike the issuer`, () => {
       const message = `${asked.url} returned a ${name} that does not use https`;
       const insecure = { ...document, [name]: "http://id.example.test/x" };
       assert.throws(() => readDiscovered(insecure, asked), { outcome: "provider_unavailable", message });
@@ -29,7 +29,7 @@ describe("what a provider says of itself", () => {
     });
   }
 
-  test("is refused where it is another's or incomplete, with what is wrong", () => {
+  test("is refused when incomplete or from another issuer, with the reason", () => {
     const reading = (more: object) => () => readDiscovered({ ...document, ...more }, asked);
     assert.throws(reading({ issuer: "https://evil.test" }), /returned the issuer https:\/\/evil\.test instead of/);
     assert.throws(reading({ jwks_uri: undefined }), /returned an invalid response: jwks_uri: /);

@@ -1,4 +1,4 @@
-/** What is asked of an OpenID provider, and the ways in which it fails to answer. */
+/** HTTP calls to an OpenID provider, and their errors. */
 import { authorizationCodeRequest } from "better-auth/oauth2";
 import { z } from "zod";
 import { OpenIdRefused } from "./openid-refused.ts";
@@ -6,7 +6,7 @@ import { OpenIdRefused } from "./openid-refused.ts";
 const ANSWER_MS_MAX = 10_000;
 const TOO_MANY = 429;
 const FAULTS_FROM = 500;
-/** How OAuth names its errors. Anything else that a provider writes stays out of our log. */
+/** The form of OAuth error codes. Other text from a provider is not logged. */
 const ERROR_CODE = /^[a-z_]{1,40}$/;
 
 const Discovered = z.object({
@@ -27,7 +27,7 @@ interface Client {
   clientSecret: string;
 }
 
-/** As the browser brought it back. */
+/** As the browser returned it. */
 export interface Code {
   code: string;
   codeVerifier?: string | undefined;
@@ -39,7 +39,7 @@ export async function discover(issuer: string): Promise<Discovered> {
   return readDiscovered(await askProvider(url, {}), { url, issuer });
 }
 
-/** Throws unless the provider speaks for this issuer alone, and as privately as the issuer is asked. */
+/** Throws unless the document is for this issuer and all its endpoints use https like the issuer. */
 export function readDiscovered(answer: unknown, { url, issuer }: { url: string; issuer: string }): Discovered {
   const found = readAnswer(Discovered, answer, url);
   if (found.issuer !== issuer) {
@@ -47,7 +47,7 @@ export function readDiscovered(answer: unknown, { url, issuer }: { url: string; 
   }
   const { token_endpoint, jwks_uri, userinfo_endpoint } = found;
   for (const [name, endpoint] of Object.entries({ token_endpoint, jwks_uri, userinfo_endpoint })) {
-    // The client's secret goes there, and what comes back is believed because of TLS.
+    // The client secret is sent there, and its response is trusted because of TLS.
     if (issuer.startsWith("https:") && endpoint?.startsWith("http:") === true) {
       throw new OpenIdRefused("provider_unavailable", `${url} returned a ${name} that does not use https`);
     }
@@ -62,7 +62,7 @@ export async function exchangeCode({ code, codeVerifier, redirectURI }: Code, at
     redirectURI,
     options,
     tokenEndpoint: url,
-    // What the standard takes for granted where a provider lists nothing.
+    // The standard's defaults.
     authentication: (methods ?? ["client_secret_basic"]).includes("client_secret_basic") ? "basic" : "post",
     ...(codeVerifier !== undefined && { codeVerifier }),
   });
@@ -73,7 +73,7 @@ export function askUserInfo(url: string, accessToken: string): Promise<unknown> 
   return askProvider(url, { headers: { authorization: `Bearer ${accessToken}`, accept: "application/json" } });
 }
 
-/** The answer's JSON. */
+/** The response's JSON. */
 async function askProvider(url: string, init: RequestInit): Promise<unknown> {
   const answer = async (): Promise<{ ok: boolean; status: number; text: string }> => {
     const response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(ANSWER_MS_MAX) });
@@ -90,7 +90,7 @@ async function askProvider(url: string, init: RequestInit): Promise<unknown> {
   throw new OpenIdRefused(isAway ? "provider_unavailable" : "failed", said);
 }
 
-/** Throws, naming the field and its rule, never what was in it. */
+/** Throws with the field and its rule, without its value. */
 export function readAnswer<T extends z.ZodType>(schema: T, answer: unknown, url: string): z.infer<T> {
   const read = schema.safeParse(answer);
   if (!read.success)
@@ -102,7 +102,7 @@ export function issueOf({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");
 }
 
-/** Undefined is what no schema takes for an answer. */
+/** Undefined fails every schema. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -112,13 +112,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Without what may be in its query. */
+/** Without the query, which may contain secrets. */
 function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
 }
 
-/** `fetch failed` alone helps nobody: what failed lies beneath. */
+/** `fetch failed` alone says nothing; the cause has the reason. */
 export function whyOf(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

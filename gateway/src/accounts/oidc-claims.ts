@@ -1,5 +1,5 @@
 /**
- * Who a provider says somebody is: from its signed ID token, and for what is missing there from its UserInfo, which is
+ * Who a provider says someone is: from its signed ID token, and for what is missing there from its UserInfo, which is
  * believed because it came from the provider itself over TLS, and only about the very subject of the ID token.
  */
 import { validateToken } from "better-auth/oauth2";
@@ -66,7 +66,7 @@ export function isIncomplete({ email, email_verified, name }: Claims): boolean {
   return email === undefined || email_verified === undefined || name === undefined;
 }
 
-/** The ID token's claims with those of UserInfo where they are missing. Throws where UserInfo tells of somebody else. */
+/** The ID token's claims with those of UserInfo where they are missing. Throws where UserInfo tells of someone else. */
 export function withUserInfo(own: Claims, answer: unknown, url: string): Claims {
   const more = readAnswer(UserInfo, answer, url);
   if (more.sub !== own.sub) {
@@ -89,7 +89,7 @@ function emailOf(own: Claims, more: Claims): Pick<Claims, "email" | "email_verif
 const defined = (claims: Claims): Partial<Claims> =>
   Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
 
-/** As the library takes it. Throws where nobody can be let in by these claims. */
+/** As the library takes it. Throws where no one can be let in by these claims. */
 export function personOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
   const { email, email_verified: isVerified } = claims;
   if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo has an email");

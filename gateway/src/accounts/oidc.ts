@@ -1,6 +1,6 @@
 /**
- * Sign-in by OpenID Connect: the code flow with PKCE, state and nonce. A provider is asked for its endpoints when somebody
- * first signs in by it, so that one that is away keeps nobody else out and nothing from starting.
+ * Sign-in by OpenID Connect: the code flow with PKCE, state and nonce. A provider's endpoints are fetched on first use, so that an
+ * unreachable provider delays nothing else.
  */
 import { APIError, type BetterAuthPlugin } from "better-auth";
 import { createAuthorizationURL, type OAuthProvider } from "better-auth/oauth2";
@@ -17,7 +17,7 @@ export interface OidcProvider {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** Takes every e-mail address of this provider for proven, also where it does not say so. For a company's own. */
+  /** Takes every email address of this provider for proven, also where it does not say so. For a company's own. */
   trustEmail: boolean;
 }
 
@@ -84,7 +84,7 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     try {
       return withUserInfo(claims, await askUserInfo(url, access_token), url);
     } catch (error) {
-      // Nobody is kept out for want of a name. Whoever is told to be somebody else is.
+      // No one is kept out for want of a name. Whoever is told to be someone else is.
       if (!isEnough || !(error instanceof OpenIdRefused) || error.outcome !== "provider_unavailable") throw error;
       log.warn({ provider: id, reason: error.message }, "OpenID provider request for the display name failed");
       return claims;

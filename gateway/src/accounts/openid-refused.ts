@@ -1,4 +1,4 @@
-/** Why somebody who came back from an OpenID provider is not let in: a word for the person, a sentence for the log. */
+/** Why an OpenID sign-in was refused: an error code for the person and a sentence for the log. */
 import type { OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
 

@@ -1,4 +1,4 @@
-/** Signing in by an OpenID provider: sending the browser there, and what becomes of it when it comes back. */
+/** OpenID sign-in: redirects the browser and handles its return. */
 import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
 import { type Ask, type Caller, UnknownRefusal } from "./ask.ts";
@@ -38,7 +38,7 @@ const OUTCOMES: Record<string, OpenIdRefusal> = {
   state_invalid: "expired",
   state_not_found: "expired",
 };
-/** A word that is none of these forms is nobody's that we know, and stays out of the log. */
+/** A word that is none of these forms is no one's that we know, and stays out of the log. */
 const WORD = /^[A-Za-z_]{1,60}$/;
 
 interface OpenIdOptions {

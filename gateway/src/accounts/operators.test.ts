@@ -42,7 +42,7 @@ beforeEach(async () => {
   await enrol("cy@example.test", false);
 });
 
-test("operators are listed, with their second factor and when they were last seen", async () => {
+test("operators are listed with their second factor and last activity", async () => {
   await database.pool.query(
     "delete from identity_session where identity_id in (select id from identity where email like 'bo%')",
   );
@@ -56,7 +56,7 @@ test("operators are listed, with their second factor and when they were last see
   );
 });
 
-test("a removed operator is a user without rights, and is signed out everywhere", async () => {
+test("a removed operator is an ordinary user and is signed out everywhere", async () => {
   await removeOperator(database.pool, "Ada@example.test");
   assert.deepEqual(
     (await listOperators(database.pool)).map(({ email }) => email),
@@ -65,7 +65,7 @@ test("a removed operator is a user without rights, and is signed out everywhere"
   assert.deepEqual([await sessions("ada@example.test"), await sessions("bo@example.test")], [0, 1]);
 });
 
-test("the last operator is not removed, also not by two commands at once", async () => {
+test("the last operator cannot be removed, also not by two concurrent commands", async () => {
   const removed = await Promise.allSettled(
     ["ada@example.test", "bo@example.test"].map((email) => removeOperator(database.pool, email)),
   );
@@ -75,7 +75,7 @@ test("the last operator is not removed, also not by two commands at once", async
   assert.equal((await listOperators(database.pool)).length, 1);
 });
 
-test("a second factor that was lost is reset, once", async () => {
+test("a lost second factor is reset once", async () => {
   await resetSecondFactor(database.pool, "ada@example.test");
   assert.deepEqual(
     (await listOperators(database.pool)).map(({ hasSecondFactor }) => hasSecondFactor),
@@ -86,7 +86,7 @@ test("a second factor that was lost is reset, once", async () => {
   await assert.rejects(resetSecondFactor(database.pool, "ada@example.test"), /ada@example.test has no second factor/);
 });
 
-test("a user who is no operator, or nobody, is named", async () => {
+test("an error names an unknown user, or one who is not an operator", async () => {
   for (const email of ["cy@example.test", "nobody@example.test"]) {
     await assert.rejects(
       removeOperator(database.pool, email),

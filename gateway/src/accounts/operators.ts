@@ -1,4 +1,4 @@
-/** Who the operators are, and the end of their rights and of a second factor that was lost. For the command line alone. */
+/** Lists and removes operators, and resets a lost second factor. Used by the command line only. */
 import type pg from "pg";
 import { z } from "zod";
 import { inTransaction } from "../db/pool.ts";

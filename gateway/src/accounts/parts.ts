@@ -1,4 +1,4 @@
-/** Accounts and the people who sign in to them, as routes use them. */
+/** Accounts and identities as a part for routes. */
 import type { Accounts } from "./accounts.ts";
 import type { Identities } from "./identities.ts";
 

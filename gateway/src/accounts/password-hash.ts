@@ -1,6 +1,6 @@
 /**
- * How a password is stored: as a scrypt hash, one of which takes a tenth of a second of a core, so that nobody guesses
- * many from a stolen table. Tests that are not about that take less (testing/cheap-hash.ts).
+ * Password hashing with scrypt: one hash takes 100 ms of CPU time, which slows guessing from a stolen table. Most tests use a cheaper
+ * one (testing/cheap-hash.ts).
  */
 export interface PasswordHash {
   hash(password: string): Promise<string>;

@@ -1,4 +1,4 @@
-/** New passwords, by a mailed link or by the present one; and proving that an e-mail address is one's own. */
+/** Changes passwords, by a mailed link or with the current password, and confirms email addresses. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -20,7 +20,7 @@ export interface Passwords {
   ): Promise<{ cookies: string[] }>;
   requestVerification(email: string, caller: Caller): Promise<void>;
   verify(token: string, caller: Caller): Promise<void>;
-  /** Resolves when nothing that was asked for is under way. */
+  /** Resolves when nothing that was asked for is in flight. */
   idle(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ interface PasswordsOptions {
 }
 
 export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: PasswordsOptions): Passwords {
-  const underWay = new Set<Promise<unknown>>();
+  const inFlight = new Set<Promise<unknown>>();
   /** What goes to a mailbox is done behind the answer's back. */
   const mail = async (path: string, email: string, caller: Caller): Promise<void> => {
     if (!canMail) throw new SignInRefusal("mail_off");
@@ -45,8 +45,8 @@ export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: 
     // Without cookies: the library would answer for the session's identity.
     const asked = ask({ ...caller, cookie: undefined }, { path, body: { email } })
       .catch((error: Error) => log.error({ path, reason: error.message }, "could not request an email"))
-      .finally(() => underWay.delete(asked));
-    underWay.add(asked);
+      .finally(() => inFlight.delete(asked));
+    inFlight.add(asked);
   };
   return {
     requestReset: (email, caller) => mail("/request-password-reset", email, caller),
@@ -69,7 +69,7 @@ export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: 
       await ask({ ...caller, cookie: undefined }, { path: "/verify-email", query });
     },
     async idle() {
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Why somebody is not let in, or may not change how they are let in. The doors put it into words. */
+/** Reasons why a person cannot sign in or change how they sign in. Routes turn them into errors. */
 export type RefusalReason =
   | "wrong_credentials"
   | "email_not_verified"
@@ -14,7 +14,7 @@ export type RefusalReason =
   | "not_signed_in"
   | "unknown_provider"
   | "provider_away"
-  /** Nothing here can send a letter. */
+  /** Nothing here can send an email. */
   | "mail_off";
 
 export class SignInRefusal extends Error {

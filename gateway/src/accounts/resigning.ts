@@ -1,6 +1,6 @@
 /**
- * What was signed with a secret that is being replaced, or will be: session cookies and the links in letters. better-auth knows one
- * secret for these, so a signature that another of ours made is put in again with the current one before it is asked.
+ * Re-signs session cookies and links while the signing secret is replaced. better-auth knows a single secret, so signatures of another
+ * valid secret are replaced before it is called.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { COOKIE_PREFIX } from "./auth-names.ts";

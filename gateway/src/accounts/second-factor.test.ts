@@ -129,7 +129,7 @@ const pass = (seconds: number) =>
 
 const gatewayOf = (index: number): Gateway => gateways[index % 2] as Gateway;
 
-test("of 300 guesses at once, from 300 addresses and at two gateways, 10 are looked at", async () => {
+test("10 of 300 concurrent guesses, from 300 addresses at two gateways, are checked", async () => {
   const { email, secret: shared } = await person();
   const challenges: string[][] = [];
   for (let i = 0; i < CHALLENGES; i++) challenges.push(await challenge(email));
@@ -152,7 +152,7 @@ test("of 300 guesses at once, from 300 addresses and at two gateways, 10 are loo
   assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "let in");
 });
 
-test("backup codes are counted alike, together with the app's", async () => {
+test("backup codes count together with the app's codes", async () => {
   const { email, secret: shared, backupCodes } = await person();
   const challenges: string[][] = [];
   for (let i = 0; i < 4; i++) challenges.push(await challenge(email));
@@ -167,7 +167,7 @@ test("backup codes are counted alike, together with the app's", async () => {
   assert.equal(evaluated, RULES.secondFactor.attempts);
 });
 
-test("a code that was right forgets the wrong ones before it", async () => {
+test("a correct code resets the count of wrong ones", async () => {
   const { email, secret: shared, backupCodes } = await person();
   for (let round = 0; round < 3; round++) {
     const tries = from(await challenge(email));
@@ -179,7 +179,7 @@ test("a code that was right forgets the wrong ones before it", async () => {
   }
 });
 
-test("who has no password cannot use up another's guesses: a challenge must be one that we gave", async () => {
+test("a forged challenge is refused and does not use up another person's attempts", async () => {
   const { email, identityId, secret: shared } = await person();
   evaluated = 0;
   for (let i = 0; i < 2 * RULES.secondFactor.attempts; i++) {
@@ -194,7 +194,7 @@ test("who has no password cannot use up another's guesses: a challenge must be o
   assert.equal(await reasonOf(gateways[0].signIn.enterCode(totp(shared, 1), owner)), "let in");
 });
 
-test("wherever a secret is guessed it is counted first: passwords at the door, passwords and codes of a session", async () => {
+test("every guess of a password or code is counted before it is checked", async () => {
   const { email, identityId, secret: shared, session } = await person();
   const by = () => ({ identityId, caller: from(session) });
   const places: Record<string, { rule: keyof typeof RULES; guess: (gateway: Gateway) => Promise<unknown> }> = {

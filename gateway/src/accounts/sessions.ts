@@ -1,4 +1,4 @@
-/** Where an identity is signed in, and ending that. A session that is gone from the table is over at once. */
+/** Lists and ends an identity's sessions. Deleting the row ends a session immediately. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -62,12 +62,12 @@ export function openSessions({ pool, hasScripts }: SessionsOptions): Sessions {
   };
 }
 
-/** What was mailed or half begun under the old password lets nobody in once there is a new one. */
+/** What was mailed or half begun under the old password lets no one in once there is a new one. */
 export async function voidLinks(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query("delete from identity_verification where value = $1", [identityId]);
 }
 
-/** What has run out is refused without this; it only would not go away. */
+/** Deletes expired rows. They are refused in any case. */
 export async function sweepExpired(pool: pg.Pool): Promise<void> {
   await pool.query("delete from identity_session where expires_at <= now()");
   await pool.query("delete from identity_verification where expires_at <= now()");

@@ -1,4 +1,4 @@
-/** Signing up, in and out with an e-mail address, a password and, where it is on, a code. */
+/** Signing up, in and out with an email address, a password and, where it is on, a code. */
 import type pg from "pg";
 import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
@@ -9,7 +9,7 @@ import type { KeptSecrets } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { type FoundSession, type SignedIn, signedInOf } from "./signed-in.ts";
 
-/** How far somebody came, and the cookies that say so to their browser. */
+/** How far someone came, and the cookies that say so to their browser. */
 interface Entered {
   status: "signed_in" | "two_factor_required" | "verification_required";
   cookies: string[];
@@ -61,7 +61,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
     async enter({ email, password, remember }, caller) {
       await attempts.take("address", networkOf(caller.address));
       const address = email.toLowerCase();
-      // Where somebody is signed in already, strangers who guess from elsewhere do not lock them out.
+      // Where someone is signed in already, strangers who guess from elsewhere do not lock them out.
       if (!(await isAtHome(pool, address, caller.address))) await attempts.take("email", address);
       const body = { email, password, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-in/email", body });

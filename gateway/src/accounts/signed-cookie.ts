@@ -1,4 +1,4 @@
-/** A cookie's value as better-auth signs it; `identities.test.ts` holds it to that. */
+/** Signs a cookie like better-auth; `identities.test.ts` checks that they agree. */
 import { createHmac } from "node:crypto";
 
 export function signedValue(text: string, secret: string): string {

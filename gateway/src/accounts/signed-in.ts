@@ -1,4 +1,4 @@
-/** Who is signed in, as better-auth tells it of a session. */
+/** The identity of a better-auth session. */
 import type { Uuid } from "../base/ids.ts";
 
 export interface SignedIn {

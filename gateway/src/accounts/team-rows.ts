@@ -1,4 +1,4 @@
-/** Rows that teams and invitations share. Whatever changes them holds the account's row first, one at a time. */
+/** Queries that teams and invitations share. Every change locks the account's row first. */
 import { ROLES, type Role } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -35,7 +35,7 @@ export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { ide
   return rowCount === 1;
 }
 
-/** The role of whoever has the address; undefined where nobody in the account has it. */
+/** The role of whoever has the address; undefined where no one in the account has it. */
 export async function roleOf(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
   const text = `select p.role from ${PEOPLE} p join identity i on i.id = p.identity_id
                  where p.account_id = $1 and i.email = $2`;

@@ -8,7 +8,7 @@ import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
 import { type Identities, openIdentities } from "./identities.ts";
-import type { Letter } from "./mail.ts";
+import type { Email } from "./mail.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 
@@ -17,7 +17,7 @@ let database: TestDatabase;
 let identities: Identities;
 /** The same people, on a platform that mails. */
 let mailing: Identities;
-const letters: Letter[] = [];
+const letters: Email[] = [];
 
 before(async () => {
   database = await openTestDatabase();
@@ -31,7 +31,7 @@ before(async () => {
     publicUrl: "https://gate.test",
     passwordHash: cheapHash,
   };
-  const mail = { delivers: true, send: async (letter: Letter) => void letters.push(letter) };
+  const mail = { delivers: true, send: async (letter: Email) => void letters.push(letter) };
   identities = await openIdentities(shared);
   mailing = await openIdentities({ ...shared, mail, verifyEmails: true });
 });
@@ -69,7 +69,7 @@ async function joined(accountId: Uuid, role: Role, by: Person): Promise<Person> 
 
 const rolesIn = async (accountId: Uuid) => (await identities.team.members(accountId)).map(({ role }) => role);
 
-test("a link works once, for the address it went to, and only its hash is kept", async () => {
+test("an invitation link works once, for its address only, and is stored as a hash", async () => {
   const { owner, accountId } = await owned();
   const [guest, other] = [await person(), await person()];
   const token = await invite(accountId, guest, "viewer", owner);
@@ -87,7 +87,7 @@ test("a link works once, for the address it went to, and only its hash is kept",
   ]);
 });
 
-test("a link ends with its week, with its withdrawal, with another to the same address, and with its owner", async () => {
+test("a link expires after a week, when withdrawn, replaced, or when its owner leaves", async () => {
   const { owner, accountId } = await owned();
   const guest = await person();
   const expired = await invite(accountId, guest, "viewer", owner);
@@ -112,7 +112,7 @@ test("a link ends with its week, with its withdrawal, with another to the same a
   assert.equal(await identities.team.accept(orphaned, guest), "not_found");
 });
 
-test("who is removed and invited again has the new role alone, whatever they were or were offered before", async () => {
+test("a removed and invited person has the new role only", async () => {
   const { owner, accountId } = await owned();
   const [member, second] = [await joined(accountId, "member", owner), await joined(accountId, "owner", owner)];
   const offered = await invite(accountId, member, "owner", owner);
@@ -128,7 +128,7 @@ test("who is removed and invited again has the new role alone, whatever they wer
   assert.deepEqual(await rolesIn(accountId), ["owner", "viewer", "viewer"]);
 });
 
-test("an account keeps an owner, however many leave at once", async () => {
+test("an account keeps one owner when all leave concurrently", async () => {
   const { owner, accountId } = await owned();
   const owners = [owner, await joined(accountId, "owner", owner), await joined(accountId, "owner", owner)];
   const left = await Promise.all(owners.map((who) => identities.team.remove(accountId, who.identityId, who)));
@@ -136,7 +136,7 @@ test("an account keeps an owner, however many leave at once", async () => {
   assert.deepEqual(await rolesIn(accountId), ["owner"]);
 });
 
-test("who was let in as an owner and is one no more changes nothing", async () => {
+test("a removed owner can no longer change the team", async () => {
   const { owner, accountId } = await owned();
   const second = await joined(accountId, "owner", owner);
   const member = await joined(accountId, "member", owner);
@@ -156,7 +156,7 @@ test("who was let in as an owner and is one no more changes nothing", async () =
   assert.equal(await identities.team.remove(accountId, member.identityId, gone as Person), "role_required");
 });
 
-test("nobody becomes an owner but by accepting it, and an owner has no other role", async () => {
+test("a person becomes an owner only by accepting, and an owner has no other role", async () => {
   const { owner, accountId } = await owned();
   const member = await joined(accountId, "member", owner);
   const sent = await identities.team.invitations.send(accountId, { email: member.email, role: "viewer" }, owner);
@@ -171,7 +171,7 @@ test("nobody becomes an owner but by accepting it, and an owner has no other rol
   assert.deepEqual(await rolesIn(accountId), ["owner", "billing"]);
 });
 
-test("an owner stays one while the account owes", async () => {
+test("an owner cannot leave while the account owes money", async () => {
   const { owner, accountId } = await owned();
   const second = await joined(accountId, "owner", owner);
   const viewer = await joined(accountId, "viewer", owner);
@@ -181,7 +181,7 @@ test("an owner stays one while the account owes", async () => {
   assert.equal(await identities.team.remove(accountId, viewer.identityId, viewer), "removed");
 });
 
-test("accounts of others count neither as one's own nor as one's sanction", async () => {
+test("another person's accounts count neither as own accounts nor for suspensions", async () => {
   const { owner, accountId } = await owned();
   const guest = await joined(accountId, "viewer", owner);
   await database.pool.query("update account set suspended_at = now() where id = $1", [accountId]);
@@ -193,7 +193,7 @@ test("accounts of others count neither as one's own nor as one's sanction", asyn
   assert.equal(await identities.team.accept(token, owner), "account_suspended");
 });
 
-test("where letters go out, the link is in the letter and nowhere else, and the address must be confirmed", async () => {
+test("with email configured, the link is in the email only, and the address must be confirmed", async () => {
   const { owner, accountId } = await owned();
   const guest = await person(false);
   const sent = await mailing.team.invitations.send(accountId, { email: guest.email, role: "billing" }, owner);
@@ -214,7 +214,7 @@ test("where letters go out, the link is in the letter and nowhere else, and the 
   assert.equal(typeof joining === "string" ? joining : joining.role, "billing");
 });
 
-test("an address gets few invitations, whoever sends them", async () => {
+test("an address gets a limited number of invitations, from any sender", async () => {
   const guest = await person();
   for (let i = 0; i < 5; i++) {
     const { owner, accountId } = await owned();
@@ -224,7 +224,7 @@ test("an address gets few invitations, whoever sends them", async () => {
   await assert.rejects(invite(accountId, guest, "viewer", owner), SignInRefusal);
 });
 
-test("what happened is kept for the account's people, with whom it was about", async () => {
+test("the team's events are recorded for its members, with the person concerned", async () => {
   const { owner, accountId } = await owned("host");
   const member = await joined(accountId, "viewer", owner);
   await identities.team.setRole(accountId, member.identityId, "member", owner);
@@ -241,7 +241,7 @@ test("what happened is kept for the account's people, with whom it was about", a
   );
 });
 
-test("what happened long ago is forgotten, but for what the team's page shows", async () => {
+test("old team events are deleted, except those that the team page shows", async () => {
   const [busy, quiet] = [await owned(), await owned()];
   const noteAt = async (accountId: Uuid, count: number, daysAgo: number): Promise<void> => {
     for (let i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
 /**
- * The people of an account: joining by an invitation, roles, leaving. An account keeps at least one owner, and an owner
- * stays one while it owes: payouts set off what an account owes against what its owners earn.
+ * The members of an account: joining by invitation, roles, leaving. An account keeps at least one owner, and owners cannot leave while
+ * it owes money, because payouts set debts off against its owners' earnings.
  */
 import { ACCOUNTS_MAX, MEMBERSHIPS_MAX, TEAM_MAX } from "@tollgate/api/bounds.ts";
 import { ROLES, type Role } from "@tollgate/api/roles.ts";
@@ -50,7 +50,7 @@ export interface Team {
   invitations: Invitations;
   /** Owners first, then by how long they have been there. */
   members(accountId: Uuid): Promise<Member[]>;
-  /** The newest first. */
+  /** Newest first. */
   events(accountId: Uuid): Promise<TeamEvent[]>;
   /** To a role that needs no consent. */
   setRole(
@@ -59,7 +59,7 @@ export interface Team {
     role: Exclude<Role, "owner">,
     by: Actor,
   ): Promise<Member | OwnerStays | "not_found" | "role_required">;
-  /** Somebody else, or oneself. */
+  /** Someone else, or oneself. */
   remove(accountId: Uuid, memberId: Uuid, by: Actor): Promise<"removed" | OwnerStays | "not_found" | "role_required">;
   /** What the link of an invitation offers to this person. */
   look(token: string, by: Joining): Promise<Offer | NotOffered>;
@@ -73,7 +73,7 @@ interface TeamOptions {
   newId: NewId;
   attempts: Attempts;
   invitations: Invitations;
-  /** Where nobody's address is confirmed, the link's token is all the proof there is. */
+  /** Where no one's address is confirmed, the link's token is all the proof there is. */
   verifyEmails: boolean;
 }
 

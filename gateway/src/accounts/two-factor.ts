@@ -1,4 +1,4 @@
-/** A second factor: a secret that an authenticator app keeps, and backup codes for the day the app is lost. */
+/** The second factor: a secret for an authenticator app, and backup codes. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Answer, Ask, Caller } from "./ask.ts";

@@ -29,7 +29,7 @@ const answered = async (pool: pg.Pool): Promise<{ status: number }> => {
 };
 const isFailure = ({ status }: { status: number }): boolean => status >= 400;
 
-test("what the store said comes out, answered over or thrown over", async () => {
+test("a database error inside of the sign-in library is rethrown, whether the library answered or threw", async () => {
   const witness = openWitness(openPool(() => AWAY));
   await assert.rejects(
     witness.ask(() => answered(witness.pool), { isFailure }),
@@ -41,7 +41,7 @@ test("what the store said comes out, answered over or thrown over", async () => 
   await assert.rejects(thrown, (error) => error === AWAY);
 });
 
-test("a bug stays the library's answer, and one question hears nothing of another's trouble", async () => {
+test("a bug of the library stays its own answer, and concurrent calls do not see each other's errors", async () => {
   const witness = openWitness(openPool(() => BUG));
   assert.deepEqual(await witness.ask(() => answered(witness.pool), { isFailure }), { status: 500 });
 
@@ -52,7 +52,7 @@ test("a bug stays the library's answer, and one question hears nothing of anothe
   assert.deepEqual(await well, { status: 200 });
 });
 
-test("who asks is told when the library first turns to the store", async () => {
+test("the caller is notified when the library first queries the database", async () => {
   const witness = openWitness(openPool(() => undefined));
   const told: string[] = [];
   const question = async (): Promise<void> => {

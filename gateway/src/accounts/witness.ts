@@ -1,6 +1,6 @@
 /**
- * better-auth answers what the store could not do in words of its own, as a failure or even as a refusal. What the store
- * said is remembered here while a question is under way, so that an outage is told as one.
+ * better-auth turns database errors into its own failures or even refusals. This records the database's errors during a call, so that
+ * outages are reported as such.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
@@ -8,14 +8,14 @@ import { isStorageTrouble } from "../db/errors.ts";
 
 interface Asking<T> {
   isFailure?: (answer: T) => boolean;
-  /** Called when the library first turns to the store. */
+  /** Called when the library first queries the database. */
   onSent?: () => void;
 }
 
 export interface Witness {
-  /** The pool to give to the library. */
+  /** The pool for the library. */
   pool: pg.Pool;
-  /** Asks the library. Where it fails, and the store had failed it, rejects with what the store said. */
+  /** Calls the library. Rejects with the database's error if there was one. */
   ask<T>(question: () => Promise<T>, more?: Asking<T>): Promise<T>;
 }
 
@@ -53,7 +53,7 @@ export function openWitness(pool: pg.Pool): Witness {
   };
 }
 
-/** As `target`, but for one method. */
+/** Like `target`, except for one method. */
 export function replacing<T extends object>(target: T, method: keyof T, replacement: (target: T) => unknown): T {
   const own = replacement(target);
   return new Proxy(target, {

@@ -1,4 +1,4 @@
-/** The people who sign in, their accounts, and the email that they get. */
+/** Opens identities, accounts and email. */
 import { openAccounts } from "../accounts/accounts.ts";
 import { type Identities, openIdentities } from "../accounts/identities.ts";
 import type { OidcProvider } from "../accounts/oidc.ts";

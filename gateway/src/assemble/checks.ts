@@ -1,4 +1,4 @@
-/** Spot checks, once the database has their tables; until then nothing is drawn. */
+/** Opens spot checks once the database has their tables; until then no answers are drawn. */
 import type { Uuid } from "../base/ids.ts";
 import type { AnswerChecks, Gateway, Watch } from "../inference/gateway.ts";
 import { openReserve } from "../ledger/reserve.ts";

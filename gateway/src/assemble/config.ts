@@ -1,4 +1,4 @@
-/** The settings of how a gateway stops. */
+/** Settings of the shutdown. */
 import { domain, number } from "../base/settings.ts";
 
 interface DrainConfig {

@@ -1,4 +1,4 @@
-/** What opening a part of the gateway needs, and how what was opened is closed again. */
+/** The context for opening a part of the gateway, which also records how to close it. */
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";

@@ -1,9 +1,9 @@
-/** What the gateway needs, and whether anything can be served without it. */
+/** The gateway's dependencies, and which of them every request needs. */
 import type { Ports } from "./ports.ts";
 import type { Serving } from "./serving.ts";
 
 export interface DependencySettings {
-  /** While the limits' store is away: refuse requests, or let each gateway count alone. */
+  /** While the limits' store is unreachable: refuse requests, or let each gateway count alone. */
   limitsWhenAway: "refuse" | "local";
 }
 

@@ -1,4 +1,4 @@
-/** The two listeners, open: the public one with every route, and the internal one for health and metrics. */
+/** Opens the two listeners: the public one with every route, and the internal one for health and metrics. */
 import { tidyUp } from "../base/tidy.ts";
 import { type Health, internalServer } from "../http/server.ts";
 import { warmConsole } from "../routes/console/warm.ts";
@@ -66,7 +66,7 @@ export async function openDoors(
         log.debug({ err: error }, "could not prepare the console's SQL queries; the first page load will be slower"),
       );
       // Who is being answered is not kept waiting for it.
-      if (!isOver && parts.gateway.underWay.count === 0) tidyUp();
+      if (!isOver && parts.gateway.inFlight.count === 0) tidyUp();
     },
   };
 }

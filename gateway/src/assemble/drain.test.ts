@@ -4,19 +4,19 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { UnderWay } from "../inference/under-way.ts";
+import { InFlight } from "../inference/in-flight.ts";
 import { type DrainTimes, drain } from "./drain.ts";
 
 const log = createLog("silent");
 
 function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   const clock = manualClock();
-  const underWay = new UnderWay();
+  const inFlight = new InFlight();
   const steps: string[] = [];
   const spool = { isEmpty: true };
   const connections = Promise.withResolvers<void>();
   const app = {
-    underWay,
+    inFlight,
     notReady: () => void steps.push("not ready"),
     leave: (quietMs: number) => {
       steps.push(`takes no connections, quiet ones end after ${quietMs} ms`);
@@ -25,7 +25,7 @@ function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
     cutOff: () => void steps.push("cuts connections"),
     isSpoolEmpty: async () => spool.isEmpty,
   };
-  const request = underWay.enter(new AbortController().signal);
+  const request = inFlight.enter(new AbortController().signal);
   const start = (): void => {
     drain(app, { delayMs, graceMs, spoolMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
   };
@@ -38,7 +38,7 @@ function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   return { start, after, request, spool, closeConnections: connections.resolve };
 }
 
-test("serves on for the delay, then takes no connections, and ends what is left after the grace", async () => {
+test("serves during the delay, then accepts no connections, and ends open requests after the grace period", async () => {
   const { start, after, request, closeConnections } = stopping({ delayMs: 5_000, graceMs: 30_000 });
   start();
   assert.deepEqual(await after(0), ["not ready"]);
@@ -56,7 +56,7 @@ test("serves on for the delay, then takes no connections, and ends what is left 
   assert.deepEqual(await after(0), ["drained"]);
 });
 
-test("ends as soon as nothing is under way, and stops nobody then", async () => {
+test("ends immediately when no request is in flight", async () => {
   const { start, after, request, closeConnections } = stopping({ delayMs: 0, graceMs: 30_000 });
   start();
   assert.deepEqual(await after(0), ["not ready", "takes no connections, quiet ones end after 0 ms"]);
@@ -68,7 +68,7 @@ test("ends as soon as nothing is under way, and stops nobody then", async () => 
   assert.equal(request.isStopped, false);
 });
 
-test("waits until the spool is empty, and no longer than it is told to", async () => {
+test("waits until the spool is empty, up to the given time", async () => {
   for (const isEmptied of [true, false]) {
     const { start, after, request, spool, closeConnections } = stopping({ delayMs: 0, graceMs: 0, spoolMs: 60_000 });
     spool.isEmpty = false;

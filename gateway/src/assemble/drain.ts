@@ -1,9 +1,9 @@
-/** How a gateway stops serving: in order, and without losing a request that has time to end. */
+/** Drains a gateway: stops serving in order, without losing a request that has time to end. */
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { UnderWay } from "../inference/under-way.ts";
+import type { InFlight } from "../inference/in-flight.ts";
 
-/** A connection that carries nothing stays for so long after nobody new is taken: a request may be on its way on it. */
+/** A connection that carries nothing stays for so long after no one new is taken: a request may be on its way on it. */
 const QUIET_MS = 1_000;
 /** At the end of the grace what is left is told its end, and has so long to be settled and to read it. */
 const LAST_WORDS_MS = 5_000;
@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /** What is told of the drain: the doors, and what the gateway does by itself. */
 interface Drained {
-  underWay: UnderWay;
+  inFlight: InFlight;
   /** `/readyz` says from now on that the gateway is about to stop. It serves as before, but begins no jobs of its own. */
   notReady: () => void;
   /** Takes no more connections and ends those that there are, quiet ones after `quietMs`. Resolves when none is left. */
@@ -32,25 +32,25 @@ interface Drained {
 }
 
 /**
- * First `/readyz` says so, and for `delayMs` everything is served as before. Then nobody new is taken, and what is in flight has
- * `graceMs` to end. What has not is ended, settled and told so. Where there is no delay nobody is to be waited for, and quiet
+ * First `/readyz` says so, and for `delayMs` everything is served as before. Then no one new is taken, and what is in flight has
+ * `graceMs` to end. What has not is ended, settled and told so. Where there is no delay no one is to be waited for, and quiet
  * connections are closed at once.
  */
 export async function drain(
-  { underWay, notReady, leave, cutOff, isSpoolEmpty }: Drained,
+  { inFlight, notReady, leave, cutOff, isSpoolEmpty }: Drained,
   { delayMs, graceMs, spoolMs = 0, clock, log }: DrainTimes & { clock: Clock; log: Log },
 ): Promise<void> {
   log.info({ delayMs, graceMs }, "draining: /readyz now returns 503");
   notReady();
   if (delayMs > 0) await sleep(clock, delayMs);
   let stopTimer = clock.after(graceMs, () => {
-    log.warn({ requests: underWay.count }, "drain timeout reached: ending the requests still in flight");
-    underWay.stop();
+    log.warn({ requests: inFlight.count }, "drain timeout reached: ending the requests still in flight");
+    inFlight.stop();
     stopTimer = clock.after(LAST_WORDS_MS, cutOff);
   });
   await leave(Math.min(QUIET_MS, delayMs, graceMs));
   // Who has left keeps its request's books open for a moment longer.
-  await underWay.none();
+  await inFlight.none();
   stopTimer();
   const began = clock.monotonic();
   let isTold = false;

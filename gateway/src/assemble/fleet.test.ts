@@ -95,7 +95,7 @@ describe("two gateways", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 9 });
   };
 
-  test("count a node's honest answers together, and both trust it with the last one", async () => {
+  test("count a node's honest answers together, and both trust it after the last one", async () => {
     const { id, node, report } = await join("fresh");
     await eventually("both know it", () => slots(node).every((count) => count === 1));
     answered(gateways[0], node);
@@ -112,7 +112,7 @@ describe("two gateways", () => {
     });
   });
 
-  test("a retired node gets no work at once, and is cut off when what the gateways gave it is done, whatever it says", async () => {
+  test("stop offering work to a retired node at once, and disconnect it when its running jobs are done", async () => {
     const { id, node, report } = await join("old");
     await eventually("both know it", () => slots(node).every((count) => count === 1));
     const revoked: string[] = [];
@@ -125,7 +125,7 @@ describe("two gateways", () => {
     assert.deepEqual(new Set(revoked), new Set([node]));
   });
 
-  test("neither offers work to a node registered after another of its host was barred; both do once it is cleared", async () => {
+  test("offer no work to a node registered after another node of its host was quarantined, until it is cleared", async () => {
     const bad = await join("bad");
     await eventually("both know it", () => slots(bad.node).every((count) => count === 1));
     await fleet.quarantine(bad.id, { reason: "r", evidence: {}, by: "platform" });

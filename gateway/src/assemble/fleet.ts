@@ -1,4 +1,4 @@
-/** The nodes: who may work, who gets the next request, who is trusted. */
+/** Opens the fleet: node records, dispatch and trust. */
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { RETIRED_MS_MAX } from "../base/node-thresholds.ts";
@@ -28,7 +28,7 @@ export interface FleetSettings {
   nodeRules: NodeRules;
   /** The operator's own canaries. */
   secretCanaries: SecretCanaries;
-  /** How the others are made up. Absent: as nobody can foresee. */
+  /** How the others are made up. Absent: as no one can foresee. */
   makeUpCanary?: MakeUp;
   /** Host accounts of the operator's own nodes. */
   referenceHosts: readonly Uuid[];
@@ -59,7 +59,7 @@ export function openDispatch(
   { dispatchDeadlineMs: deadlineMs, jobMsMax }: Pick<FleetSettings, "dispatchDeadlineMs" | "jobMsMax">,
   { plane, fleet, broadcast, checksOf }: Needs & { checksOf: ChecksOf },
 ): Dispatch {
-  const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id, checksOf) });
+  const roster = new Roster({ plane, clock, random, log, nodeRecord: (id) => nodeRecord(fleet, id, checksOf) });
   onClose(() => roster.close());
   /** Of those that wait for a retired node's last job. */
   const leaving = new Set<() => void>();
@@ -110,7 +110,7 @@ export async function openTrust(
 ): Promise<Trust> {
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
   const refuse = (node: string): Promise<void> =>
-    // A plane that is away makes up for it when it is back.
+    // A plane that is unreachable makes up for it when it is back.
     plane.revoke(node).catch((error) => log.error({ err: error, node }, "node credentials not revoked yet; retrying"));
   await Promise.all(barred.map((id) => refuse(publicId("node", id))));
   const trust = watchNodes({
@@ -205,11 +205,11 @@ function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<
 }
 
 /** What the records allow a node that asks for work: nothing unless its host elected models and it is in good standing. */
-async function licence(
+async function nodeRecord(
   fleet: Fleet,
   nodeId: string,
   checksOf: ChecksOf,
-): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
+): ReturnType<ConstructorParameters<typeof Roster>[0]["nodeRecord"]> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
   if (node === undefined || node.standing !== "ready" || node.hostSuspended || node.withheld !== null) return undefined;

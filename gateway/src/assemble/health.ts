@@ -1,4 +1,4 @@
-/** What the internal port tells of the gateway: whether it is ready, and its metrics. */
+/** Readiness and metrics of the gateway for the internal port. */
 import { watchLoopDelay } from "../base/loop-delay.ts";
 import type { FileWatch } from "../base/open-files.ts";
 import { healthOf } from "../http/health.ts";

@@ -1,6 +1,6 @@
 /**
- * What a gateway does so that a failover which lost the end of the database's history loses nothing that was answered: it keeps journals,
- * enters from them what the database lacks, and reports it. Gateways on one plane tell each other which timeline exists.
+ * Protects against failovers that lose recent commits: keeps journals, enters lost entries again, and reports losses. Gateways on one
+ * plane inform each other of the current timeline.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -48,7 +48,7 @@ export interface Journals extends Record<"requests" | "changes", Journal> {
 
 const Image = row({ image: column.json, xmin: z.number() });
 
-/** Undefined where the store's history is not followed: then nobody would read them. */
+/** Undefined where the database's history is not followed: then no one would read them. */
 export function openJournals(
   { clock, log, onClose }: Context,
   { replayWindowMs: windowMs }: HistorySettings,

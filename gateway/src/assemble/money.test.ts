@@ -15,7 +15,7 @@ import type { Stop } from "./context.ts";
 import { openMoney } from "./money.ts";
 import { testStore } from "./testing.ts";
 
-test("a gateway that closes waits for the settlements that are on their way to the database", async (t) => {
+test("a closing gateway waits for settlements that are being written to the database", async (t) => {
   const db = await openTestDatabase();
   const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));
   t.after(async () => {

@@ -1,4 +1,4 @@
-/** The ledger with everything that keeps its holds and settlements right, and what is recorded of refused requests. */
+/** Opens the ledger with its leases and spool, and the record of refused requests. */
 import { openRefusals, type Refusals } from "../history/refusals.ts";
 import { openRefusedCalls, REFUSED_CALLS_SINCE, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";
@@ -26,7 +26,7 @@ export interface Money {
   refusedCalls: RefusedCalls;
   /** Undefined without upkeep. */
   rollups: Rollups | undefined;
-  /** Undefined where the store's history is not followed. */
+  /** Undefined where the database's history is not followed. */
   journals: Journals | undefined;
   losses: (() => LossFigures) | undefined;
   /** Whether all that waited in the spool directory is in the ledger. Enters what it can. */

@@ -1,4 +1,4 @@
-/** What the accounts' people are told of, and the deliverer of emails and webhooks. */
+/** Opens notifications and the deliverer of emails and webhooks. */
 import { sleep } from "../base/clock.ts";
 import { addressRule } from "../notifications/addresses.ts";
 import { openDeliverer } from "../notifications/deliverer.ts";

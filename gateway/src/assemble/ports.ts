@@ -47,9 +47,9 @@ export interface Ports {
   mail: Mail | undefined;
   /** Undefined: credits cannot be bought. */
   payments: PaymentProvider | undefined;
-  /** Of this process. Undefined: nobody counts them. */
+  /** Of this process. Undefined: no one counts them. */
   files?: OpenFiles | undefined;
-  /** Undefined: nobody connects. Requests reach the gateway by `serve` alone, and there is no console. */
+  /** Undefined: no one connects. Requests reach the gateway by `serve` alone, and there is no console. */
   listener: Listener | undefined;
   /** Closes all of these. Called once, after everything that uses them is closed. */
   close: () => Promise<void>;
@@ -69,7 +69,7 @@ export interface Store {
   health: Dependency;
   /** How well the database's clock is known, which \`Ports.clock\` follows. */
   clock: () => ClockState;
-  /** Connections that were refused because there were too many. Undefined: nobody counts them. */
+  /** Connections that were refused because there were too many. Undefined: no one counts them. */
   connectionsRefused?: () => number;
   /** The history that this gateway follows. Undefined: any database will do. */
   lineage?: Lineage;

@@ -1,12 +1,12 @@
-/** The request path: everything that `inference/serve.ts` needs for a request, from its key to its settlement. */
+/** Opens the request path: everything that `inference/serve.ts` needs, from the key to the settlement. */
 import { sleep } from "../base/clock.ts";
 import type { Replaceable } from "../base/replaceable.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { NODE_RECORD_SCHEMA } from "../fleet/record.ts";
 import type { Traffic } from "../http/metrics/traffic.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { openTelling } from "../inference/story.ts";
-import { UnderWay } from "../inference/under-way.ts";
+import { InFlight } from "../inference/in-flight.ts";
+import { openRequestLogger } from "../inference/request-log.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { SecretsOptions } from "../keys/keys.ts";
 import { PEPPERS_SCHEMA } from "../keys/peppers.ts";
@@ -83,10 +83,10 @@ export async function openServing(
     ledger: money.ledger,
     leases: money.leases,
     dispatcher: dispatch.dispatcher,
-    underWay: new UnderWay(),
+    inFlight: new InFlight(),
     watch: traffic.watch,
     checks,
-    telling: openTelling({ log, clock, tracing: ports.tracing }),
+    requestLogger: openRequestLogger({ log, clock, tracing: ports.tracing }),
   };
   checks.open({ store, gateway, dispatch, fleet });
   return { gateway, money, apiKeys, plane, fleet, dispatch, checks, nodesReported };

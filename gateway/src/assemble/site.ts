@@ -1,4 +1,4 @@
-/** What the routes stand on: every domain's slice, opened once. */
+/** Opens the parts that routes use, from every domain. */
 import type { AccountParts } from "../accounts/parts.ts";
 import { parseId } from "../base/ids.ts";
 import { watchOpenFiles } from "../base/open-files.ts";
@@ -44,7 +44,7 @@ export interface SiteSettings {
   /** Signs usage receipts: 32 bytes in base64url. */
   receiptSeed: string;
   payoutHoldDays: number;
-  /** `isPublic`: anybody may read the status page. */
+  /** `isPublic`: anyone may read the status page. */
   status: { isPublic: boolean; sampleEveryMs: number };
   /** Whose pages may call the public API. */
   corsOrigins: CorsOrigins;
@@ -174,8 +174,8 @@ function inferenceParts({ gateway }: Serving, { embeddingsBase64Compat: base64Co
     base64Compat,
     catalogue: gateway.catalogue,
     async runPrivately(job, signal) {
-      const stay = gateway.underWay.enter(signal);
-      return await runPrivately(gateway, job, stay.signal).finally(() => stay.leave());
+      const entry = gateway.inFlight.enter(signal);
+      return await runPrivately(gateway, job, entry.signal).finally(() => entry.leave());
     },
   };
 }

@@ -1,4 +1,4 @@
-/** For tests and the simulator: the settings of an empty environment, with secrets that are none; a store that is always there. */
+/** For tests and the simulator: default settings with dummy secrets, and a database that is always reachable. */
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Settings } from "../assemble.ts";
 import { alwaysThere } from "../base/dependency.ts";
@@ -21,7 +21,7 @@ const SECRETS = {
   keepPlaneSeed: async () => {},
 };
 
-/** Nothing is done by itself, a host may have many nodes from the start, and closing waits for nobody, unless `others` say so. Passwords are hashed cheaply. */
+/** Nothing is done by itself, a host may have many nodes from the start, and closing waits for no one, unless `others` say so. Passwords are hashed cheaply. */
 export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   ...settingsOf({ config: parseConfig({}), secrets: SECRETS, secretCanaries: new Map() }),
   nodeRules: { ...NODE_RULES, probationNodesMax: 100 },
@@ -33,10 +33,10 @@ export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   ...others,
 });
 
-/** One gateway alone: nobody to tell, nobody to hear. */
+/** One gateway alone: no one to tell, no one to hear. */
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
-/** Nobody judges how soon this database answers: on a busy machine a test waits as long as it takes. */
+/** No one judges how soon this database answers: on a busy machine a test waits as long as it takes. */
 export const testStore = ({ pool }: Pick<TestDatabase, "pool">): Store => ({
   pool,
   ledgerPool: pool,

@@ -1,4 +1,4 @@
-/** What the gateway does by itself, now and then, that no request waits for. */
+/** Scheduled background jobs of the gateway. */
 import { sleep } from "../base/clock.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
@@ -10,7 +10,7 @@ import { openRetention } from "../history/retention.ts";
 import { keepSampling } from "../history/sampling.ts";
 import { keepSamplingNodes } from "../history/sampling-nodes.ts";
 import type { InferenceParts } from "../inference/parts.ts";
-import { DERIVED_SINCE } from "../ledger/books.ts";
+import { DERIVED_SINCE } from "../ledger/views.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
 import { keepProving, type Verdict, watchVerdict } from "../operators/books.ts";
 import { INCIDENTS_SCHEMA } from "../operators/incidents/store.ts";
@@ -57,7 +57,7 @@ interface Needs {
   notifying: Pick<NotificationParts, "notifications">;
 }
 
-/** What upkeep knows. All of it is undefined while nobody has looked, and without upkeep. */
+/** What upkeep knows. All of it is undefined while no one has looked, and without upkeep. */
 export interface UpkeepFacts {
   /** Months that have records of requests, and those of them that should be gone. */
   months: () => { kept: number; due: number } | undefined;
@@ -221,16 +221,16 @@ function keepCreditWatched(
 
 /** Every few seconds, but not while the last time lasts. Closing waits a little for its end; what is cut off is taken up again. */
 function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<unknown>): void {
-  let underWay: Promise<unknown> | undefined;
+  let inFlight: Promise<unknown> | undefined;
   const stop = clock.every(LOOK_EVERY_MS, () => {
-    underWay ??= task()
+    inFlight ??= task()
       .catch((error) => log.error({ err: error }, failed))
       .finally(() => {
-        underWay = undefined;
+        inFlight = undefined;
       });
   });
   onClose(async () => {
     stop();
-    if (underWay !== undefined) await Promise.race([underWay, sleep(clock, CLOSE_MS_MAX)]);
+    if (inFlight !== undefined) await Promise.race([inFlight, sleep(clock, CLOSE_MS_MAX)]);
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Whether something we need is there, known without asking for it each time. A sign of life is asked for all the time, more
- * seldom while nobody uses it, and at once when somebody reports trouble. While none comes, everybody is refused at once, and only the next sign of life is
- * still asked for, one at a time; the first that comes lets everybody in again.
+ * seldom while no one uses it, and at once when someone reports trouble. While none comes, everyone is refused at once, and only the next sign of life is
+ * still asked for, one at a time; the first that comes lets everyone in again.
  *
  * An outage is two lines in the log, however many were refused.
  */
@@ -9,16 +9,16 @@ import type { Clock } from "./clock.ts";
 import { Away, type Dependency } from "./dependency.ts";
 import type { Log } from "./log.ts";
 
-/** Between signs of life while all is well and somebody uses it. */
+/** Between signs of life while all is well and someone uses it. */
 const BEAT_EVERY_MS = 500;
-/** … while nobody does. Who begins to is among those who use it from the next beat on. */
+/** … while no one does. Who begins to is among those who use it from the next beat on. */
 const REST_EVERY_MS = 2_000;
-/** Who asked how it is will want to know it again: for so long it is as if somebody used it. */
+/** Who asked how it is will want to know it again: for so long it is as if someone used it. */
 const WANTED_MS = 2_000;
 /** A sign of life that takes longer than this is none. With the pause before it an outage is known after 2.5 s. */
 const ANSWER_MS_MAX = 2_000;
 const SILENT = `no response within ${ANSWER_MS_MAX / 1000} s`;
-/** Between attempts while it is away: from the first to the last, doubling. */
+/** Between attempts while it is unreachable: from the first to the last, doubling. */
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 1_000;
 
@@ -26,11 +26,11 @@ interface BreakerOptions {
   name: Dependency["name"];
   /** Asks for a sign of life. Rejects where there is none; what it began is given up with the signal. */
   probe: (signal: AbortSignal) => Promise<void>;
-  /** Whether somebody waits for it at this moment. Who begins to wait says so with `used`. */
+  /** Whether someone waits for it at this moment. Who begins to wait says so with `used`. */
   isUsed?: () => boolean;
   clock: Clock;
   log: Log;
-  /** It is away from now on: what waits for it waits in vain. */
+  /** Marks it as unreachable, and fails everything that waits for it. */
   onAway?: (reason: string) => void;
 }
 
@@ -44,7 +44,7 @@ interface Outage {
 export class Breaker implements Dependency {
   readonly name: Dependency["name"];
   latencyMs: number | null = null;
-  /** Asks that were refused because it was away, since the start. */
+  /** Asks that were refused because it was unreachable, since the start. */
   refused = 0;
   readonly #options: BreakerOptions;
   #outage: Outage | undefined;
@@ -84,26 +84,26 @@ export class Breaker implements Dependency {
     this.#giveUp();
   }
 
-  /** Somebody begins to wait for it: no later than a beat from now it is asked for, if they still do. */
+  /** Someone begins to wait for it: no later than a beat from now it is asked for, if they still do. */
   used(): void {
     if (this.#watching && this.#everyMs !== BEAT_EVERY_MS) this.#beatEvery(BEAT_EVERY_MS);
   }
 
-  /** Somebody is told how it is. */
+  /** Someone is told how it is. */
   wanted(): void {
     this.#wantedAt = this.#options.clock.monotonic();
     this.used();
   }
 
-  /** For one that asks while it is away. */
+  /** For one that asks while it is unreachable. */
   refusal(): Away {
     this.refused += 1;
     return new Away(this.name, this.#outage?.reason ?? "connection lost");
   }
 
-  /** Somebody had trouble: a sign of life is asked for now. Resolves when it came or did not; says whether it is away. */
+  /** Someone had trouble: a sign of life is asked for now. Resolves when it came or did not; says whether it is unreachable. */
   async suspect(): Promise<boolean> {
-    // While it is away it is asked for anyway, at its own pace.
+    // While it is unreachable it is asked for anyway, at its own pace.
     if (this.#watching && this.#outage === undefined) await this.#probe();
     return this.isAway;
   }
@@ -115,7 +115,7 @@ export class Breaker implements Dependency {
   }
 
   #beat(): void {
-    // While it is away it is asked for at a pace of its own.
+    // While it is unreachable it is asked for at a pace of its own.
     if (this.isAway) return;
     const { isUsed, clock } = this.#options;
     const now = clock.monotonic();

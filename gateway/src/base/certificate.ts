@@ -1,5 +1,5 @@
 /**
- * A certificate and its key, in files that somebody else renews. They are looked at again and again rather than watched: a renewal
+ * A certificate and its key, in files that someone else renews. They are looked at again and again rather than watched: a renewal
  * may replace a file, a link or a whole directory (as Kubernetes does), and a watch on the one before never hears of it. What
  * cannot be used changes nothing: the certificate before goes on, and the log says why.
  */
@@ -10,7 +10,7 @@ import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 const LOOK_EVERY_MS = 5_000;
-/** Between two files being written they do not fit together, and that is nobody's mistake. */
+/** Between two files being written they do not fit together, and that is no one's mistake. */
 const LOOKS_BEFORE_COMPLAINT = 2;
 
 export interface CertificateFiles {

@@ -1,5 +1,5 @@
 /**
- * Messages between two processes of one gateway, both ways over one socket that nobody else can reach. Everything that is said in one
+ * Messages between two processes of one gateway, both ways over one socket that no one else can reach. Everything that is said in one
  * turn of the event loop leaves in one system call, because at thousands of messages a second the calls are what costs.
  *
  * A message: its length, its kind, a number, a short text and bytes. The number of a question comes back with its answer.

@@ -6,7 +6,7 @@ import { systemClock as clock } from "./clock.ts";
 for (const periodMs of [30, 500]) {
   test(`repeats a task every ${periodMs} ms until it is cancelled`, async () => {
     let done = 0;
-    // What is done again and again keeps nobody alive.
+    // What is done again and again keeps no one alive.
     const stopWaiting = clock.after(60_000, () => {});
     await new Promise<void>((resolve) => {
       const stop = clock.every(periodMs, () => {

@@ -34,7 +34,7 @@ export function openDeadlines<T>(clock: Clock, afterMs: number, passed: (thing: 
     add(thing) {
       const due: Due<T> = { thing, atMs: clock.monotonic() + afterMs };
       all.add(due);
-      // Not a timer that keeps the process alive: one that stops has nobody left who waits.
+      // Not a timer that keeps the process alive: one that stops has no one left who waits.
       stop ??= clock.every(afterMs / LOOKS, look);
       return due;
     },

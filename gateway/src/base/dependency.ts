@@ -12,17 +12,17 @@ export interface Dependency {
   readonly name: DependencyName;
   /** It does not answer, is slow beyond use or refuses; asking it again is left to probes. */
   readonly isAway: boolean;
-  /** Why it is away, for operators. */
+  /** Why it is unreachable, for operators. */
   readonly reason?: string | undefined;
   /** The last measured round trip; null where there was none, or nothing travels. */
   readonly latencyMs: number | null;
-  /** Asks that were refused because it was away, since the start; not told where nobody counts them. */
+  /** Asks that were refused because it was unreachable, since the start; not told where no one counts them. */
   readonly refused?: number;
-  /** Somebody is told how it is, and will ask again: it is looked after more closely for a while. */
+  /** Someone is told how it is, and will ask again: it is looked after more closely for a while. */
   wanted?(): void;
 }
 
-/** One of them is away. */
+/** One of them is unreachable. */
 export interface Outage {
   part: DependencyName;
   /** In Unix milliseconds. */
@@ -34,11 +34,11 @@ export interface Outage {
 /** Of something that lives in this process. */
 export const alwaysThere = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
 
-/** Something we need is away: what was asked was not done, or its answer never came. It may be asked again. */
+/** Something we need is unreachable: what was asked was not done, or its answer never came. It may be asked again. */
 export class Away extends Error {
   override name = "Away";
   readonly dependency: DependencyName;
-  /** It was asked, and went away before it answered. */
+  /** It was asked, and became unreachable before it answered. */
   readonly maybeDone: boolean;
 
   constructor(dependency: DependencyName, reason: string, { maybeDone = false } = {}) {

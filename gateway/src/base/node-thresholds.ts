@@ -52,7 +52,7 @@ export const shunMs = (refusalsInARow: number): number => doubling(REFUSALS.shun
 export const failedShunMs = (failuresInARow: number): number => doubling(15_000, failuresInARow, 2 * 60_000);
 
 /**
- * A stream with fewer pieces a second is of no use to anybody: its node is asked last for a minute, one more each time. An answer with
+ * A stream with fewer pieces a second is of no use to anyone: its node is asked last for a minute, one more each time. An answer with
  * fewer tokens a second has crawled, streamed or not.
  */
 export const CRAWL = { perSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as const;
@@ -60,7 +60,7 @@ export const CRAWL = { perSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as const
 /** So many of its last jobs count, and so many failures among them are too many. */
 export const JOBS_WINDOW = 20;
 export const FAILURES_MAX = 5;
-/** What a node and its host's retired nodes failed within this time counts when the node joins. It alone bars nobody. */
+/** What a node and its host's retired nodes failed within this time counts when the node joins. It alone bars no one. */
 export const RECORD_MS = 24 * 60 * 60_000;
 
 export function failuresCarried({ answers, failures }: { answers: number; failures: number }): number {
@@ -68,7 +68,7 @@ export function failuresCarried({ answers, failures }: { answers: number; failur
   return Math.min(FAILURES_MAX - 1, Math.floor((failures * JOBS_WINDOW) / jobs));
 }
 
-/** A request during which so many nodes fell silent is offered to nobody else. */
+/** A request during which so many nodes fell silent is offered to no one else. */
 export const SILENT_NODES_MAX = 2;
 
 /** Nodes of so many other established hosts that a server lost at the same time are evidence that the server failed. */

@@ -26,7 +26,7 @@ interface Options {
   encoding: "json" | "protobuf";
   instance: string;
   version: string;
-  /** A collector that is away is told of again and again. */
+  /** A collector that is unreachable is told of again and again. */
   log: SparingLog;
 }
 

@@ -1,6 +1,6 @@
 /**
  * A log for what strangers cause: of each message one line a minute about each of them (or a few, where that is said), with the
- * number of those that were not written, and so many lines a minute in all, so that nobody can fill a disk. What it remembers has a
+ * number of those that were not written, and so many lines a minute in all, so that no one can fill a disk. What it remembers has a
  * bound, too.
  */
 import type { Clock } from "./clock.ts";

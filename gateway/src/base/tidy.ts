@@ -1,5 +1,5 @@
 /**
- * Gives the memory back that a start took and nobody needs any more: modules as they were read, tables as they were parsed. V8 would
+ * Gives the memory back that a start took and no one needs any more: modules as they were read, tables as they were parsed. V8 would
  * do it when the heap has grown by as much again, which in a gateway at rest is never.
  */
 import { setFlagsFromString } from "node:v8";

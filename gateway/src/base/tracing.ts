@@ -7,7 +7,7 @@
 export type Facts = Record<string, string | number | boolean | undefined>;
 
 export interface Trace {
-  /** For logs, in hexadecimal; undefined while nobody collects. */
+  /** For logs, in hexadecimal; undefined while no one collects. */
   readonly id: string | undefined;
   /** From now on it is in this step. */
   step(name: string): void;
@@ -19,7 +19,7 @@ export interface Trace {
 export interface Tracing {
   /** `headers`: may name the client's own trace (W3C `traceparent`), which this one then belongs to. */
   begin(name: string, headers: Record<string, string | string[] | undefined>): Trace;
-  /** Sends what was not sent yet, as far as somebody takes it. */
+  /** Sends what was not sent yet, as far as someone takes it. */
   close(): Promise<void>;
 }
 

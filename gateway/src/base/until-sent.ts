@@ -1,5 +1,5 @@
 /**
- * Who asks the same while a question is still being put together shares its answer. Nobody joins once it is sent: an answer is never
+ * Who asks the same while a question is still being put together shares its answer. No one joins once it is sent: an answer is never
  * older than the question of whoever gets it.
  */
 type Ask<T> = (sent: () => void) => Promise<T>;

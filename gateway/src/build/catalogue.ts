@@ -1,4 +1,4 @@
-/** The models on offer and the meters that count for them. */
+/** Loads the catalogue of models and their token counters. */
 import type { Models, Store } from "../assemble/ports.ts";
 import { invariant } from "../base/invariant.ts";
 import { CATALOGUE_TOPIC } from "../db/broadcast.ts";

@@ -1,4 +1,4 @@
-/** What opening a port from the configuration needs, and how what was opened is closed again. */
+/** The context for opening a port from the configuration, which also records how to close it. */
 
 import { createHmac } from "node:crypto";
 import type { Context } from "../assemble/context.ts";

@@ -132,7 +132,7 @@ describe("a gateway that shares a database", () => {
     own.close();
   };
 
-  test("records what nobody recorded before it, and a second one with the same settings serves", async () => {
+  test("records its settings when none are recorded, and a second one with the same settings serves", async () => {
     await serving({ ...ENV, ...MAIL, ...payments("live") });
     const { pepper, plane, limits, receipts, mail, payments: sold } = await readShared(database.pool);
     assert.deepEqual(
@@ -144,7 +144,7 @@ describe("a gateway that shares a database", () => {
     await serving({ ...ENV, ...MAIL, ...payments("live") });
   });
 
-  test("records nothing before it is certain that it belongs to the database", async () => {
+  test("records nothing before it is sure that the database is its own", async () => {
     const gateway = open(ENV);
     await gateway.until("it compared", () => gateway.settings !== undefined);
     await gateway.settings?.look();
@@ -153,7 +153,7 @@ describe("a gateway that shares a database", () => {
     assert.equal(Object.keys(await readShared(database.pool)).length, 6);
   });
 
-  test("is told when it began at the same time as another with other settings", async () => {
+  test("sees a conflict with another one that started at the same time with other settings", async () => {
     const [one, two] = [open(ENV), open({ ...ENV, ...MAIL })];
     for (const gateway of [one, two]) await gateway.until("it compared", () => gateway.settings !== undefined);
     await Promise.all([one, two].map((gateway) => gateway.settings?.belongs()));
@@ -170,14 +170,14 @@ describe("a gateway that shares a database", () => {
       },
     ],
     [
-      "NATS_URL forgotten",
+      "a missing NATS_URL",
       {
         ...{ first: { ...ENV, ...NATS }, second: ENV, setting: "plane" },
         says: /^NATS_URL differs: this gateway has the plane inside the gateway, and the deployment NATS, account A/,
       },
     ],
     [
-      "the keys of another NATS account",
+      "another NATS account's keys",
       {
         ...{ first: { ...ENV, ...NATS }, second: { ...ENV, ...NATS, PLANE_SEED: seedOf("account") } },
         ...{ setting: "plane", says: /^NATS_URL differs/ },
@@ -206,7 +206,7 @@ describe("a gateway that shares a database", () => {
     ],
   ];
   for (const [mistake, { first, second, setting, says }] of MISTAKES) {
-    test(`does not get ready with ${mistake}, until an operator changes the deployment`, async () => {
+    test(`does not become ready with ${mistake}, until an operator changes the deployment`, async () => {
       await serving(first);
       const wrong = open(second);
       const { settings, reason } = await wrong.refusal();
@@ -224,7 +224,7 @@ describe("a gateway that shares a database", () => {
     });
   }
 
-  test("serves with the value before until the change is finished, then not any more", async () => {
+  test("serves with the previous value until the change is finished, and not afterwards", async () => {
     const old = await serving(ENV);
     await change("mail", { ...ENV, ...MAIL });
     await old.serving();
@@ -235,7 +235,7 @@ describe("a gateway that shares a database", () => {
     assert.ok(old.lines.some(({ level, msg }) => level === 50 && /not ready until they match/.test(msg)));
   });
 
-  test("replaces the pepper in the documented steps, and no gateway stops being ready", async () => {
+  test("replaces the pepper in the documented steps, and every gateway stays ready", async () => {
     const next = { ...ENV, KEY_PEPPER_NEXT: OTHER_PEPPER };
     const old = { ...ENV, KEY_PEPPER: OTHER_PEPPER, KEY_PEPPER_OLD: PEPPER };
     const [a, b] = [await serving(ENV), await serving(next)];
@@ -247,7 +247,7 @@ describe("a gateway that shares a database", () => {
     assert.deepEqual((await open(ENV).refusal()).settings, ["pepper"]);
   });
 
-  test("that has the database for itself adopts what it is told, but for another pepper", async () => {
+  test("adopts changed settings when it has the database to itself, except another pepper", async () => {
     const alone = { ...ENV, DATABASE_URL: undefined };
     await serving(alone);
     await serving({ ...alone, ...MAIL, ...payments("test"), RECEIPT_SEED: OTHER_SEED });
@@ -255,7 +255,7 @@ describe("a gateway that shares a database", () => {
     assert.deepEqual((await open({ ...alone, KEY_PEPPER: OTHER_PEPPER }).refusal()).settings, ["pepper"]);
   });
 
-  test("says at once on a terminal what differs", async () => {
+  test("prints the differing settings immediately on a terminal", async () => {
     await serving(ENV);
     const wrong = open({ ...ENV, ...MAIL }, { development: true });
     await wrong.started;
@@ -264,12 +264,12 @@ describe("a gateway that shares a database", () => {
     gateways.pop();
   });
 
-  test("without a plane compares everything else", async () => {
+  test("compares everything else when it has no plane", async () => {
     await serving({ ...ENV, ...NATS });
     await serving({ ...ENV, PLANE: "off" });
   });
 
-  describe("and a limits server", needsServer, () => {
+  describe("with a limits server", needsServer, () => {
     let [server, other]: TestServer[] = [];
     before(async () => {
       [server, other] = [await startServer(binary as string), await startServer(binary as string)];
@@ -283,7 +283,7 @@ describe("a gateway that shares a database", () => {
     });
     const on = (which: TestServer | undefined): Env => ({ ...ENV, VALKEY_URL: which?.url });
 
-    test("does not get ready with VALKEY_URL forgotten", async () => {
+    test("does not become ready when VALKEY_URL is missing", async () => {
       await serving(on(server));
       const { settings, reason } = await open(ENV).refusal();
       assert.deepEqual(settings, ["limits"]);
@@ -293,14 +293,14 @@ describe("a gateway that shares a database", () => {
       );
     });
 
-    test("does not get ready with the URL of another one, of another deployment or empty", async () => {
+    test("does not become ready when VALKEY_URL is another server's, another deployment's or empty", async () => {
       await serving(on(server));
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
       await command(other?.url ?? "", "SET", "tollgate:deployment", "of another deployment");
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
     });
 
-    test("knows the same server by another URL, and after it forgot everything", async () => {
+    test("recognises the same server under another URL, and after it lost all data", async () => {
       const one = await serving(on(server));
       await serving({ ...ENV, VALKEY_URL: `unix://${server?.url}` });
       await command(server?.url ?? "", "FLUSHALL");
@@ -309,14 +309,14 @@ describe("a gateway that shares a database", () => {
       await serving(on(server));
     });
 
-    test("takes a server that forgot everything for the same one when no gateway sees it elsewhere", async () => {
+    test("accepts a server that lost all data when no other gateway sees a different one", async () => {
       await serving(on(server));
       await command(server?.url ?? "", "FLUSHALL");
       await database.pool.query("update shared_setting set confirmed_at = now() - interval '1 minute'");
       await serving(on(server));
     });
 
-    test("serves while it is away, and compares when it is back", async () => {
+    test("serves while the server is unreachable, and compares when it is back", async () => {
       await serving(ENV);
       const away = await serving({ ...ENV, VALKEY_URL: "/nobody/listens/here" });
       assert.equal((await readShared(database.pool)).limits?.value, "memory");

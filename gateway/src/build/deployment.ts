@@ -1,4 +1,4 @@
-/** The settings that this gateway shares with all others of its deployment, compared with what the database has of them. */
+/** Compares the settings that all gateways of a deployment share with the recorded ones. */
 import type pg from "pg";
 import type { Store } from "../assemble/ports.ts";
 import type { Config } from "../config.ts";
@@ -91,7 +91,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
       if (id !== ANOTHER) seen = id;
       return plain(`valkey ${id}`);
     } catch {
-      // The limits' own connection tells that it is away.
+      // The limits' own connection tells that it is unreachable.
       return undefined;
     }
   };

@@ -1,4 +1,4 @@
-/** Limits: counted in memory, this process's or the primary's, or on a Valkey server that gateways share. */
+/** Chooses the limits' counters: this process's or the primary's memory, or a shared Valkey server. */
 import type { Ports } from "../assemble/ports.ts";
 import { localWhenAway } from "../limits/local-when-away.ts";
 import { memoryLimits } from "../limits/memory.ts";

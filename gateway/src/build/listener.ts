@@ -1,4 +1,4 @@
-/** Where the configuration has the gateway listen. */
+/** The configured listeners. */
 import type { Listener } from "../assemble/ports.ts";
 import { type LiveCertificate, openCertificate } from "../base/certificate.ts";
 import { ListenError } from "../base/listen-error.ts";

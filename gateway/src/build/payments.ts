@@ -1,4 +1,4 @@
-/** The payment provider. Undefined where purchases are not configured. */
+/** Opens the payment provider. Undefined when payments are not configured. */
 import type { PaymentProvider } from "../payments/provider.ts";
 import type { BuildContext } from "./context.ts";
 

@@ -1,4 +1,4 @@
-/** The dispatch plane: the hub inside the gateway, or NATS servers, which belong to one deployment. */
+/** Opens the dispatch plane: the embedded hub, or the deployment's NATS servers. */
 
 import type pg from "pg";
 import { openCertificate } from "../base/certificate.ts";

@@ -1,4 +1,4 @@
-/** The configuration as the parts of a gateway are told it. */
+/** Derives the settings of a gateway's parts from the configuration. */
 import type { Settings } from "../assemble.ts";
 import { VERSION } from "../base/version.ts";
 import type { Config } from "../config.ts";

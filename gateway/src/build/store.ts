@@ -1,4 +1,4 @@
-/** The store: the private PostgreSQL or the one of the configuration, brought up to date. */
+/** Opens the database, private or configured, and migrates it. */
 
 import type pg from "pg";
 import { z } from "zod";
@@ -38,7 +38,7 @@ const APART_CONNECTIONS = 4 * LANES_AT_ONCE;
 const State = row({ isStandby: z.boolean(), readOnly: z.boolean() });
 const STATE = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 
-/** `pid` of the private PostgreSQL; null when the store is another. */
+/** `pid` of the private PostgreSQL; null when the database is another. */
 export async function openStore(
   context: BuildContext,
   time: DatabaseClock,

@@ -86,7 +86,7 @@ function spansOf({ bytes }: Sent): { spans: Span[]; resource: Record<string, str
 }
 
 describe("traces", () => {
-  test("are off unless a collector is named, and then there is nothing to pay", async () => {
+  test("are off unless a collector is configured, and then cost nothing", async () => {
     const { tracing } = await open({});
     assert.equal(tracing, noTracing);
     const one = tracing.begin("chat", { traceparent: `00-${TRACE}-${PARENT}-01` });
@@ -94,7 +94,7 @@ describe("traces", () => {
     assert.equal(one, tracing.begin("chat", {}), "no object is made for a request");
   });
 
-  test("a span for each step within the request's, which belongs to the client's", async (t) => {
+  test("have a span for each step within the request's span, which continues the client's trace", async (t) => {
     const { sent, url } = await collector(t);
     const { tracing, close } = await open({
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -142,7 +142,7 @@ describe("traces", () => {
     for (const { parentSpanId, traceId } of steps) assert.deepEqual([parentSpanId, traceId], [whole.spanId, TRACE]);
   });
 
-  test("a client that is not in its own sample is not in ours; one whose header says nothing begins a trace", async (t) => {
+  test("follow the client's sampling decision, and start a new trace without a client's header", async (t) => {
     const { sent, url } = await collector(t);
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
     const { tracing, close } = await open(env);
@@ -166,7 +166,7 @@ describe("traces", () => {
     assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 3);
   });
 
-  test("without a word on the encoding it is the standard's own", async (t) => {
+  test("use the OpenTelemetry default protocol unless one is set", async (t) => {
     const { sent, url } = await collector(t);
     const { tracing, close } = await open({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/its/own/path` });
     const one = tracing.begin("embedding", {});
@@ -178,7 +178,7 @@ describe("traces", () => {
     for (const word of ["embedding", "dispatch and relay", "tollgate"]) assert.ok(bytes.includes(word), word);
   });
 
-  test("a collector that is away costs a line in the log and nothing else", async () => {
+  test("log one line when the collector is unreachable, and requests continue", async () => {
     const lines: string[] = [];
     const { tracing, close } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" }, lines);
     for (let i = 0; i < 5; i++) tracing.begin("chat", {}).end();
@@ -187,7 +187,7 @@ describe("traces", () => {
     assert.match(String(lines[0]), /"msg":"could not send traces"/);
   });
 
-  test("where the packages are not installed it says which is missing, and what to do", () => {
+  test("name the missing packages and what to install", () => {
     // A child, because a module that was loaded cannot be taken away again.
     const program = `
       import { registerHooks } from "node:module";

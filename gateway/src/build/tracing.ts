@@ -1,4 +1,4 @@
-/** Traces, where the environment names a collector. */
+/** Opens tracing when the environment names a collector. */
 import { readFile } from "node:fs/promises";
 import { sparingLog } from "../base/sparing-log.ts";
 import { noTracing, type Tracing } from "../base/tracing.ts";

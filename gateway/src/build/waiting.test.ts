@@ -19,8 +19,8 @@ function open() {
   return { clock, log, lines, missing, tell: (now: Missing | undefined) => void missing.push(now?.reason) };
 }
 
-describe("a start", () => {
-  test("waits for whatever is away, says why, and goes on when it is there", async () => {
+describe("starting", () => {
+  test("waits for unreachable services, says why, and continues when they are reachable", async () => {
     const { clock, log, lines, missing, tell } = open();
     const troubles = [
       coded("ECONNREFUSED", "connect ECONNREFUSED"),
@@ -54,7 +54,7 @@ describe("a start", () => {
     coded("ENOENT", "no such file: sslrootcert"),
     new ListenError({ host: "192.0.2.1", port: 1 }, { host: "HOST", port: "PORT" }, coded("EADDRNOTAVAIL")),
   ]) {
-    test(`ends with what a wait cannot mend: ${error.message}`, async () => {
+    test(`fails on an error that waiting cannot fix: ${error.message}`, async () => {
       const { clock, log, tell } = open();
       for (const wait of [untilThere, untilStarted]) {
         await assert.rejects(
@@ -65,7 +65,7 @@ describe("a start", () => {
     });
   }
 
-  test("ends at once when it is stopped", async () => {
+  test("ends immediately when it is cancelled", async () => {
     const { clock, log, tell } = open();
     const stopped = Promise.withResolvers<void>();
     const waiting = untilThere({ clock, log, stopped: stopped.promise }, tell, () =>

@@ -1,9 +1,8 @@
 /**
- * Waits at the start for a database that is away: one that does not answer, refuses the password, does not exist yet or takes no writes. A
- * password may be about to be replaced, and a database to be restored. Only what a wait cannot mend ends the start: a wrong
- * setting of the database, a migration that failed, another history than the one that was followed. Then waits while the gateway's settings
- * are not those of its deployment: an operator may change these. A database that goes away after that, before the gateway serves, is waited for
- * again from the beginning.
+ * Waits at the start while the database is unreachable, refuses the password, does not exist or is read-only, because operators may be
+ * fixing that. Errors that waiting cannot fix end the start: a wrong database setting, a failed migration, another history. Then waits
+ * while the gateway's settings differ from the deployment's. If the database becomes unreachable again before the gateway serves, it
+ * starts over.
  */
 
 import { ListenError } from "../base/listen-error.ts";

@@ -1,4 +1,4 @@
-/** A command loads what it needs: somebody at a shell waits for every file that is read. */
+/** A command loads what it needs: someone at a shell waits for every file that is read. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
 /**
  * The accounts of a development platform: a builder with $5 and a key, a host with a token, an operator. Made on the first start; their
- * secrets are saved beside the data (readable by its owner alone), because the store itself holds only hashes.
+ * secrets are saved beside the data (readable by its owner alone), because the database itself holds only hashes.
  */
 import { randomBytes } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";

@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { findAgent } from "./dev-nodes.ts";
 
-test("the agent is found where its package is installed", () => {
+test("finds the agent in its installed package", () => {
   assert.ok(existsSync(findAgent()));
 });
 
-test("without it a person is told what to install, or how to do without", () => {
+test("tells how to install the agent, or to start without, when it is missing", () => {
   assert.throws(() => findAgent("tollgate-host-that-is-not-there/bin"), {
     message:
       /needs the npm package tollgate-host: npm install tollgate-host@\d+\.\d+\.\d+, or start without one \(--no-node\)\.$/,

@@ -42,11 +42,11 @@ async function run(given: Given, { terminal, env }: Surroundings): Promise<numbe
     PLANE_PORT: env.PLANE_PORT ?? "0",
     // The local nodes run stand-ins for the models: canaries and speed ceilings would find them out.
     AUTO_QUARANTINE: env.AUTO_QUARANTINE ?? "false",
-    // They are the person's own: nobody has to be protected from them.
+    // They are the person's own: no one has to be protected from them.
     PROBATION_ANSWERS: env.PROBATION_ANSWERS ?? "0",
     // What is tried out may be lost.
     DATABASE_DURABILITY: env.DATABASE_DURABILITY ?? "assumed",
-    // No balancer has to notice that it stops, and nobody who pressed Ctrl-C wants to wait for long.
+    // No balancer has to notice that it stops, and no one who pressed Ctrl-C wants to wait for long.
     DRAIN_DELAY_S: env.DRAIN_DELAY_S ?? "0",
     DRAIN_GRACE_S: env.DRAIN_GRACE_S ?? "10",
   });
@@ -155,7 +155,7 @@ class DevPlatform {
     return { ...config, payments: { apiBase, secretKey, webhookSecrets: [webhookSecret], invoices: true } };
   }
 
-  /** First what is under way, for which the nodes are needed; then they, then the gateway, and with it the database. */
+  /** First what is in flight, for which the nodes are needed; then they, then the gateway, and with it the database. */
   async stop(): Promise<void> {
     const { progress } = this.#o.terminal;
     progress.step("stopping: waiting for the requests in flight");
@@ -166,7 +166,7 @@ class DevPlatform {
     progress.done();
   }
 
-  /** A node that was left paused or in quarantine keeps nobody waiting: what is to know of it is in the notes. */
+  /** A node that was left paused or in quarantine keeps no one waiting: what is to know of it is in the notes. */
   async #startNodes(
     gateway: BuiltGateway,
     gatewayUrl: string,

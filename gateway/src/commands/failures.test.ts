@@ -37,14 +37,14 @@ interface Environment {
 
 const ENVIRONMENTS: Environment[] = [
   {
-    name: "a database that is down",
+    name: "an unreachable database",
     env: () => ({ DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, DATA_DIR: join(folder, "data") }),
     flags: () => ({ database: DEAD, data: join(folder, "data"), backup: join(folder, "none") }),
     // A gateway waits for it (build/waiting.test.ts).
     without: [...NO_DATABASE, "serve"],
   },
   {
-    name: "settings that are wrong",
+    name: "invalid settings",
     env: () => ({ PORT: "many", DATABASE_URL: "mysql://h/d" }),
     flags: () => ({ database: DEAD, data: join(folder, "data"), backup: join(folder, "none") }),
     without: NO_DATABASE,
@@ -57,7 +57,7 @@ const ENVIRONMENTS: Environment[] = [
     without: [...NOTHING, "dev", "serve"],
   },
   {
-    name: "a file in the way, and files that are not JSON",
+    name: "a file in place of a directory, and files that are not JSON",
     env: () => ({ DATA_DIR: join(file, "data") }),
     flags: () => ({ data: join(file, "data"), dir: join(file, "plane"), backup: file, keys: file, database: DEAD }),
     without: [...NOTHING, "serve"],
@@ -81,7 +81,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
   });
 }
 
-test("with TOLLGATE_TRACE the places come after the line, and --json makes it an object", async () => {
+test("prints the stack after the message with TOLLGATE_TRACE, and an object with --json", async () => {
   const terminal = new FakeTerminal();
   const env = { DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, TOLLGATE_TRACE: "1" };
   assert.equal(await perform(TOLLGATE, ["migrate", "--json"], { terminal, env }, explain), 1);

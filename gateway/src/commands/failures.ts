@@ -1,4 +1,4 @@
-/** What an operator is told of failures that only the gateway knows: its configuration and its databases. */
+/** One-line messages for configuration and database errors. */
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { type Explain, systemFailure } from "@tollgate/terminal/failure.ts";
 import type pg from "pg";

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 const BIN = fileURLToPath(new URL("../../bin/", import.meta.url));
 const KEPT = "node_modules/.cache/compiled";
 
-test("a start leaves what it compiled beside the sources, for itself and its threads", async (t) => {
+test("a start keeps its compile cache beside the sources, for itself and its threads", async (t) => {
   const folder = await aPackage(t);
   const { output } = await start(folder);
   assert.equal(output, join(folder, KEPT));
@@ -20,13 +20,13 @@ test("a start leaves what it compiled beside the sources, for itself and its thr
   assert.ok(kept.length > 0);
 });
 
-test("a start that cannot write there is a start all the same", async (t) => {
+test("a start without write access to the cache works", async (t) => {
   const folder = await aPackage(t);
   await writeFile(join(folder, "node_modules"), "in the way");
   assert.deepEqual(await start(folder), { output: join(folder, KEPT), complaints: "" });
 });
 
-test("who named another place has it there", async (t) => {
+test("a configured cache directory is used", async (t) => {
   const folder = await aPackage(t);
   const elsewhere = join(folder, "elsewhere");
   assert.equal((await start(folder, { NODE_COMPILE_CACHE: elsewhere })).output, elsewhere);

@@ -1,4 +1,4 @@
-/** What a person sees of `npm start` once the platform is ready: the few lines needed to begin. */
+/** The screen of `npm start` when the platform is ready. */
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { facts } from "@tollgate/terminal/text.ts";
 import type { Online } from "./dev-nodes.ts";

@@ -69,7 +69,7 @@ async function serveAlone(config: Config, log: Log, stop: Stop): Promise<number>
   return 0;
 }
 
-/** Says how to create an operator while there is none. A database that goes away meanwhile ends nothing. */
+/** Says how to create an operator while there is none. A database that became unreachable meanwhile ends nothing. */
 async function nameFirstOperator(
   { identities, port }: Pick<BuiltGateway, "identities" | "port">,
   config: Config,

@@ -1,4 +1,4 @@
-/** Waiting for the end: a signal from outside, or a fault that leaves no way to go on. */
+/** Waits for a signal or a fatal error. */
 import { systemClock } from "../base/clock.ts";
 
 /** Ctrl-C reaches the whole process group, and npm passes it on as well: one wish, two signals. */

@@ -6,7 +6,7 @@ import { parseDatabaseUrl } from "./address.ts";
 const hostsOf = (url: string) => parseDatabaseUrl(url).hosts;
 
 describe("a database URL", () => {
-  test("names several hosts in order, with a port each or one for all", () => {
+  test("lists several hosts in order, with a port each or one port for all", () => {
     const url = "postgres://u:p%40ss@a:5432,b:5433/db?target_session_attrs=read-write";
     const { hosts, user, password, database, target } = parseDatabaseUrl(url);
     assert.deepEqual(hosts, [
@@ -26,7 +26,7 @@ describe("a database URL", () => {
     assert.deepEqual(hostsOf("postgres://%2Frun%2Fpg/db"), [{ host: "/run/pg", port: undefined }]);
   });
 
-  test("has options with percent codes, and parameters that ask for nothing else than we do", () => {
+  test("accepts percent-encoded options, and parameters that agree with our own settings", () => {
     const url = "postgres://a/db?options=-c%20synchronous_commit%3Dremote_apply&client_encoding=UTF8&gssencmode=prefer";
     assert.equal(parseDatabaseUrl(url).options, "-c synchronous_commit=remote_apply");
   });
@@ -53,7 +53,7 @@ describe("a database URL", () => {
     ["postgres://a/db?client_encoding=LATIN1", /client_encoding to one of/],
   ];
   for (const [url, rule] of REFUSED) {
-    test(`refuses ${url}, and says why without repeating it`, () => {
+    test(`refuses ${url} and gives the reason without repeating the value`, () => {
       assert.throws(
         () => parseDatabaseUrl(url),
         (error: Error) => {

@@ -1,6 +1,6 @@
 /**
- * DATABASE_URL as libpq reads it: several hosts, `target_session_attrs`, `sslmode` and its files. A parameter that is not known here is an
- * error that names it, as with libpq; none is passed over in silence.
+ * Parses DATABASE_URL like libpq: several hosts, `target_session_attrs`, `sslmode` and its files. An unknown parameter is an error that
+ * names it.
  */
 
 const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
@@ -8,24 +8,24 @@ export type SslMode = (typeof SSL_MODES)[number];
 const TARGETS = ["any", "read-write", "primary"] as const;
 
 export interface DatabaseAddress {
-  /** In the order in which they are tried. An undefined host is the one of PGHOST, or this machine. */
+  /** In the order in which they are tried. Undefined: the host in PGHOST, or this machine. */
   hosts: { host: string | undefined; port: number | undefined }[];
   user: string | undefined;
   password: string | undefined;
   database: string | undefined;
-  /** For the start of a session, as in `-c jit=off`. */
+  /** Options for the start of a session, as in `-c jit=off`. */
   options: string | undefined;
   target: (typeof TARGETS)[number];
   ssl: { mode: SslMode | undefined; rootcert: string | undefined; cert: string | undefined; key: string | undefined };
 }
 
-/** The message is a rule that the URL breaks: "must …". It never contains the URL, which may hold a password. */
+/** The message is the broken rule: "must …". It never contains the URL, which may include a password. */
 export class DatabaseUrlError extends Error {
   override name = "DatabaseUrlError";
 }
 
 const URL_FORM = /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
-/** Of libpq's, those that change nothing here, with the values that ask for nothing else. */
+/** libpq parameters that have no effect here, with the values that are accepted. */
 const NEUTRAL: Record<string, string[]> = {
   client_encoding: ["utf8", "utf-8", "auto"],
   channel_binding: ["disable", "prefer"],
@@ -61,7 +61,7 @@ function parametersOf(query: string): Map<string, string> {
     const [name = "", ...value] = part.split("=");
     parameters.set(decoded(name), decoded(value.join("=").replaceAll("+", " ")));
   }
-  // Gateways know each other, and each other's versions, by the names of their connections.
+  // Gateways recognise each other, and each other's versions, by these connection names.
   if (parameters.has("application_name"))
     throw new DatabaseUrlError("must not set application_name, which Tollgate sets itself");
   for (const [name, value] of parameters) {

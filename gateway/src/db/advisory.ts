@@ -1,6 +1,6 @@
-/** The advisory locks of a Tollgate database, in one place so that no two meanings share a number. */
+/** The advisory locks of a Tollgate database, in one place so that their numbers stay unique. */
 
-/** "toll": the first half of every lock of ours, so that other users of the server are not in the way. */
+/** "toll": the first half of every lock number, to avoid collisions with other users of the server. */
 export const LOCK_CLASS = 0x746f6c6c;
 
 export const LOCK = {
@@ -8,8 +8,8 @@ export const LOCK = {
   dataDirectory: 1,
   /** Held while migrations run, in the database they change. */
   migration: 2,
-  /** Held by the gateway that proves the books, in their database. */
+  /** Held by the gateway that runs the ledger check, in its database. */
   books: 3,
-  /** Held by whoever drops old records of requests, in their database. */
+  /** Held by the process that drops old request records, in its database. */
   retention: 4,
 } as const;

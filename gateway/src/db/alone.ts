@@ -4,7 +4,7 @@
  *
  * - `create [unique] index concurrently if not exists NAME on TABLE …`: an index that broke off half-way is dropped and begun again.
  *   PostgreSQL builds none of these on a partitioned table; here it is built on each partition and joined.
- * - `alter table TABLE validate constraint NAME`: reads the whole table under a lock that stops nobody.
+ * - `alter table TABLE validate constraint NAME`: reads the whole table under a lock that stops no one.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -17,7 +17,7 @@ const INDEX = /^create (unique )?index concurrently if not exists (\w+) on (\w+)
 const VALIDATION = /^alter table (only )?\w+ validate constraint \w+$/i;
 
 const Name = row({ name: z.string() });
-/** A name longer than this is cut off by PostgreSQL. */
+/** PostgreSQL truncates longer names. */
 const NAME_CHARS_MAX = 63;
 
 export async function runAlone(client: pg.PoolClient, migration: Migration): Promise<void> {
@@ -42,7 +42,8 @@ export async function runAlone(client: pg.PoolClient, migration: Migration): Pro
 async function createIndex(client: pg.PoolClient, [, unique = "", name = "", table = "", rest = ""]: RegExpExecArray) {
   const partitions = await partitionsOf(client, table, name);
   if (partitions === undefined) return await build(client, { unique, name, table, rest });
-  // No rows are read for this one: it is whole when every partition has joined it. New partitions have it from their start.
+  // Creates the index without the partitions' rows: it becomes valid when every partition's index is attached. New partitions get it
+  // when they are created.
   await client.query(`create ${unique}index if not exists ${name} on only ${table}${rest}`);
   for (const partition of partitions) {
     await build(client, { unique, name: partition.index, table: partition.name, rest });
@@ -50,7 +51,7 @@ async function createIndex(client: pg.PoolClient, [, unique = "", name = "", tab
   }
 }
 
-/** Undefined where the table is not partitioned; else those whose index has not joined yet. */
+/** Undefined when the table is not partitioned; otherwise partitions without an attached index. */
 async function partitionsOf(client: pg.PoolClient, table: string, index: string) {
   const parents = await queryRows(
     client,

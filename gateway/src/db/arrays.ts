@@ -17,7 +17,7 @@ export function textArray(values: readonly (string | null)[]): string {
   return `{${values.map(quoted).join(",")}}`;
 }
 
-/** To look costs a fifth of replacing nothing. */
+/** Searching first costs a fifth of replacing nothing. */
 function quoted(value: string | null): string {
   if (value === null) return "NULL";
   return SPECIAL.test(value) ? `"${value.replace(ALL_SPECIAL, "\\$&")}"` : `"${value}"`;

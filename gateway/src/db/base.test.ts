@@ -38,7 +38,7 @@ async function rowsOf(pool: pg.Pool): Promise<Record<string, string[]>> {
   return found;
 }
 
-test("base.sql makes what the migrations make: schema, functions, grants, rows", async (t) => {
+test("base.sql creates the same schema, functions, grants and rows as the migrations", async (t) => {
   const base = await readBase(SQL, migrations);
   assert.ok(base !== undefined && base.version > 0);
   const made = await openTestDatabase();
@@ -91,7 +91,7 @@ async function assertLikeNew(pool: pg.Pool, versions: number[]): Promise<void> {
   assert.deepEqual(differences(await schemaOf(pool), await fresh), []);
 }
 
-test("a database that gets rows at every migration, and each migration alone, becomes what an empty one does", async (t) => {
+test("migrating a database with rows at every step gives the same schema as an empty one", async (t) => {
   const directory = await makeSqlDirectory(t);
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectory(t) });
   t.after(close);
@@ -110,7 +110,7 @@ test("a database that gets rows at every migration, and each migration alone, be
 // All later migrations in one transaction, on rows from before it: from the first version, from the first with all of these rows, and
 // from the one that the last release left behind. A start in between runs the end of the same transaction on the same kinds of rows.
 for (const version of [1, REQUESTS_SINCE, OLDEST_SCHEMA]) {
-  test(`a database with rows at migration ${version} becomes what an empty one does`, async (t) => {
+  test(`migrating a database with rows from ${version} gives the same schema as an empty one`, async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(version)) });
     t.after(close);
     await addRows(pool, version);
@@ -119,7 +119,7 @@ for (const version of [1, REQUESTS_SINCE, OLDEST_SCHEMA]) {
   });
 }
 
-test("migrations that came after the base run after it, and a base for more than there are is left alone", async (t) => {
+test("migrations newer than base.sql run after it, and a base.sql newer than the migrations is skipped", async (t) => {
   const TWO = { "0001_first.sql": "create table first (a int);", "0002_second.sql": "create table second (a int);" };
   const directory = await makeSqlDirectory(t, { migrations: TWO });
   const known = await readMigrations(directory);

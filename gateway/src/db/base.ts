@@ -1,6 +1,6 @@
 /**
- * The schema that the first migrations leave behind, as one file (gateway/sql/base.sql, written by gateway/tools/write-base.ts). A
- * database that is empty is made from it instead of going through each of them; all others go on from the migration they are at.
+ * base.sql: the schema after the first migrations, in one file (written by gateway/tools/write-base.ts). An empty database is created
+ * from it instead of running each migration; other databases continue from their migration.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,11 +10,11 @@ import { MigrationError, type SqlFile, sha256Of } from "./sql-files.ts";
 export const BASE_FILE = "base.sql";
 
 export interface Base extends SqlFile {
-  /** The last of the migrations that it stands for. */
+  /** The last migration that base.sql includes. */
   version: number;
 }
 
-/** `directory` holds base.sql, or none. */
+/** `directory` contains base.sql, or no base. */
 export async function readBase(directory: string, migrations: Migration[]): Promise<Base | undefined> {
   const sql = await readIfThere(join(directory, BASE_FILE));
   if (sql === undefined) return undefined;

@@ -24,7 +24,7 @@ function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   const { locked, ...others } = options;
   const apart = locked && {
     send: sendTo(aside),
-    // The letter is the account.
+    // The email is the account.
     keysOf: (op: string) => [op.charAt(0)],
     locked: async () => locked,
     isWait: isLockWait,
@@ -38,7 +38,7 @@ function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   return { clock, sent, aside, undone, batcher, last, lastAside };
 }
 
-test("without a limit it fails once, with its batch, and whoever asked decides", async () => {
+test("without a time limit a failed batch rejects once, and the caller decides what to do", async () => {
   const { batcher, last, sent, undone } = open();
   const asked = [batcher.add("a"), batcher.add("b")].map((result) => result.catch((error) => error.code));
   await turn();
@@ -48,7 +48,7 @@ test("without a limit it fails once, with its batch, and whoever asked decides",
   assert.deepEqual(undone, ["a", "b"]);
 });
 
-test("what comes in one turn of the event loop shares a batch, and what comes meanwhile the next", async () => {
+test("operations of one event-loop turn share a batch, and later ones wait for the next", async () => {
   const { batcher, last, sent } = open();
   const asked = [batcher.add("a")];
   // As the second of two sockets that have something to read: after the promises of the first have gone on.
@@ -66,7 +66,7 @@ test("what comes in one turn of the event loop shares a batch, and what comes me
   assert.equal(sent.length, 2);
 });
 
-test("with a limit a lost connection is tried again, after 100 ms and then ever later", async () => {
+test("with a time limit a lost connection is retried after 100 ms and then with growing delays", async () => {
   const { batcher, last, sent, clock } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   for (const pauseMs of [100, 200, 400]) {
@@ -84,7 +84,7 @@ test("with a limit a lost connection is tried again, after 100 ms and then ever 
   assert.equal(await asked, "done");
 });
 
-test("a store that is known to be away is not tried again, and nothing has to be undone", async () => {
+test("operations are not retried while the database is unreachable, and nothing needs undoing", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
@@ -94,7 +94,7 @@ test("a store that is known to be away is not tried again, and nothing has to be
   assert.deepEqual(undone, []);
 });
 
-test("what the store went away with is not tried again either, and is undone", async () => {
+test("a batch that failed because the database became unreachable is undone, not retried", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
@@ -104,7 +104,7 @@ test("what the store went away with is not tried again either, and is undone", a
   assert.deepEqual(undone, ["a"]);
 });
 
-test("nobody waits for a store that hangs: what was sent is undone when its end is known, what was not is never sent", async () => {
+test("callers do not wait for a hanging database: sent operations are undone later, unsent ones dropped", async () => {
   const { batcher, last, sent, clock, undone } = open({ waitMaxMs: 2_000 });
   const first = batcher.add("sent").catch((error) => error);
   await turn();
@@ -126,7 +126,7 @@ test("nobody waits for a store that hangs: what was sent is undone when its end 
   assert.equal(await third, "done");
 });
 
-test("one that is given up after its connection was lost is undone, too", async () => {
+test("an operation that timed out after its connection was lost is undone", async () => {
   const { batcher, last, clock, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a").catch((error) => error.code);
   await turn();
@@ -141,7 +141,7 @@ test("one that is given up after its connection was lost is undone, too", async 
   assert.deepEqual(undone, ["a"]);
 });
 
-test("what the store refuses fails alone", async () => {
+test("only the operation that the database refuses fails", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = ["good", "bad"].map((op) => batcher.add(op).catch((error) => error.code));
   await turn();
@@ -154,7 +154,7 @@ test("what the store refuses fails alone", async () => {
   assert.deepEqual(undone, []);
 });
 
-test("a batch that waited for a lock goes on at once without the locked account, whose operations follow each other apart", async () => {
+test("a batch that waits for a lock continues without the locked account, whose operations run separately", async () => {
   const { batcher, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
   const asked = ["a1", "b1", "a2", "b2"].map((op) => batcher.add(op));
   await turn();
@@ -176,7 +176,7 @@ test("a batch that waited for a lock goes on at once without the locked account,
   assert.equal(sent.length, 4);
 });
 
-test("a lock that is held for too long fails those who wait for it, and the next one begins apart", async () => {
+test("a lock that is held too long fails the operations waiting for it, and the next one starts separately", async () => {
   const { batcher, clock, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
   const asked = ["a1", "a2"].map((op) => batcher.add(op).catch((error) => error.code));
   await turn();
@@ -201,7 +201,7 @@ test("a lock that is held for too long fails those who wait for it, and the next
   assert.deepEqual(last().ops, ["a4"]);
 });
 
-test("one that is given up while it waits for a lock is undone when it was done after all", async () => {
+test("an operation that timed out waiting for a lock is undone if it ran after all", async () => {
   const { batcher, clock, last, lastAside, undone } = open({ waitMaxMs: 2_000, locked: new Set(["a"]) });
   const asked = batcher.add("a1").catch((error) => error.code);
   await turn();
@@ -215,7 +215,7 @@ test("one that is given up while it waits for a lock is undone when it was done 
   assert.deepEqual(undone, ["a1"]);
 });
 
-test("apart, no more than two accounts wait at once", async () => {
+test("at most two accounts wait separately at the same time", async () => {
   const { batcher, aside, last } = open({ locked: new Set(["a", "b", "c"]) });
   const asked = ["a1", "b1", "c1"].map((op) => batcher.add(op));
   await turn();
@@ -232,7 +232,7 @@ test("apart, no more than two accounts wait at once", async () => {
   assert.deepEqual(await Promise.all(asked), ["a1", "b1", "c1"]);
 });
 
-test("how large batches are, how long operations wait for theirs, and how long one is on its way", async () => {
+test("reports batch sizes, waiting times and how long each operation takes", async () => {
   const { batcher, last, clock } = open();
   const first = batcher.add("a");
   await turn();

@@ -1,11 +1,10 @@
 /**
- * Collects operations while a batch is on its way and sends what gathered as the next one: one batch in flight, no timer.
- * Under load a round trip serves up to `sizeMax` operations; alone, an operation waits for nothing.
- *
- * A batch that did not reach the store fails as a whole. One that the store refused is repeated one operation at a time, so
- * that a bad operation never fails its neighbours; with `apart` on other connections, while the next batches leave without
- * the accounts concerned (lanes.ts): what waits for one account's lock delays the others by no more than one batch. With `waitMaxMs` what may help is sent again with the same ids (the
- * operations are idempotent) until that time has passed; without, whoever asked decides.
+ * Collects operations while a batch is in flight and sends them as the next one: one batch at a time, without a timer. Under load a
+ * round trip serves up to `sizeMax` operations; a single operation waits for nothing. A batch that did not reach the database fails as
+ * a whole. A batch that the database refused is repeated operation by operation, so that an invalid operation does not fail others;
+ * with `apart` this uses other connections while the next batches run without the accounts concerned (lanes.ts), so that a locked
+ * account delays others by one batch at most. With `waitMaxMs`, retryable failures are sent again with the same IDs until that time has
+ * passed; without it the caller decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
 import { type Due, openDeadlines } from "../base/deadlines.ts";
@@ -15,42 +14,42 @@ import { invariant } from "../base/invariant.ts";
 import { growingPauseMs } from "../base/pauses.ts";
 import { type LaneOutcome, Lanes } from "./lanes.ts";
 
-/** How a batcher does, since the start. Tries that failed are among them. */
+/** Counters since the start, including failed tries. */
 export interface BatchFigures {
   sizes: Distribution;
-  /** How long operations waited for their batch to leave. */
+  /** How long operations waited for their batch to be sent. */
   waitS: Distribution;
-  /** How long batches were on their way. */
+  /** How long batches were in flight. */
   tripS: Distribution;
 }
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128];
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** How long an operation is tried apart while its account is locked, and the pauses between these tries. */
+/** How long a separate operation is retried while its account is locked, and the pauses between tries. */
 const APART_WAIT_MS_MAX = 4_000;
 const APART_PAUSE_MS = 250;
 
-/** How operations are served that hold up others. */
+/** Runs operations separately that would delay others. */
 interface Apart<Op, Result> {
-  /** On connections of their own. A statement waits for a lock only briefly there. */
+  /** Sends on separate connections, where a statement waits only briefly for a lock. */
   send: (ops: Op[]) => Promise<Result[]>;
-  /** What an operation may have to wait for: its accounts. */
+  /** The keys that an operation may wait for: its accounts. */
   keysOf: (op: Op) => string[];
-  /** Which of these keys somebody else has locked now. */
+  /** Returns which of these keys other transactions have locked. */
   locked: (ops: Op[]) => Promise<Set<string>>;
-  /** Whether an error says that a statement waited for too long. */
+  /** Whether the error is a lock timeout. */
   isWait: (error: unknown) => boolean;
 }
 
 interface BatcherOptions<Op, Result> {
   clock: Clock;
   sizeMax: number;
-  /** Whether an error says that the connection was lost, so that the outcome is unknown and a repeat may help. */
+  /** Whether the error is a lost connection: the outcome is unknown and a retry may succeed. */
   isConnectionLoss: (error: unknown) => boolean;
-  /** Nobody waits longer, however the store hangs. Then an operation fails with what went wrong last. */
+  /** The maximum wait of a caller. Afterwards the operation fails with the latest error. */
   waitMaxMs?: number;
-  /** Of an operation that was given up although the store may have done it: called once it can be undone. */
+  /** Called for a timed-out operation that the database may have run, once it can be undone. */
   undo?: (op: Op) => void;
   apart?: Apart<Op, Result>;
 }
@@ -61,7 +60,7 @@ interface Waiting<Op, Result> {
   reject: (error: unknown) => void;
   since: number;
   isOver: boolean;
-  /** It was sent, and nobody knows what became of it. */
+  /** Sent, with an unknown outcome. */
   isInDoubt: boolean;
   trouble: unknown;
   due: Due<Waiting<Op, Result>> | undefined;
@@ -117,18 +116,18 @@ export class Batcher<Op, Result> {
       const lane = this.#lanes.isEmpty ? undefined : this.#lanes.keyOf(this.#options.apart?.keysOf(op) ?? []);
       if (lane !== undefined) return this.#lanes.put(lane, waiting);
       this.#queue.push(waiting);
-      // After what lies in the sockets was read: requests that came together share a batch, instead of the first having one to itself.
+      // After pending socket data was read, so that requests that arrived together share a batch.
       this.#start((task) => clock.soon(task));
     });
   }
 
-  /** Resolves when every operation has been answered, one way or the other. */
+  /** Resolves when every operation has a result. */
   idle(): Promise<void> {
     if (this.#open === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Those that were in a batch before come first. */
+  /** Operations of the previous batch come first. */
   #enqueue(waiting: Waiting<Op, Result>[]): void {
     if (waiting.length === 0) return;
     this.#queue.unshift(...waiting);
@@ -174,7 +173,7 @@ export class Batcher<Op, Result> {
     return error instanceof Away || this.#options.isConnectionLoss(error);
   }
 
-  /** What a try went wrong with. It is over for whom another would not help. */
+  /** Handles the error of a try. Rejects operations that a retry cannot help. */
   #failed(waiting: Waiting<Op, Result>, error: unknown): void {
     const isShared = this.#isShared(error);
     const isAway = error instanceof Away;
@@ -184,13 +183,13 @@ export class Batcher<Op, Result> {
   }
 
   /**
-   * Those that wait for a lock go apart, by what is locked, and the others at once into the next batch. Where nobody can say what
-   * is in the way, every account goes apart and shows by itself whether it is.
+   * Operations that wait for a lock run separately, by locked key, and the others join the next batch. When the locks cannot be
+   * queried, every account runs separately.
    */
   async #separate(batch: Waiting<Op, Result>[], error: unknown, apart: Apart<Op, Result>): Promise<void> {
     const ops = this.#stillWaiting(batch).map(({ op }) => op);
     const none = (): Set<string> => new Set();
-    // Where the question fails too, nothing is known; what is wrong shows in each lane.
+    // If this query fails too, each lane finds the error by itself.
     const locked = apart.isWait(error) && ops.length > 0 ? await apart.locked(ops).catch(none) : none();
     const free: Waiting<Op, Result>[] = [];
     for (const waiting of this.#stillWaiting(batch)) {
@@ -212,7 +211,7 @@ export class Batcher<Op, Result> {
       if (error === undefined) return "done";
       const isWait = apart.isWait(error);
       if (isWait && clock.monotonic() - began < APART_WAIT_MS_MAX) {
-        // A statement that waits holds the accounts that it has locked already: others may have them in the pauses.
+        // A waiting statement keeps its locks: the pauses let other transactions have them.
         await sleep(clock, APART_PAUSE_MS);
         continue;
       }
@@ -224,7 +223,7 @@ export class Batcher<Op, Result> {
     return "failed";
   }
 
-  /** Without those that were given up; nothing of theirs is on its way now, so what may have been done can be undone. */
+  /** Drops timed-out operations. None of them is in flight now, so those that may have run can be undone. */
   #stillWaiting(batch: Waiting<Op, Result>[]): Waiting<Op, Result>[] {
     for (const waiting of batch) {
       if (!waiting.isOver || !waiting.isInDoubt) continue;
@@ -234,7 +233,7 @@ export class Batcher<Op, Result> {
     return batch.filter(({ isOver }) => !isOver);
   }
 
-  /** Sends the batch once. What went wrong, or undefined where everybody has their answer. */
+  /** Sends the batch once. Returns the error, or undefined when every operation has a result. */
   async #attempt(batch: Waiting<Op, Result>[], send = this.#send): Promise<unknown> {
     const { clock } = this.#options;
     const began = clock.monotonic();

@@ -1,6 +1,6 @@
 /**
- * Short messages to every gateway on the same database, by LISTEN and NOTIFY: "this key was revoked". They speed up what
- * would be noticed anyway, so a lost one does no harm; after a gap the listeners are told to forget what they remember.
+ * Short messages to every gateway on the same database, by LISTEN and NOTIFY, such as "this key was revoked". Gateways would notice the
+ * change later anyway, so a lost message does no harm. After a lost connection, listeners clear their caches.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -14,26 +14,26 @@ import { type Connection, clientConfig } from "./pool.ts";
 const CHANNEL = "tollgate";
 const RETRY_MS = 1_000;
 
-/** An operator asks every gateway to read its catalogue file again. */
+/** Every gateway must read its catalogue file again. */
 export const CATALOGUE_TOPIC = "catalogue";
-/** An account was suspended or restored: its id. */
+/** The ID of an account that was suspended or restored. */
 export const ACCOUNT_TOPIC = "account";
-/** Who belongs to an account changed: its id. */
+/** The ID of an account whose members changed. */
 export const TEAM_TOPIC = "team";
-/** The records of a node changed: `node_…`. */
+/** The ID of a node whose records changed: `node_…`. */
 export const NODE_TOPIC = "node";
-/** An operator changed a setting that all gateways share: its name. */
+/** The name of a shared setting that an operator changed. */
 export const DEPLOYMENT_TOPIC = "deployment";
 
 export interface Broadcast {
   send(topic: string, text: string): Promise<void>;
-  /** `text` is undefined after a gap: anything may have been missed. */
+  /** `text` is undefined after a lost connection: any message may have been missed. */
   on(topic: string, run: (text: string | undefined) => void): void;
   close(): Promise<void>;
 }
 
 interface HeardBroadcast extends Broadcast {
-  /** Tells the listeners here that anything may have changed. */
+  /** Makes the local listeners clear their caches. */
   forget(): void;
 }
 
@@ -43,7 +43,7 @@ export async function openBroadcast(options: {
   guard: Guard;
   clock: Clock;
   log: Log;
-  /** Where several processes are one gateway: which one. */
+  /** The gateway's ID, when several processes are one gateway. */
   gateway?: string | undefined;
 }): Promise<HeardBroadcast> {
   const listener = new Listener(options);
@@ -56,7 +56,7 @@ export async function openBroadcast(options: {
   };
 }
 
-/** What it needs to know of the store. */
+/** The database functions that it needs. */
 type Guard = { health: Pick<StoreGuard["health"], "isAway" | "suspect"> } & Pick<StoreGuard, "adopt"> &
   Partial<Pick<StoreGuard, "lineage">>;
 
@@ -68,7 +68,7 @@ interface ListenerOptions {
   gateway?: string | undefined;
 }
 
-/** For one who has something to say and need not listen. */
+/** For a process that only sends. */
 export async function announce(pool: pg.Pool | pg.ClientBase, topic: string, text: string): Promise<void> {
   await pool.query("select pg_notify($1, $2)", [CHANNEL, `${topic} ${text}`]);
 }
@@ -96,13 +96,13 @@ class Listener {
   async listen(): Promise<void> {
     const { connection, guard, log, gateway } = this.#options;
     const client = new DatabaseClient(clientConfig(connection, broadcastConnection(gateway)));
-    // A network that went away may take long to tell an idle connection; what was missed on it would stay missed.
+    // The guard closes it when the database becomes unreachable: a broken network can leave an idle connection open for long.
     guard.adopt(client);
     client.on("notification", ({ payload = "" }) => {
       const space = payload.indexOf(" ");
       for (const run of this.#runs.get(payload.slice(0, space)) ?? []) run(payload.slice(space + 1));
     });
-    // "end" follows, which is where the loss is dealt with.
+    // The "end" event follows and handles the loss.
     client.on("error", (error) => log.debug({ err: error }, "database notifications: connection lost"));
     await client.connect();
     await guard.lineage?.check(client);
@@ -116,7 +116,7 @@ class Listener {
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopWaiting();
-    // It may have been about to connect again.
+    // It may have been about to reconnect.
     await this.#recovery;
     await this.#client?.end();
   }
@@ -124,7 +124,7 @@ class Listener {
   async #recover(): Promise<void> {
     const { clock, log, guard } = this.#options;
     if (this.#closed) return;
-    // While the store is away that has been said.
+    // The outage of the database is already logged.
     if (!(await guard.health.suspect())) log.warn("database notifications: connection lost; reconnecting");
     while (!this.#closed) {
       await new Promise<void>((resolve) => {

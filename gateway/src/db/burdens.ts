@@ -1,13 +1,12 @@
 /**
- * What the statements of a migration hold up, told from their text. Only what can be told for sure: a rule for each form that stops
- * writes or reads of a table that is there already. What no rule knows is said to be unknown, and a table that the same run
- * creates holds up nobody.
+ * Determines from a migration's SQL what it locks, for `tollgate migrate --plan`. Each rule recognises a form that blocks writes or
+ * reads of an existing table. Statements that match no rule are reported as unknown, and tables created in the same run block nothing.
  */
 import { statementsOf } from "./statements.ts";
 
 export interface Burden {
   line: number;
-  /** The tables it is about. */
+  /** The affected tables. */
   table: string;
   what: string;
 }
@@ -22,7 +21,7 @@ const MOMENT = "waits for running statements on the table and blocks new ones; q
 const REWRITE = "may rewrite the whole table, which cannot be read or written meanwhile";
 const READ = "scans the whole table, which cannot be read or written meanwhile";
 
-/** The first that fits. */
+/** The first matching rule applies. */
 const RULES: Rule[] = [
   { form: /^create (?:unique )?index concurrently .*?\bon (?:only )?(\w+)/i, what: undefined },
   {
@@ -57,11 +56,11 @@ const RULES: Rule[] = [
   { form: /^lock (?:table )?(?:only )?(\w+)/i, what: "locks the table until the migration ends" },
 ];
 
-/** Of these no table that is in use is held up. */
+/** Statements that block no table in use. */
 const HARMLESS =
   /^(?:create (?:table|type|domain|sequence|view|extension|schema)|comment on|insert into|drop (?:function|trigger|index|view|type)|grant|revoke|set (?:local )?\w|analyze|select)\b/i;
 
-/** `made`: tables of the run itself, as far as it has come; what this one creates is added. */
+/** `made`: tables created earlier in this run; the statement's own are added. */
 export function burdensOf(sql: string, made: Set<string>): Burden[] {
   return statementsOf(sql).flatMap(({ line, text }) => {
     const created = /^create (?:unlogged )?table (?:if not exists )?(\w+)/i.exec(text)?.[1];

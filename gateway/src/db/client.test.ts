@@ -53,7 +53,7 @@ const connected = async (t: TestContext, connection: Connection): Promise<Databa
 };
 
 describe("a URL with several hosts", () => {
-  test("leads to the first that answers, and to another one when that is gone", async (t) => {
+  test("connects to the first host that answers, and to another when that one is gone", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");
     assert.equal((await connected(t, connection)).port, a);
@@ -65,7 +65,7 @@ describe("a URL with several hosts", () => {
     assert.equal((await connected(t, connection)).port, b);
   });
 
-  test("comes back to a host last that was of no use, and passes over one that does not suit", async (t) => {
+  test("tries hosts that failed last, and skips unsuitable ones", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write") as PlacesKey;
     const client = await connected(t, connection);
@@ -82,7 +82,7 @@ describe("a URL with several hosts", () => {
     assert.equal((await connected(t, connection)).port, b);
   });
 
-  test("keeps the host that was found for a client that gave up meanwhile", async (t) => {
+  test("keeps the host that was found for a client that timed out meanwhile", async (t) => {
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${portOf(second)}`) as PlacesKey;
     let looks = 0;
     placesOf(connection).suits = async () => {
@@ -96,7 +96,7 @@ describe("a URL with several hosts", () => {
     assert.equal(looks, 1);
   });
 
-  test("goes elsewhere when the heartbeat finds that a host answers and is of no use", async (t) => {
+  test("moves to another host when the heartbeat finds the current one unusable", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");
     const asked: number[] = [];
@@ -118,7 +118,7 @@ describe("a URL with several hosts", () => {
     assert.deepEqual(asked, [a, b]);
   });
 
-  test("looks at the hosts with the password, which a pool hides from those who copy its settings", async (t) => {
+  test("checks hosts with the password, which the pool hides from copies of its settings", async (t) => {
     const heard: string[] = [];
     const server = createServer((socket) => {
       socket.once("data", () => {
@@ -140,14 +140,14 @@ describe("a URL with several hosts", () => {
     await pool.end();
   });
 
-  test("says of each host why it cannot be used", async (t) => {
+  test("reports for each host why it cannot be used", async (t) => {
     await assert.rejects(connected(t, urlWith("127.0.0.1:1,127.0.0.1:2")), {
       name: "NoUsableHost",
       message: /127\.0\.0\.1:1: .*ECONNREFUSED.*; 127\.0\.0\.1:2: .*ECONNREFUSED/,
     });
   });
 
-  test("passes over a server that takes no writes, and names it", async (t) => {
+  test("skips a read-only server and names it", async (t) => {
     const alter = (what: string) =>
       database.pool.query(
         `set default_transaction_read_only = off;
@@ -160,13 +160,13 @@ describe("a URL with several hosts", () => {
   });
 });
 
-test("sslmode=prefer goes on without TLS where the server has none; require does not", async (t) => {
+test("sslmode=prefer continues without TLS when the server has none; sslmode=require fails", async (t) => {
   const at = `127.0.0.1:${portOf(second)}`;
   assert.equal((await connected(t, urlWith(at, "?sslmode=prefer"))).ssl, false);
   await assert.rejects(connected(t, urlWith(at, "?sslmode=require")), /does not support SSL/);
 });
 
-test("a client that is cut before it connects rejects with the reason", async () => {
+test("rejects with the reason when the connection is closed before it is established", async () => {
   const client = new DatabaseClient(clientConfig(urlWith(`127.0.0.1:${portOf(second)}`, "?sslmode=prefer"), "test"));
   const connecting = client.connect();
   // As the guard does with every client that it knows, also with one that still reads its certificates.
@@ -174,7 +174,7 @@ test("a client that is cut before it connects rejects with the reason", async ()
   await assert.rejects(connecting, /the database is away/);
 });
 
-test("options are read as PostgreSQL reads them", () => {
+test("parses options as PostgreSQL does", () => {
   assert.deepEqual(settingsOf("-c TimeZone=UTC -c DateStyle=ISO,\\ MDY -cjit=off --a.b=c"), {
     TimeZone: "UTC",
     DateStyle: "ISO, MDY",
@@ -204,7 +204,7 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
     );
     // It refuses to run as root.
     const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-    // A socket's file, because a free port may be somebody else's a moment later.
+    // A socket's file, because a free port may be someone else's a moment later.
     await chmod(directory, 0o777);
     const child: ChildProcess = spawn(PGBOUNCER, ["-q", file], { stdio: "ignore", ...asNobody });
     t.after(async () => {
@@ -226,7 +226,7 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
     return connection;
   };
 
-  test("in session mode a session has its settings, whether pgbouncer refuses those of the start or drops them", async (t) => {
+  test("applies the session's settings in session mode, whether pgbouncer refuses or drops startup options", async (t) => {
     for (const more of ["", "ignore_startup_parameters = options,statement_timeout,lock_timeout"]) {
       const connection = await open(t, "session", more);
       // The first connection finds out that it talks to a pooler.
@@ -241,7 +241,7 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
   });
 
   for (const mode of ["transaction", "statement"]) {
-    test(`in ${mode} mode it is refused, by name and with the remedy`, async (t) => {
+    test(`refuses ${mode} mode with the mode's name and the remedy`, async (t) => {
       const connection = await open(t, mode);
       await connected(t, connection).catch((error) => assert.match(error.message, /unsupported startup parameter/));
       await connected(t, connection);

@@ -1,7 +1,7 @@
 /**
- * A connection to the database of a URL. Of several hosts the first that takes writes is used, until a connection to it fails; with
- * `sslmode` allow or prefer a host counts twice, with TLS and without. Behind a pooler a session's settings are made after the start, because
- * poolers refuse or drop what a start asks for.
+ * A connection to the database of a URL. Of several hosts it uses the first that accepts writes, until a connection to that host fails.
+ * With `sslmode` allow or prefer each host is tried with and without TLS. Behind a pooler, session settings are sent after the
+ * connection is made, because poolers refuse or drop startup options.
  */
 import { readFile } from "node:fs/promises";
 import type { ConnectionOptions } from "node:tls";
@@ -12,7 +12,7 @@ import { type DatabaseAddress, parseDatabaseUrl, type SslMode } from "./address.
 import { isRefusedStart } from "./refused-start.ts";
 import { queryOne, row } from "./rows.ts";
 
-/** Where several places are looked at, one that does not answer is passed over after this time. */
+/** The timeout of a single host when there are several. */
 const LOOK_MS_MAX = 2_000;
 
 interface Place {
@@ -21,12 +21,12 @@ interface Place {
   isSecure: boolean;
 }
 
-/** What is known of the places behind one URL, shared by all connections to it. */
+/** What is known about the hosts of a URL, shared by all its connections. */
 export class Places {
   readonly address: DatabaseAddress;
-  /** Whether a pooler answers instead of the server; undefined before the first connection. */
+  /** Whether a pooler is in front of the server. Undefined before the first connection. */
   isPooled: boolean | undefined;
-  /** Throws where a server that takes writes must not be used all the same. */
+  /** Throws when a server must not be used although it accepts writes. */
   suits: ((client: pg.Client) => Promise<void>) | undefined;
   #places: Place[];
   #current: Place | undefined;
@@ -40,19 +40,19 @@ export class Places {
     );
   }
 
-  /** Without one in the URL, PGSSLMODE counts as pg reads it: anything but disable and no-verify is verified in full. */
+  /** Without a parameter in the URL, PGSSLMODE applies as in pg: any value but disable and no-verify verifies the certificate fully. */
   get sslMode(): SslMode {
     if (this.address.ssl.mode !== undefined) return this.address.ssl.mode;
     const { ssl } = new pg.Client() as { ssl: unknown };
     return ssl === true ? "verify-full" : ssl ? "require" : "disable";
   }
 
-  /** Whether a server that takes no writes is passed over. */
+  /** Whether read-only servers are skipped. */
   get isChoosy(): boolean {
     return this.address.hosts.length > 1 || this.address.target !== "any";
   }
 
-  /** The place to connect to. `look` connects for a moment, and rejects where the place is of no use. */
+  /** The host to use. `look` makes a test connection and rejects when the host is unsuitable. */
   async choose(look: (place: Place) => Promise<void>): Promise<Place> {
     const [first, ...others] = this.#places;
     invariant(first !== undefined, "a database URL has a host");
@@ -64,7 +64,7 @@ export class Places {
     return await this.#looking;
   }
 
-  /** The next connection looks for another place, and comes back to this host last: it may answer and be of no use. */
+  /** The next connection tries other hosts first, because this one may answer and still be unusable. */
   failed(place: Place): void {
     if (this.#current !== place) return;
     this.#current = undefined;
@@ -107,7 +107,7 @@ class NoUsableHost extends Error {
   }
 }
 
-/** It answers, and cannot be worked with now. */
+/** The server answers but cannot be used at the moment. */
 export class TakesNoWrites extends Error {
   override name = "TakesNoWrites";
   readonly code = "25006";
@@ -118,7 +118,7 @@ export function assertTakesWrites({ isStandby, readOnly }: { isStandby: boolean;
   if (readOnly) throw new TakesNoWrites("the database is read-only");
 }
 
-/** By the object: whoever shares it shares what is known. */
+/** Keyed by the connection options object, so that its users share what is known. */
 const known = new WeakMap<object, Places>();
 
 export function placesOf(connection: { connectionString: string }): Places {
@@ -131,7 +131,7 @@ export interface DatabaseClientConfig extends pg.ClientConfig {
   places?: Places;
 }
 
-/** What pg keeps of a connection that is not made yet, and its types do not tell. */
+/** pg's internal state of an unconnected client, which its types omit. */
 interface Startup {
   connectionParameters: { options?: string; statement_timeout?: number | false; lock_timeout?: number | false };
   connection: { ssl: unknown };
@@ -151,8 +151,8 @@ export class DatabaseClient extends pg.Client {
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
     this.#config = config;
-    // It may be cut before it connects, when pg does not listen yet, and lost while it is looked at, when the pool does not: whoever waits
-    // for it hears why.
+    // The client may be closed before it connects, when pg does not listen for errors yet, and during the check, when the pool does
+    // not. In both cases the caller gets the error.
     this.connection.stream.on("error", () => {});
     this.on("error", () => {});
   }
@@ -172,7 +172,7 @@ export class DatabaseClient extends pg.Client {
     return undefined;
   }
 
-  /** What it leads to answers, and is of no use: the next connection goes elsewhere, where there are several hosts. */
+  /** The server answers but is unusable: the next connection tries another host. */
   forsake(): void {
     if (this.#place !== undefined) this.#config.places?.failed(this.#place);
   }
@@ -184,17 +184,17 @@ export class DatabaseClient extends pg.Client {
       await this.#open(places, place);
       return this;
     } catch (error) {
-      // Nothing is known to be wrong with a place that nobody waited for: else a look that takes long would never end.
+      // A timeout without a waiting caller says nothing about the host.
       if (!this.#isGivenUp) places.failed(place);
       this.connection.stream.destroy();
       throw error;
     }
   }
 
-  /** Connects another client for a moment. */
+  /** Makes a short-lived test connection with another client. */
   async #look(places: Places, place: Place): Promise<void> {
     const { places: _, ...config } = this.#config;
-    // A pool hides its password from the spread.
+    // The pool makes the password non-enumerable, so spreading drops it.
     const { password } = this.#config;
     const client = new DatabaseClient({
       ...config,
@@ -220,7 +220,7 @@ export class DatabaseClient extends pg.Client {
     const { options, statement_timeout, lock_timeout } = startup.connectionParameters;
     if (places.isPooled)
       Object.assign(startup.connectionParameters, { options: "", statement_timeout: 0, lock_timeout: 0 });
-    // Whoever waited may have given up meanwhile; a stream that was destroyed would connect again.
+    // The caller may have timed out meanwhile; connecting a destroyed stream would reopen it.
     const { destroyed, errored } = this.connection.stream;
     if (destroyed) {
       this.#isGivenUp = true;
@@ -244,7 +244,7 @@ export class DatabaseClient extends pg.Client {
   }
 }
 
-/** `-c a=b -c c=d\ e` as what they set. */
+/** Parses `-c a=b -c c=d\ e` to its settings. */
 export function settingsOf(options: string): Record<string, string> {
   const words = options.match(/(?:\\.|\S)+/g) ?? [];
   const settings: Record<string, string> = {};
@@ -256,7 +256,7 @@ export function settingsOf(options: string): Record<string, string> {
   return settings;
 }
 
-/** Read for each connection: certificates are replaced while gateways run. */
+/** Read for each connection, so that replaced certificates are used without a restart. */
 async function tlsOptions(places: Places): Promise<ConnectionOptions> {
   const { rootcert, cert, key } = places.address.ssl;
   const mode = places.sslMode;
@@ -268,7 +268,7 @@ async function tlsOptions(places: Places): Promise<ConnectionOptions> {
     rejectUnauthorized: isVerified,
     ...(ca !== undefined && { ca }),
     ...(own !== undefined && { cert: own, key: ownKey }),
-    // With an authority of its own and without verify-full, any name that it vouches for will do: so libpq has it.
+    // Like libpq: with a custom CA and without verify-full, the hostname is not checked.
     ...(isVerified && mode !== "verify-full" && rootcert !== "system" && { checkServerIdentity: () => undefined }),
   };
 }
@@ -276,7 +276,7 @@ async function tlsOptions(places: Places): Promise<ConnectionOptions> {
 const contentOf = async (file: string | undefined): Promise<string | undefined> =>
   file === undefined ? undefined : await readFile(file, "utf8");
 
-/** Where several addresses were tried the code says more than the empty message. */
+/** With several addresses the error's message is empty, and its code says more. */
 const wordsOf = (error: unknown): string => {
   const { message, code } = error as { message?: string; code?: string };
   return message || (code ?? String(error));

@@ -1,22 +1,22 @@
 /**
- * What was used in a span of whole hours, for sums: days that are closed come from the sums that were worked out when they were
- * (gateway/sql/functions/history_close_usage.sql), all others from their hours. Every long question reads this and not the rollup by the
- * hour, and gets the same figures: a day into which something was written since counts as open.
+ * Usage in a span of whole hours, for sums. Closed days use precomputed sums (gateway/sql/functions/history_close_usage.sql), all
+ * others their hours. Long-range queries read this instead of the hourly rollup and get the same figures: a day that changed since it
+ * was closed counts as open.
  */
 import type pg from "pg";
 import { z } from "zod";
 import { ownHours } from "./own-hours.ts";
 import { queryOne, row } from "./rows.ts";
 
-/** The migration that brought closed days. */
+/** The migration that adds closed days. */
 export const CLOSED_DAYS_SINCE = 32;
 
 const There = row({ isThere: z.boolean() });
 
-/** Before that migration, and a gateway works there too while a new version is rolled out, all is read from the hours. */
+/** On an older schema, during a rolling upgrade, everything is read from the hours. */
 export const hasClosedDays = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "closed_day");
 
-/** Whether closed days have their performance by model too, which came later. */
+/** Whether closed days have performance by model, which a later migration adds. */
 export const hasDaysByModel = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "performance_day");
 
 const isThere = async (db: pg.Pool | pg.PoolClient, table: string): Promise<boolean> =>
@@ -25,8 +25,8 @@ const isThere = async (db: pg.Pool | pg.PoolClient, table: string): Promise<bool
 type Rollup = "usage" | "performance";
 
 /**
- * In SQL, for a `with`: the closed days that lie in the span whole (`whole`: day, begins, ends), and what is left of it between them
- * (`open`: begins, ends). A span of hours is from an hour's beginning to before any moment, so a day lies in it whole when its last hour does.
+ * SQL for a `with`: closed days that lie completely in the span (`whole`: day, begins, ends), and the remaining intervals (`open`:
+ * begins, ends).
  */
 export const parted = (what: Rollup, from: string, to: string): string => `
   whole as materialized (
@@ -45,7 +45,7 @@ export const parted = (what: Rollup, from: string, to: string): string => `
 
 const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
 
-/** What sums there are of closed days: how they are joined to `whole`, and what they tell apart. */
+/** The sums that closed days have: how to join them to `whole`, and their dimensions. */
 const SUMS = {
   /** Of one account, `$1`. */
   own: {
@@ -54,14 +54,14 @@ const SUMS = {
     joined: "s.account_id = $1 and s.day = whole.day",
     columns: "key_id, model, outcome",
   },
-  /** Of all, by the account. */
+  /** Of all accounts, by account. */
   accounts: {
     table: "usage_day_account",
     when: "whole.begins",
     joined: "s.day = whole.day",
     columns: "account_id, outcome",
   },
-  /** Of all together; these alone know the hours of closed days. */
+  /** Of all accounts together, with the hours of closed days. */
   all: {
     table: "usage_hour_all",
     when: "s.hour",
@@ -71,15 +71,14 @@ const SUMS = {
 };
 
 interface Span {
-  /** In SQL: moments, the first of them an hour's beginning. */
+  /** SQL expressions of timestamps; the first is the start of an hour. */
   from: string;
   to: string;
 }
 
 /**
- * In SQL, for a `from`: rows with when they begin (`hour`; of a closed day, its first), what the sums tell apart, and the amounts.
- * `offset 0`: open hours are read by their own index, whatever they are filtered by. Else the planner, which cannot know that
- * little is open, may read the whole rollup once and compare.
+ * SQL for a `from`: rows with their start (`hour`; for a closed day its first hour), dimensions and amounts. `offset 0` makes the
+ * planner read open hours by their index; otherwise it may scan the whole rollup.
  */
 export function usedIn(sums: keyof typeof SUMS, { from, to }: Span, hasDays: boolean): string {
   const { table, when, joined, columns } = SUMS[sums];

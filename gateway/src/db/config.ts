@@ -1,4 +1,4 @@
-/** The settings of the database and of the data directory. */
+/** Settings of the database and the data directory. */
 import { resolve } from "node:path";
 import { z } from "zod";
 import { choice, domain, number, parsed, text } from "../base/settings.ts";
@@ -16,14 +16,14 @@ interface DatabaseConfig {
   dataDir: string;
   /** Undefined: the private PostgreSQL under the data directory. */
   databaseUrl: string | undefined;
-  /** `checked`: a database that may lose what it confirmed is refused. */
+  /** `checked`: refuses a database that can lose confirmed commits. */
   databaseDurability: "checked" | "assumed";
   databasePoolMax: number;
-  /** More uncertainty about the database's clock makes the gateway not ready. */
+  /** The gateway is not ready while its time is more uncertain than this. */
   clockUncertaintyMsMax: number;
-  /** So many connections stay open while nothing is asked, and are made ready for the console's questions. */
+  /** The number of connections that stay open when idle, prepared for the console's queries. */
   databasePoolMin: number;
-  /** At the start: `auto` brings the database up to date; `check` only looks whether it can be worked with. */
+  /** At the start `auto` migrates the database; `check` only verifies its schema. */
   migrate: "auto" | "check";
 }
 

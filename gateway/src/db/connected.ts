@@ -1,6 +1,6 @@
 /**
- * Which versions of the program use a database, told by the names of their connections. Every gateway holds one for life, its
- * heartbeat, and one of each statement under way: whoever could be hurt by a change is seen.
+ * The program versions that use a database, from the names of their connections. Every gateway keeps one connection for its heartbeat,
+ * so a migration sees every version that it could affect.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -15,8 +15,8 @@ export const connectionName = (use = ""): string =>
 const BROADCAST = "tollgate broadcast";
 
 /**
- * Under this name gateways of every version listen, and count each other: it says nothing about the version. Several processes that are one
- * gateway (`WORKERS`) add the same ID to it.
+ * Gateways of every version listen under this name and are counted by it; it does not contain the version. Processes of one gateway
+ * (`WORKERS`) add the same ID.
  */
 export const broadcastConnection = (gateway?: string): string =>
   gateway === undefined ? BROADCAST : `${BROADCAST} ${gateway}`;
@@ -35,16 +35,16 @@ const NAME = /^tollgate (?:heartbeat )?(\S+) schema (\d+)$/;
 const Connected = row({ name: z.string(), connections: column.count });
 
 export interface ConnectedProgram {
-  /** As a person would say it: "0.1.0 (schema 28)". */
+  /** For display: "0.1.0 (schema 28)". */
   version: string;
-  /** The newest migration that it knows; 0 for those from before connections told. */
+  /** Its newest known migration; 0 for versions whose connections have no version. */
   schema: number;
   connections: number;
 }
 
 /**
- * Everybody but who asks. The names of other users' connections are no secret to anybody in the same database. To be asked
- * outside of a transaction, which would see the same picture twice.
+ * All other connections. Every user of the database can see connection names. Call it outside of a transaction, which would see the
+ * same snapshot twice.
  */
 export async function connectedPrograms(client: pg.PoolClient): Promise<ConnectedProgram[]> {
   const rows = await queryRows(

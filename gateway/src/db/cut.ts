@@ -1,7 +1,7 @@
-/** Ends a connection to the store at once, without a word to the other side, which may not listen. */
+/** Closes a database connection immediately, without notifying the server, which may not respond. */
 import type pg from "pg";
 
-/** What waits for an answer on it fails with `error`. */
+/** Pending queries fail with `error`. */
 export function cut(client: pg.Client, error: Error): void {
   client.connection.stream.destroy(error);
 }

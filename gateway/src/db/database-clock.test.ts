@@ -11,7 +11,7 @@ const JUMP_MS_MIN = 5_000;
 
 function open() {
   const hand = manualClock();
-  /** What somebody set the machine's time of day to, and how far the database's is ahead of the true one. */
+  /** What someone set the machine's time of day to, and how far the database's is ahead of the true one. */
   const off = { machineMs: 0, databaseMs: 0 };
   const lines: { level: number; msg: string; seconds?: number; reason?: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -28,7 +28,7 @@ function open() {
 }
 
 describe("the gateway's time of day", () => {
-  test("is the machine's before the database's clock was read, which is not certain enough", () => {
+  test("uses the machine's clock, marked as uncertain, before the first reading of the database's clock", () => {
     const { time, hand, off } = open();
     off.machineMs = 7;
     assert.equal(time.clock.now(), hand.now() + 7);
@@ -37,7 +37,7 @@ describe("the gateway's time of day", () => {
     assert.equal(trouble, "the database's clock has not been read yet");
   });
 
-  test("is the database's from the first reading on, whatever the machine's is and is set to", () => {
+  test("follows the database's clock after the first reading, whatever the machine's clock does", () => {
     const { time, off, hand, read, errorMs } = open();
     off.machineMs = 6 * HOUR_MS;
     read();
@@ -49,7 +49,7 @@ describe("the gateway's time of day", () => {
     assert.equal(time.state().trouble, undefined);
   });
 
-  test("follows a database whose clock jumped, and is uncertain until eight readings agree", () => {
+  test("follows a jump of the database's clock, and stays uncertain until eight readings agree", () => {
     const { time, off, lines, read, errorMs } = open();
     read();
     off.databaseMs = -6 * HOUR_MS;
@@ -71,7 +71,7 @@ describe("the gateway's time of day", () => {
     );
   });
 
-  test("grows uncertain while nobody answers, with the drift of quartz", () => {
+  test("grows more uncertain while no reading arrives, at the drift rate of quartz", () => {
     const { time, hand, read } = open();
     read();
     hand.advance(13 * HOUR_MS);
@@ -82,7 +82,7 @@ describe("the gateway's time of day", () => {
     assert.equal(time.state().trouble, undefined);
   });
 
-  test("warns once a minute about a machine's clock that is off by more than ten seconds", () => {
+  test("warns once a minute when the machine's clock is off by more than 10 s", () => {
     const { off, lines, hand, read } = open();
     off.machineMs = 9_000;
     read();
@@ -109,8 +109,8 @@ describe("the gateway's time of day", () => {
   });
 });
 
-describe("a fix of the database's clock", () => {
-  test("contains the truth, however an answer's two ways shared its round trip", () => {
+describe("a reading of the database's clock", () => {
+  test("contains the true time, however the round trip is split between both directions", () => {
     const legs = fc.array(fc.record({ pauseMs: fc.nat(5_000), thereMs: fc.nat(2_000), backMs: fc.nat(2_000) }), {
       minLength: 1,
     });
@@ -129,7 +129,7 @@ describe("a fix of the database's clock", () => {
     );
   });
 
-  test("stays where it was while the readings allow it", () => {
+  test("is kept while later readings agree with it", () => {
     const first = fixAfter(undefined, { theirs: 1_000, askedAt: 0, heardAt: 0 }, JUMP_MS_MIN);
     const next = fixAfter(first, { theirs: 1_510, askedAt: 500, heardAt: 540 }, JUMP_MS_MIN);
     assert.equal(next.aheadMs, 1_000);

@@ -1,9 +1,7 @@
 /**
- * The gateway's time of day: the database's. Every answer to a heartbeat brings the database's clock along, which was read between question
- * and answer. From there on the monotonic clock counts, so a step of this machine's clock changes nothing.
- *
- * Budgets, windows, expiry and the times of records are reckoned on both sides, by the gateway and in SQL: with one clock for all of them no day
- * begins twice.
+ * The gateway's time of day is the database's. Every heartbeat reads the database's clock, and the monotonic clock counts from there,
+ * so a step of this machine's clock changes nothing. Budgets, windows, expiries and record times are computed both here and in SQL;
+ * with one clock no day starts twice.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,29 +10,29 @@ import type { Log } from "../base/log.ts";
 import { sparingLog } from "../base/sparing-log.ts";
 import { queryOne, row } from "./rows.ts";
 
-/** A machine's clock that is further off is reported. */
+/** A larger offset of the machine's clock is logged. */
 const OFF_MS_MAX = 10_000;
-/** How much faster or slower than the database's clock the monotonic one may run: quartz is within 100 ppm. */
+/** The maximum drift between the monotonic clock and the database's: quartz is within 100 ppm. */
 const DRIFT = 0.0001;
-/** After a jump so many readings must agree. Heartbeats come every half second in use, every two seconds otherwise. */
+/** The number of readings that must agree after a jump. Heartbeats come every 500 ms in use, otherwise every 2 s. */
 const AGREEING_MIN = 8;
 const CLOCK_UNCERTAINTY_MS_MAX = 5_000;
 
-/** The database's clock and when, by the monotonic clock, it was asked for and heard. */
+/** The database's clock, and when (monotonic) it was requested and received. */
 export interface ClockReading {
   theirs: number;
   askedAt: number;
   heardAt: number;
 }
 
-/** What is known of the database's clock after a reading. */
+/** The estimate of the database's clock after a reading. */
 interface ClockFix {
-  /** How far it is ahead of the monotonic clock. */
+  /** Its offset to the monotonic clock. */
   aheadMs: number;
-  /** How wrong that can be. */
+  /** The maximum error of that offset. */
   errorMs: number;
   heardAt: number;
-  /** How far it jumped, until enough readings agree; 0 where it did not. */
+  /** The size of a jump until enough readings agree, else 0. */
   jumpMs: number;
   agreeing: number;
 }
@@ -59,11 +57,11 @@ export function fixAfter(
 
 const errorAt = ({ errorMs, heardAt }: ClockFix, at: number): number => errorMs + Math.max(0, at - heardAt) * DRIFT;
 
-/** Pure. How wrong the gateway's time of day can be at `at`, by the monotonic clock. */
+/** The maximum error of the time of day at `at` (monotonic). Pure. */
 export const uncertaintyOf = (fix: ClockFix | undefined, at: number): number =>
   fix === undefined ? Number.POSITIVE_INFINITY : errorAt(fix, at) + fix.jumpMs;
 
-/** Pure. Why the time of day cannot be relied on; undefined where it can. */
+/** The reason why the time of day is unreliable, or undefined. Pure. */
 export function clockTrouble(
   fix: ClockFix | undefined,
   { at, msMax }: { at: number; msMax: number },
@@ -79,15 +77,15 @@ export function clockTrouble(
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
 export interface ClockState {
-  /** How far the database's clock is ahead of this machine's; null before the first reading. */
+  /** The offset between the database's clock and this machine's; null before the first reading. */
   offsetMs: number | null;
   uncertaintyMs: number;
-  /** Why the gateway's time of day cannot be relied on. */
+  /** The reason why the gateway's time of day is unreliable. */
   trouble: string | undefined;
 }
 
 export interface DatabaseClock {
-  /** The machine's, but for the time of day. */
+  /** The machine's clock, except for the time of day. */
   clock: Clock;
   read(reading: ClockReading): void;
   state(): ClockState;
@@ -117,7 +115,7 @@ export function openDatabaseClock({
     else if (isTroubled) log.info("the time of day is certain again");
     isTroubled = reason !== undefined;
     const offMs = offsetMs() ?? 0;
-    // The answer may have spent the whole round trip on one of its two ways.
+    // The whole round trip may have been spent in one direction.
     if (Math.abs(offMs) - (reading.heardAt - reading.askedAt) / 2 <= OFF_MS_MAX) return;
     const [ours, theirs] = [new Date(machine.now()).toISOString(), new Date(now()).toISOString()];
     sparing.warn(
@@ -142,7 +140,7 @@ export function openDatabaseClock({
 
 const Now = row({ ms: z.number() });
 
-/** Asks for the clock alone; heartbeats read it from then on. */
+/** Queries the clock alone; later readings come with heartbeats. */
 export async function readClock(
   pool: pg.Pool,
   { monotonic }: Pick<Clock, "monotonic">,

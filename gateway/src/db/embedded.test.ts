@@ -34,7 +34,7 @@ const place = await scratch({ after });
 afterEach(() => place.stopAll());
 const home = join(place.dataDir, "postgres");
 
-test("the first start makes a durable, private server; the second has its data", async () => {
+test("the first start creates a durable, private server; the second start finds its data", async () => {
   const said: string[] = [];
   const first = await place.start({ progress: (what) => said.push(what) });
   assert.equal(first.adopted, false);
@@ -72,7 +72,7 @@ test("the first start makes a durable, private server; the second has its data",
   await second.stop();
 });
 
-test("stop leaves nothing running and may be called again", async () => {
+test("stop ends all processes and can be called twice", async () => {
   const postgres = await place.start();
   const idle = new pg.Client(postgres.connection);
   idle.on("error", () => undefined);
@@ -86,7 +86,7 @@ test("stop leaves nothing running and may be called again", async () => {
   await assert.rejects(access(join(place.cluster, "postmaster.pid")), { code: "ENOENT" });
 });
 
-test("a server left by a killed gateway is adopted", async (t) => {
+test("the next start adopts a server left by a killed gateway", async (t) => {
   const killed = otherGateway(t, place);
   const { pid } = await killed.next("ready");
   await killed.kill();
@@ -100,7 +100,7 @@ test("a server left by a killed gateway is adopted", async (t) => {
   assert.equal(await isPostmasterOf(pid, place.cluster), false);
 });
 
-test("a second gateway on the data directory is refused and leaves the server alone", async (t) => {
+test("a second gateway on the same data directory is refused, and the server keeps running", async (t) => {
   const holder = otherGateway(t, place);
   const { pid } = await holder.next("ready");
   await assert.rejects(place.start(), (error) => {
@@ -113,7 +113,7 @@ test("a second gateway on the data directory is refused and leaves the server al
   assert.equal(await isPostmasterOf(pid, place.cluster), false);
 });
 
-test("of two gateways started at once on a new data directory one serves", async (t) => {
+test("one of two gateways started at once on a new data directory serves", async (t) => {
   const fresh = await scratch(t);
   const gateways = [otherGateway(t, fresh), otherGateway(t, fresh)];
   const ends = await Promise.allSettled(gateways.map((gateway) => gateway.next("ready")));
@@ -124,7 +124,7 @@ test("of two gateways started at once on a new data directory one serves", async
   assert.deepEqual((await readdir(join(fresh.dataDir, "postgres"))).sort(), ["cluster", "postgres.log", "run"]);
 });
 
-test("a stale postmaster.pid does not matter", async (t) => {
+test("a start ignores a stale postmaster.pid", async (t) => {
   await (await place.start()).stop();
   const { uid, gid } = await stat(place.cluster);
   const pidFile = join(place.cluster, "postmaster.pid");
@@ -147,13 +147,13 @@ test("a stale postmaster.pid does not matter", async (t) => {
   assert.equal(String(said), "still here", "the stranger lives");
 });
 
-test("a server that is shutting down is waited for", async (t) => {
+test("a start waits for a server that is shutting down", async (t) => {
   const killed = otherGateway(t, place);
   const { pid, host } = await killed.next("ready");
   const client = new pg.Client({ host, port: 5432, user: "tollgate", database: "tollgate" });
   await client.connect();
   await killed.kill();
-  // A smart shutdown lasts as long as somebody is connected.
+  // A smart shutdown lasts as long as someone is connected.
   process.kill(pid, "SIGTERM");
   await eventually("it says that it stops", async () =>
     (await readFile(join(place.cluster, "postmaster.pid"), "utf8")).includes("stopping"),
@@ -168,7 +168,7 @@ test("a server that is shutting down is waited for", async (t) => {
   await postgres.stop();
 });
 
-test("leftovers of an interrupted first start are cleared away", async (t) => {
+test("a start removes leftovers of an interrupted first start", async (t) => {
   const fresh = await scratch(t);
   const interrupted = otherGateway(t, fresh);
   assert.equal((await interrupted.next("progress")).what, "creating the database cluster");
@@ -181,7 +181,7 @@ test("leftovers of an interrupted first start are cleared away", async (t) => {
   await second.stop();
 });
 
-test("a cluster of another major version is refused", async () => {
+test("a start refuses a cluster of another major version", async () => {
   await (await place.start()).stop();
   const versionFile = join(place.cluster, "PG_VERSION");
   const version = await readFile(versionFile);
@@ -193,7 +193,7 @@ test("a cluster of another major version is refused", async () => {
   await writeFile(versionFile, version);
 });
 
-test("a data directory that cannot be made is named with the reason", async () => {
+test("a data directory that cannot be created is named with the reason", async () => {
   const file = join(place.directory, "file");
   await writeFile(file, "");
   await assert.rejects(
@@ -203,17 +203,13 @@ test("a data directory that cannot be made is named with the reason", async () =
   await assert.rejects(place.start({ dataDir: file }), oneLine(/^Data directory \S+\/file cannot be used: /));
 });
 
-test(
-  "a data directory that may not be written is named with the reason",
-  isRoot ? { skip: "root may" } : {},
-  async () => {
-    const closed = join(place.directory, "closed");
-    await mkdir(closed, { mode: 0o500 });
-    await assert.rejects(place.start({ dataDir: closed }), oneLine(/closed cannot be used: permission denied\.$/));
-  },
-);
+test("a read-only data directory is named with the reason", isRoot ? { skip: "root may" } : {}, async () => {
+  const closed = join(place.directory, "closed");
+  await mkdir(closed, { mode: 0o500 });
+  await assert.rejects(place.start({ dataDir: closed }), oneLine(/closed cannot be used: permission denied\.$/));
+});
 
-test("a server that does not start is explained by its log", async () => {
+test("the error of a server that does not start includes its log", async () => {
   await (await place.start()).stop();
   const control = join(place.cluster, "global", "pg_control");
   await rename(control, `${control}.away`);
@@ -225,7 +221,7 @@ test("a server that does not start is explained by its log", async () => {
   await rename(`${control}.away`, control);
 });
 
-test("a large log is put aside at the next start", async () => {
+test("a large log is rotated at the next start", async () => {
   await (await place.start()).stop();
   const serverLog = join(home, "postgres.log");
   await truncate(serverLog, 11 << 20);
@@ -234,7 +230,7 @@ test("a large log is put aside at the next start", async () => {
   assert.equal((await stat(`${serverLog}.1`)).size, 11 << 20);
 });
 
-test("paths that are long or have odd characters serve as well", async (t) => {
+test("a start works with long paths and special characters", async (t) => {
   await (await place.start()).stop();
   const odd = join(place.directory, 'a "b", c');
   await rename(place.dataDir, odd);

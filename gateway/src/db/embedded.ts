@@ -1,6 +1,6 @@
 /**
- * A private PostgreSQL from the npm binaries, so that the gateway needs no set-up. It listens on a socket file in a
- * private directory only, is durable like any other, and survives a killed gateway: the next start adopts it.
+ * A private PostgreSQL from npm binaries, so that the gateway needs no set-up. It listens only on a socket in a private directory, is
+ * durable, and survives a killed gateway: the next start adopts it.
  */
 import { realpath } from "node:fs/promises";
 import { z } from "zod";
@@ -16,7 +16,7 @@ import { bringUp, type Server } from "./embedded/server.ts";
 import { ownUid } from "./embedded/user.ts";
 import { queryOne, row } from "./rows.ts";
 
-/** The gateway's database and the user it connects as, who is not a superuser. */
+/** The gateway's database, and the user it connects as (not a superuser). */
 const DATABASE = "tollgate";
 const USER = "tollgate";
 const ROOT_PLACE = "/var/lib/tollgate";
@@ -28,9 +28,9 @@ export interface PrivatePostgres {
   connection: { host: string; port: number; user: string; database: string };
   /** Of the postmaster. */
   pid: number;
-  /** It was left running by a killed process. */
+  /** Whether a killed process left it running. */
   adopted: boolean;
-  /** Fast shutdown; returns when the process is gone. May be called again. */
+  /** Fast shutdown. Resolves when the process is gone; can be called again. */
   stop(): Promise<void>;
 }
 
@@ -39,11 +39,11 @@ export interface PrivatePostgresOptions {
   log: Log;
   clock: Clock;
   progress?: (what: string) => void;
-  /** The server ended or another gateway took it over: this process must stop. Called at most once. */
+  /** Called when the server ended or another gateway took it over: this process must stop. At most once. */
   onLost?: (error: PrivatePostgresError) => void;
-  /** How many connections the server takes, if it has to be started. */
+  /** The connection limit, if the server has to be started. */
   connectionsMax?: number;
-  /** Where root keeps what PostgreSQL's user cannot reach in the checkout or the data directory. */
+  /** Where root stores what PostgreSQL's user cannot access in the checkout or the data directory. */
   rootPlace?: string;
 }
 
@@ -70,8 +70,8 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
 }
 
 /**
- * Where to reach the server that runs on that data directory, whoever started it; undefined when none runs. For looking
- * at a live system beside its gateway: it makes nothing, and a directory without a database is an error.
+ * The connection to the running server of that data directory; undefined when none runs. For commands beside a gateway: it creates
+ * nothing, and fails for a directory without a database.
  */
 export async function findPrivatePostgres(options: {
   dataDir: string;
@@ -85,7 +85,7 @@ export async function findPrivatePostgres(options: {
   return { host: sighting.file.socketDir, port: sighting.file.port, user: USER, database: DATABASE };
 }
 
-/** Makes the running server this process's own, and its database ready for use. */
+/** Takes over the running server and prepares its database. */
 async function takeOver(home: Home, server: Server, options: PrivatePostgresOptions): Promise<PrivatePostgres> {
   const { dataDir, log, clock } = options;
   const onLost =
@@ -115,7 +115,7 @@ async function takeOver(home: Home, server: Server, options: PrivatePostgresOpti
   };
 }
 
-/** The lock is held until the server ends it, so that no other gateway can come in between. */
+/** The lock is held until the server ends it, so no other gateway can intervene. */
 async function stopHeld(home: Home, server: Server, lock: DirectoryLock, tools: { log: Log; clock: Clock }) {
   lock.letGo();
   try {

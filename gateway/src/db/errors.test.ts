@@ -8,10 +8,10 @@ const coded = (code: string, more: object = {}): Error => Object.assign(new Erro
 
 /** Whether the outcome is open, and whether the same may go well later. */
 const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] = [
-  ["the store is known to be away", new Away("database", "x"), true, true],
+  ["the database is known to be unreachable", new Away("database", "x"), true, true],
   ["refused by the system", coded("ECONNREFUSED"), true, true],
   ["no socket file", coded("ENOENT", { syscall: "connect" }), true, true],
-  ["a file that is missing", coded("ENOENT", { syscall: "open" }), false, false],
+  ["a missing file", coded("ENOENT", { syscall: "open" }), false, false],
   ["no space on our own disk", coded("ENOSPC"), false, true],
   ["08006 connection failure", coded("08006"), true, true],
   ["57P01 shut down", coded("57P01"), true, true],
@@ -25,43 +25,43 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
   ["40P01 deadlock", coded("40P01"), false, true],
   ["55P03 lock not available", coded("55P03"), false, true],
   // It was rolled back, so the outcome is known; and a batch that takes too long is better sent in parts.
-  ["57014 took too long", coded("57014"), false, true],
-  ["XX000 PostgreSQL's own bug", coded("XX000"), false, true],
-  ["42501 a right that is missing", coded("42501"), false, true],
+  ["57014 query cancelled", coded("57014"), false, true],
+  ["XX000 a bug of PostgreSQL's", coded("XX000"), false, true],
+  ["42501 missing permission", coded("42501"), false, true],
   ["22003 out of range", coded("22003"), false, false],
   ["23505 unique", coded("23505"), false, false],
   ["42601 syntax", coded("42601"), false, false],
-  ["42P01 no such table, as in a restore", coded("42P01"), false, true],
+  ["42P01 no such table, as during a restore", coded("42P01"), false, true],
   ["42703 no such column", coded("42703"), false, true],
   ["42883 no such function", coded("42883"), false, true],
-  ["42P05 prepared already, as by a pooler", coded("42P05"), false, true],
-  ["26000 prepared no more", coded("26000"), false, true],
+  ["42P05 duplicate prepared statement, as behind a pooler", coded("42P05"), false, true],
+  ["26000 prepared statement gone", coded("26000"), false, true],
   ["0A000 the plan's columns changed", coded("0A000"), false, true],
   ["P0001 raised", coded("P0001"), false, false],
   ["a TypeError", new TypeError("x"), false, false],
-  ["no error at all", "x", false, false],
+  ["no error", "x", false, false],
   ["wrapped", new Error("a lookup failed", { cause: coded("ECONNRESET") }), true, true],
   ["a bug, wrapped", new Error("a lookup failed", { cause: coded("23505") }), false, false],
-  ["cut off", new Error("Connection terminated unexpectedly"), true, true],
-  ["no connection in time", new Error("timeout exceeded when trying to connect"), true, true],
-  ["no answer in time", new Error("Query read timeout"), true, true],
+  ["connection cut", new Error("Connection terminated unexpectedly"), true, true],
+  ["connection timeout", new Error("timeout exceeded when trying to connect"), true, true],
+  ["query timeout", new Error("Query read timeout"), true, true],
 ];
 
-describe("what an error of the store says", () => {
+describe("classifying database errors", () => {
   for (const [name, error, loss, trouble] of TABLE) {
     test(name, () => {
       assert.deepEqual([isConnectionLoss(error), isStorageTrouble(error), provesBug(error)], [loss, trouble, !trouble]);
     });
   }
 
-  test("of what is away, only the store's is the store's", () => {
+  test("a network error counts as an unreachable database only when the database's connection raised it", () => {
     assert.equal(isAway(new Error("x", { cause: new Away("database", "x") })), true);
     assert.equal(isAway(new Away("limits", "x")), false);
     assert.equal(isAway(coded("ECONNREFUSED")), false);
   });
 });
 
-describe("what makes a settlement impossible", () => {
+describe("errors that make a settlement impossible", () => {
   /** Every class of PostgreSQL 18 that is an error, with some of its codes. Only these four and what our functions raise are final. */
   const CLASSES: [codes: string, isFinal: boolean][] = [
     ["03000 08000 08003 08006 08P01 09000 0A000 0B000 0F000 0L000 0P000 0Z000 10608 20000", false],
@@ -88,14 +88,14 @@ describe("what makes a settlement impossible", () => {
     });
   }
 
-  test("no error without a code of PostgreSQL's does", () => {
+  test("errors without a PostgreSQL code are not among them", () => {
     for (const error of [new TypeError("x"), coded("ENOSPC"), coded("ECONNRESET"), new Away("database", "x"), "x"])
       assert.equal(isDataFault(error), false, String(error));
     assert.equal(isDataFault(new Error("x", { cause: coded("23514") })), true);
   });
 });
 
-describe("as PostgreSQL says it", () => {
+describe("real errors of PostgreSQL", () => {
   let database: TestDatabase;
   before(async () => {
     database = await openTestDatabase();

@@ -1,6 +1,6 @@
 /**
- * What an error of the store says: that the statement was wrong, which is a bug of ours, or that the store cannot do it
- * now. Of the latter some leave the outcome open: the connection was lost before the answer came.
+ * Classifies database errors: an invalid statement, which is a bug of ours, or a database that cannot run it at the moment. The outcome
+ * of some is unknown, because the connection was lost before the response.
  */
 import { Away } from "../base/dependency.ts";
 
@@ -10,8 +10,8 @@ import { Away } from "../base/dependency.ts";
  */
 const LOSS = /^(08...|57P0[1-5]|53300|25006|25P03)$/;
 /**
- * Classes of what the values of a statement are to blame for: cardinality, wrong values, broken constraints, what our own
- * functions raise. The same values fail again, whatever becomes of the store.
+ * Classes caused by a statement's values: cardinality, invalid values, violated constraints, and errors raised by our functions. The
+ * same values would fail again.
  */
 const DATA = /^(21|22|23|44|P0)...$/;
 /**
@@ -19,7 +19,7 @@ const DATA = /^(21|22|23|44|P0)...$/;
  * object that is missing (42P01, 42703, 42883, 42704), a prepared statement that is there already (42P05), a missing right (42501).
  */
 const WRONG_SQL = /^42(?!501|703|704|883|P01|P05)...$/;
-/** SQLSTATE. No class of them begins with an E, as the system's codes do. */
+/** SQLSTATE codes. None starts with an E, unlike the system's codes. */
 const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 /** Of sockets. */
 const SOCKET_CODES = new Set([
@@ -33,7 +33,7 @@ const WORDS =
   /^(connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|client (has encountered a connection error|was closed))/i;
 const CAUSES_MAX = 5;
 
-/** The outcome of the statement is unknown or it was never run: the same idempotent statement may be sent again. */
+/** The outcome is unknown or the statement never ran: the same idempotent statement may be sent again. */
 export function isConnectionLoss(error: unknown): boolean {
   return chainOf(error).some((one) => {
     const code = codeOf(one);
@@ -41,7 +41,7 @@ export function isConnectionLoss(error: unknown): boolean {
   });
 }
 
-/** A database or socket error that does not prove a bug: the same thing may go well later. */
+/** A database or socket error that is not a bug: a retry may succeed. */
 export function isStorageTrouble(error: unknown): boolean {
   return chainOf(error).some((one) => {
     const code = codeOf(one);
@@ -53,37 +53,37 @@ export function isStorageTrouble(error: unknown): boolean {
   });
 }
 
-/** This machine has too little of something: room on a disk, memory, file descriptors. */
+/** This machine ran out of disk space, memory or file descriptors. */
 export const isShortage = (error: unknown): boolean => chainOf(error).some((one) => SHORTAGE_CODES.has(codeOf(one)));
 
 /**
- * The database refused these very values, so a settlement with them can never be entered. Whatever else goes wrong, wrong SQL and errors of
- * our own code included, may go well later: with another database, or another version of this program.
+ * The database refused these values, so the settlement can never be entered. Any other error, including invalid SQL and bugs of ours,
+ * may disappear with another database or program version.
  */
 export const isDataFault = (error: unknown): boolean => chainOf(error).some((one) => DATA.test(codeOf(one)));
 
-/** Two transactions waited for each other, and PostgreSQL rolled this one back. */
+/** A deadlock, for which PostgreSQL rolled back this transaction. */
 export const isDeadlock = (error: unknown): boolean => chainOf(error).some((one) => codeOf(one) === "40P01");
 
 /** A statement waited for a lock for too long, or was cut off: 55P03, 57014, 40P01 (deadlock). It was rolled back. */
 export const isLockWait = (error: unknown): boolean =>
   chainOf(error).some((one) => ["55P03", "57014", "40P01"].includes(codeOf(one)));
 
-/** Classes of what is wrong with a statement, or with what the session knows of it: not supported, not prepared, wrong SQL. */
+/** Classes of invalid or unknown statements: unsupported, not prepared, invalid SQL. */
 const STATEMENT = /^(0A|26|42)...$/;
 
-/** The database refused the statement. It may have met a migration, which replaced a function while the statement waited: worth one try at once. */
+/** The database refused the statement. A migration may have replaced a function while it waited, so it is retried once. */
 export const isRefusal = (error: unknown): boolean =>
   provesBug(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
 
-/** The same thing would fail again. */
+/** A retry would fail the same way. */
 export const provesBug = (error: unknown): boolean => !isStorageTrouble(error);
 
-/** It was refused, or cut off, because the store is known to be away: the breaker's line in the log says all there is to say. */
+/** It was refused or cut off because the database is known to be unreachable, which the guard logs. */
 export const isAway = (error: unknown): boolean =>
   chainOf(error).some((one) => one instanceof Away && one.dependency === "database");
 
-/** The error and what brought it about. */
+/** The error and its causes. */
 function chainOf(error: unknown): Error[] {
   const chain: Error[] = [];
   for (let one = error; one instanceof Error && chain.length < CAUSES_MAX; one = one.cause) chain.push(one);
@@ -92,6 +92,6 @@ function chainOf(error: unknown): Error[] {
 
 const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "");
 
-/** A socket file that is not there; any other file that is missing is another matter. */
+/** A missing socket file. Any other missing file is a different problem. */
 const isMissingSocket = (error: Error): boolean =>
   codeOf(error) === "ENOENT" && "syscall" in error && error.syscall === "connect";

@@ -49,8 +49,8 @@ const refuses = (directory: string, pattern: RegExp): Promise<void> =>
     return true;
   });
 
-describe("what is applied", () => {
-  test("a function, once; and again when its file changed", async (t) => {
+describe("applying SQL functions", () => {
+  test("applies a function once, and again when its file changed", async (t) => {
     const directory = await files(t, { say: ONE });
     assert.deepEqual(await apply(directory), ["say"]);
     assert.deepEqual(await apply(directory), []);
@@ -62,7 +62,7 @@ describe("what is applied", () => {
     assert.equal(await value("select say()"), 1);
   });
 
-  test("only those that changed; another opening comment or other line ends are no change", async (t) => {
+  test("applies changed functions only, ignoring the opening comment and line endings", async (t) => {
     const directory = await files(t, { say: ONE, tell: ONE.replace("say", "tell") });
     assert.deepEqual(await apply(directory), ["say", "tell"]);
     await write(directory, "say", ONE.replace("Says one.", "Says it:\n-- one.").replaceAll("\n", "\r\n"));
@@ -70,14 +70,14 @@ describe("what is applied", () => {
     assert.deepEqual(await apply(directory), ["tell"]);
   });
 
-  test("one that somebody dropped is made again", async (t) => {
+  test("creates a dropped function again", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await database.pool.query("drop function say()");
     assert.deepEqual(await apply(directory), ["say"]);
   });
 
-  test("a file that is gone leaves its function, for gateways that still call it; if it comes back it is applied", async (t) => {
+  test("keeps a function whose file was removed, for older gateways, and applies it again when the file returns", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await rm(join(directory, "functions", "say.sql"));
@@ -88,13 +88,13 @@ describe("what is applied", () => {
     assert.deepEqual(await apply(directory), ["say"]);
   });
 
-  test("a function may call one that comes after it", async (t) => {
+  test("creates functions that call functions defined later", async (t) => {
     const directory = await files(t, { ask: ONE.replace("say", "ask").replace("select 1", "select say()"), say: ONE });
     assert.deepEqual(await apply(directory), ["ask", "say"]);
     assert.equal(await value("select ask()"), 1);
   });
 
-  test("one that came with a migration of the phase after stays as it was until then", async (t) => {
+  test("keeps the old version of a function until the after-phase migration that changes it has run", async (t) => {
     const first = await files(t, { say: ONE });
     await apply(first);
     const directory = await makeSqlDirectory(t, {
@@ -113,12 +113,12 @@ describe("what is applied", () => {
     assert.equal(await value("select say()"), 2);
   });
 
-  test("constants of the gateway are put in", async (t) => {
+  test("substitutes the gateway's constants", async (t) => {
     await apply(await files(t, { say: ONE.replace("select 1", "select {{host_share_percent}}") }));
     assert.equal(await value("select say()"), HOST_SHARE_PERCENT);
   });
 
-  test("of two gateways that start at once one applies them", async (t) => {
+  test("applies functions once when two gateways start at the same time", async (t) => {
     const directory = await files(t, { say: ONE });
     const other = openPool(database.connection, { log, sizeMax: 1 });
     t.after(() => other.end());
@@ -130,8 +130,8 @@ describe("what is applied", () => {
   });
 });
 
-describe("a function of another form", () => {
-  test("other parameters: the old form is gone, and a default serves who calls as before", async (t) => {
+describe("changing a function's signature", () => {
+  test("drops the old form when parameters change, and serves old callers through a default", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await write(
@@ -144,7 +144,7 @@ describe("a function of another form", () => {
     assert.deepEqual(await forms("say"), ["say(integer)"]);
   });
 
-  test("another result, another parameter's name", async (t) => {
+  test("replaces a function whose result type or parameter name changed", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await write(
@@ -159,7 +159,7 @@ describe("a function of another form", () => {
     assert.deepEqual(await forms("say"), ["say(integer)"]);
   });
 
-  test("is refused where something else is built on the old one", async (t) => {
+  test("refuses a change when another object depends on the old form", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await database.pool.query("create view told as select say()");
@@ -170,7 +170,7 @@ describe("a function of another form", () => {
     );
   });
 
-  test("a trigger's function is replaced under its trigger", async (t) => {
+  test("replaces a trigger's function without dropping the trigger", async (t) => {
     const file = (a: number) => `create or replace function set_a() returns trigger language plpgsql as $$
       begin new.a := ${a}; return new; end $$;
       create or replace trigger set_a before insert on item for each row execute function set_a();`;
@@ -183,7 +183,7 @@ describe("a function of another form", () => {
   });
 });
 
-test("who calls a function while it is replaced gets the old one or the new one", async (t) => {
+test("lets concurrent callers get either the old or the new function", async (t) => {
   const directory = await files(t, { say: ONE });
   await apply(directory);
   const seen = new Set<unknown>();
@@ -203,8 +203,8 @@ test("who calls a function while it is replaced gets the old one or the new one"
   assert.deepEqual([...seen].sort(), [1, 2]);
 });
 
-describe("what is refused, and leaves nothing", () => {
-  test("a function that fails takes the migrations of the run with it", async (t) => {
+describe("failing function files", () => {
+  test("roll back the migrations of the same run when a function fails", async (t) => {
     const directory = await files(t, {
       say: "-- ü 🙂\ncreate or replace function say() returns int\nlanguage nonsense as $$ $$;",
     });
@@ -212,12 +212,12 @@ describe("what is refused, and leaves nothing", () => {
     assert.equal(await value("select to_regclass('item')::text"), null);
   });
 
-  test("a body in SQL that cannot run", async (t) => {
+  test("are refused when a SQL body cannot run", async (t) => {
     const directory = await files(t, { say: ONE.replace("select 1", "\n  select nonsense\n") });
     await refuses(directory, /^Function say\.sql failed in line 4: column "nonsense" does not exist\.$/);
   });
 
-  test("a file that makes another function than its name says, or more forms of it", async (t) => {
+  test("are refused when the function's name differs from the file's, or the file defines several forms", async (t) => {
     await refuses(
       await files(t, { tell: ONE }),
       /^Function file tell\.sql must define exactly one function tell; it defines 0\.$/,
@@ -229,7 +229,7 @@ describe("what is refused, and leaves nothing", () => {
     );
   });
 
-  test("a constant that does not exist, a name that is none, a transaction of its own", async (t) => {
+  test("are refused with an unknown constant, an invalid name or a transaction of their own", async (t) => {
     await refuses(
       await files(t, { say: "{{nonsense}}" }),
       /^Function say\.sql uses \{\{nonsense\}\}, which is not a constant/,

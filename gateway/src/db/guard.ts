@@ -1,9 +1,7 @@
 /**
- * Keeps everybody from waiting for a store that is away. The heartbeat tells when it is; then whatever waits on a
- * connection fails at once, the connections are closed, and new ones are refused until it answers again.
- *
- * A query that takes long is none of its business while the store commits other things, nor is a connection that was lost
- * while it answers others.
+ * Keeps callers from waiting for an unreachable database. When the heartbeat finds it unreachable, waiting queries fail immediately,
+ * connections are closed, and new ones are refused until it answers. Long queries and single lost connections do not count while the
+ * database commits other transactions.
  */
 import type pg from "pg";
 import { Breaker } from "../base/breaker.ts";
@@ -19,7 +17,7 @@ import type { Lineage } from "./lineage/lineage.ts";
 import type { Connection } from "./pool.ts";
 import type { Durability } from "./session.ts";
 
-/** A connection that is used for longer than this is reason to ask whether the store still commits. */
+/** After this time in use, a connection triggers a heartbeat that commits. */
 const SLOW_MS = 2_000;
 /** SQLSTATE: too many connections, of a role, a database or the server. */
 const TOO_MANY = "53300";
@@ -28,11 +26,11 @@ interface GuardOptions {
   connection: Connection;
   clock: Clock;
   log: Log;
-  /** Whether a server that may lose what it confirmed is refused. */
+  /** Whether a server that can lose confirmed commits is refused. */
   durability?: Durability;
-  /** Compares every connection with the history that was seen. Undefined: any database will do. */
+  /** Compares every connection with the known history. Undefined: any database is accepted. */
   lineage?: Lineage;
-  /** Reads the database's clock with every heartbeat. Undefined: nobody wants to know it. */
+  /** Reads the database's clock with every heartbeat. Undefined: not needed. */
   time?: Pick<DatabaseClock, "read">;
 }
 
@@ -42,13 +40,13 @@ export class StoreGuard {
   readonly #heartbeat: Heartbeat;
   readonly #connections = new Set<pg.Client>();
   readonly #pools: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">[] = [];
-  /** Connections in use, by when that began: the first is the one that takes longest. */
+  /** Connections in use by start time: the first is the longest. */
   readonly #inUse = new Map<object, number>();
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Lost since the store was last asked about it. */
+  /** Connections lost since the last heartbeat. */
   #lost = 0;
-  /** Connections that the database refused because there were too many. */
+  /** Connections refused by the database because there were too many. */
   tooMany = 0;
   readonly #sparing: SparingLog;
 
@@ -56,7 +54,7 @@ export class StoreGuard {
     this.#clock = clock;
     this.lineage = lineage;
     this.#log = log;
-    // Of several hosts an old primary is passed over, although it takes writes.
+    // Of several hosts an old primary is skipped, although it accepts writes.
     if (lineage !== undefined && "connectionString" in connection)
       placesOf(connection).suits = (client) => lineage.suits(client);
     this.#sparing = sparingLog(log, clock);
@@ -79,12 +77,12 @@ export class StoreGuard {
     });
   }
 
-  /** From now on. Before, as while the schema is brought up to date, the store may take its time. */
+  /** From now on. Before, as while the schema is brought up to date, the database may take its time. */
   watch(): void {
     this.health.watch();
   }
 
-  /** Another server took over: nothing that is connected to the one before it may go on. */
+  /** Another server took over: connections to the previous one must not continue. */
   failedOver(): void {
     this.#cutAll("it failed over");
     this.#heartbeat.close();
@@ -96,12 +94,12 @@ export class StoreGuard {
     this.#heartbeat.close();
   }
 
-  /** Whoever asks something of it, or waits for a connection, uses the store. */
+  /** A query or a wait for a connection counts as use of the database. */
   watchPool(pool: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">): void {
     this.#pools.push(pool);
   }
 
-  /** It ends with the store. */
+  /** It ends with the database. */
   adopt(client: pg.Client): void {
     this.#connections.add(client);
     client.once("end", () => this.#connections.delete(client));
@@ -115,7 +113,7 @@ export class StoreGuard {
     this.#inUse.delete(client);
   }
 
-  /** A connection could not be made, or broke: one line for all of them, and none where it is the store that is away. */
+  /** A connection could not be made, or broke: one log line for all, and none when the database is unreachable. */
   lost(error: unknown): void {
     this.#lost += 1;
     if (this.#lost > 1) return;
@@ -126,7 +124,7 @@ export class StoreGuard {
     });
   }
 
-  /** A connection could not be made. Those who wait for it are told; that there may be no more of them, nobody would see. */
+  /** A connection could not be made. Callers get the error; the limit of connections is also logged here. */
   refused(error: unknown): void {
     const { code, message } = error as { code?: string; message?: string };
     if (code !== TOO_MANY) return;
@@ -135,7 +133,7 @@ export class StoreGuard {
     this.#sparing.error("", { reason: message }, `the database refuses more connections: ${cure}`);
   }
 
-  /** A connection that is being made is among those that are not idle. */
+  /** A connection being made does not count as idle. */
   #isUsed(): boolean {
     return this.#pools.some(({ totalCount, idleCount, waitingCount }) => totalCount > idleCount || waitingCount > 0);
   }
@@ -150,7 +148,7 @@ export class StoreGuard {
   }
 }
 
-/** Connections that the guard knows of from their first moment, and refuses while the store is away. */
+/** Refuses connections while the database is unreachable, and tracks each from its start. */
 export function guardedClients(guard: StoreGuard) {
   return class GuardedClient extends DatabaseClient {
     override connect(): Promise<pg.Client>;
@@ -159,7 +157,7 @@ export function guardedClients(guard: StoreGuard) {
       if (guard.health.isAway) {
         const refused = guard.health.refusal();
         if (callback === undefined) return Promise.reject(refused);
-        // Not in this turn: the pool would go through all that wait for it in one stack.
+        // Deferred, because the pool would otherwise process all waiting callers in one stack.
         process.nextTick(callback, refused);
         return undefined;
       }
@@ -170,7 +168,7 @@ export function guardedClients(guard: StoreGuard) {
       return undefined;
     }
 
-    /** Nobody uses it before it is known to lead to the right database. */
+    /** Not used until it is known to lead to the right database. */
     async #connectChecked(): Promise<pg.Client> {
       await super.connect().catch((error) => {
         guard.refused(error);

@@ -52,7 +52,7 @@ describe("a guarded pool", () => {
     await database.close();
   });
 
-  test("fails a query alone whose connection is lost while its history is compared", async (t) => {
+  test("fails only the query whose connection is lost during the history check", async (t) => {
     const lineage = {
       check: async (client: pg.Client) => {
         const asked = client.query("select 1");
@@ -67,7 +67,7 @@ describe("a guarded pool", () => {
     await assert.rejects(own.query("select 1"), /Connection terminated unexpectedly/);
   });
 
-  test("fails what waits on a heartbeat's connection as away when that connection is given up", async (t) => {
+  test("fails queries that wait on a heartbeat's connection as unreachable when that connection is closed", async (t) => {
     const asked = Promise.withResolvers<void>();
     const failed = Promise.withResolvers<unknown>();
     const lineage = {
@@ -102,7 +102,7 @@ describe("a guarded pool", () => {
   };
   const said = (text: string) => lines.filter(({ msg }) => msg.includes(text));
 
-  test("a store that hangs: what waits is refused and its connections end; new ones are refused; then all is well", async () => {
+  test("refuses waiting and new queries while the database hangs, closes the connections, then recovers", async () => {
     await beat();
     const held = await pool.connect();
     await held.query("select 1");
@@ -134,7 +134,7 @@ describe("a guarded pool", () => {
     );
   });
 
-  test("a store that is gone is known at once, and said in one line however many connections it took along", async () => {
+  test("detects a database that is gone immediately and logs one line for any number of connections", async () => {
     const clients = await Promise.all(Array.from({ length: 3 }, () => pool.connect()));
     for (const client of clients) client.release();
     await proxy.refuse();
@@ -149,7 +149,7 @@ describe("a guarded pool", () => {
     );
   });
 
-  test("a lost connection is no outage, nor is the heartbeat's", async () => {
+  test("does not treat a lost connection as an outage, also not the heartbeat's", async () => {
     const end = async (where: string): Promise<void> => {
       await database.pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and ${where}`,
@@ -169,7 +169,7 @@ describe("a guarded pool", () => {
     assert.deepEqual([said("connection lost").length, said("is unreachable").length], [1, 0]);
   });
 
-  test("who holds a connection has the store asked for a sign of life from the next beat on", async (t) => {
+  test("checks held connections for a response from the next heartbeat on", async (t) => {
     const clock = manualClock();
     const log = createLog("silent");
     const resting = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed" });
@@ -182,7 +182,7 @@ describe("a guarded pool", () => {
     resting.watch();
     clock.advance(500);
     await sign();
-    // Nobody uses it: the next is asked for in two seconds.
+    // No one uses it: the next is asked for in two seconds.
     clock.advance(500);
     resting.health.latencyMs = null;
     const client = await used.connect();
@@ -190,7 +190,7 @@ describe("a guarded pool", () => {
     await sign().finally(() => client.release());
   });
 
-  test("a query that takes long is no outage", async () => {
+  test("does not treat a long query as an outage", async () => {
     await pool.query("create table ended ()");
     // Not a lock: waiting for one has a limit of its own.
     const slow = pool.query(
@@ -203,7 +203,7 @@ describe("a guarded pool", () => {
     assert.deepEqual(lines, []);
   });
 
-  test("waiting for a connection or for a lock fails, and is no outage", async () => {
+  test("times out waiting for a connection or a lock without reporting an outage", async () => {
     await pool.query("create table thing (id int primary key); insert into thing values (1)");
     const clients = await Promise.all(Array.from({ length: 3 }, () => pool.connect()));
     const [first, second] = clients as [pg.PoolClient, pg.PoolClient];
@@ -220,7 +220,7 @@ describe("a guarded pool", () => {
     assert.equal(guard.health.isAway, false);
   });
 
-  test("a store that takes no writes any more is away", async () => {
+  test("treats a read-only database as unreachable", async () => {
     await beat();
     await database.pool.query(
       `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
@@ -240,7 +240,7 @@ describe("a guarded pool", () => {
     await pool.query("create table thing ()");
   });
 
-  test("logs once a minute that the database takes no more connections, and counts them", async () => {
+  test("logs once a minute that the database accepts no more connections, and counts refusals", async () => {
     const limitTo = (connections: number) =>
       database.pool.query(
         `do $$ begin execute format('alter database %I connection limit ${connections}', current_database()); end $$`,
@@ -257,7 +257,7 @@ describe("a guarded pool", () => {
     assert.match(told[0]?.reason ?? "", /^too many connections for database/);
   });
 
-  test("every heartbeat brings the database's clock", async () => {
+  test("reads the database's clock with every heartbeat", async () => {
     await beat();
     const { theirs, askedAt, heardAt } = readings.at(-1) as ClockReading;
     assert.ok(askedAt <= heardAt);

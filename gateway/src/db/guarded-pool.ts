@@ -1,6 +1,6 @@
 /**
- * A gateway's connections to its store. While the store is away every query is refused at once, and none waits for a
- * connection or a lock for so long that somebody who waits for an answer would notice more than a refusal.
+ * A gateway's connection pool. While the database is unreachable, queries are refused immediately, and waits for connections and locks
+ * are short enough for callers that must answer a client.
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
@@ -8,7 +8,7 @@ import { isConnectionLoss } from "./errors.ts";
 import { guardedClients, type StoreGuard } from "./guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
 
-/** To open a connection, or to wait for a free one. Nobody is kept waiting for five seconds. */
+/** To open a connection or wait for a free one. Callers wait less than five seconds. */
 const CONNECT_MS_MAX = 4_000;
 const LOCK_MS_MAX = 4_000;
 
@@ -30,17 +30,17 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
     Client: guardedClients(guard),
   });
   guard.watchPool(pool);
-  // Without a listener a lost connection would end the process. The pool replaces it; a query in flight fails.
+  // Without a listener a lost connection would end the process. The pool replaces it, and its query fails.
   pool.on("connect", (client) => {
     client.once("error", (error) => guard.lost(error));
-    // The server's last words and the end of the line are two errors; the first says more.
+    // The server's final message and the closed connection are two errors; the first says more.
     client.on("error", () => {});
   });
   pool.on("error", () => log.debug({ connections: pool.totalCount }, "idle database connection closed"));
   pool.on("acquire", (client) => guard.taken(client));
   pool.on("release", (error, client) => {
     guard.givenBack(client);
-    // What was asked of it failed, and the connection is not used again.
+    // The query failed, and the connection is not used again.
     if (error instanceof Error && isConnectionLoss(error)) void guard.health.suspect();
   });
   return pool;
@@ -48,7 +48,7 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
 
 type Given = (error: Error | undefined, client: pg.PoolClient | undefined, release: (error?: Error) => void) => void;
 
-/** Queries come by here too: each takes a connection from the pool. */
+/** Queries pass here too: each takes a connection from the pool. */
 class GuardedPool extends pg.Pool {
   readonly #guard: StoreGuard;
 

@@ -1,7 +1,7 @@
 /**
- * The store's sign of life: one small question on a connection of its own, so that neither a busy pool nor a slow report
- * delays it. The answer brings the database's clock along. Where there is reason for doubt the question is a transaction to
- * commit: a disk that hangs, or a standby that must confirm and does not, holds up writing alone.
+ * Checks that the database is alive, with a small query on its own connection, so that a busy pool or a slow query does not delay it.
+ * The response includes the database's clock. When in doubt it commits a transaction instead, because a hanging disk or an unresponsive
+ * synchronous standby blocks only writes.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -21,9 +21,9 @@ import { checkSession, type Durability } from "./session.ts";
 const Life = row({ ms: z.number(), isStandby: z.boolean(), readOnly: z.boolean(), history: Looked.optional() });
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
                         pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
-/** A word in the log of the database's own, that means nothing to anybody: to commit it, it has to be written. */
+/** A logical message without a meaning: committing it writes to the WAL. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
-/** One question, so that a long way to the database is gone once. */
+/** One query, to save round trips. */
 const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${LOOK}) l) as history`;
 const QUESTIONS = {
   read: { name: "heartbeat", text: READING },
@@ -39,9 +39,9 @@ interface HeartbeatOptions {
   durability: Durability;
   /** Undefined: any database will do. */
   lineage: Lineage | undefined;
-  /** Whether an answer to a question that only reads would say too little. */
+  /** Whether a read-only check is not enough. */
   isDoubtful: () => boolean;
-  /** Its connection ended while nobody asked anything. */
+  /** Called when its connection ended while idle. */
   onLost: () => void;
 }
 
@@ -53,14 +53,14 @@ export class Heartbeat {
     this.#options = options;
   }
 
-  /** Rejects where the store does not answer or takes no writes. What hangs is let go with the signal. */
+  /** Rejects when the database does not answer or accepts no writes. The signal ends a hanging check. */
   async beat(signal: AbortSignal): Promise<void> {
     const known = this.#client;
     if (known === undefined) return await this.#askOn(this.#newClient(), signal);
     try {
       await this.#askOn(known, signal);
     } catch (error) {
-      // That a connection broke says little: whether another can be made is what matters.
+      // A broken connection says little; what matters is whether another one can be made.
       if (signal.aborted || !isConnectionLoss(error)) throw error;
       await this.#askOn(this.#newClient(), signal);
     }
@@ -72,7 +72,7 @@ export class Heartbeat {
 
   #newClient(): DatabaseClient {
     const client = new DatabaseClient(clientConfig(this.#options.connection, connectionName("heartbeat")));
-    // Without a listener the end of an idle connection would end the process.
+    // Without a listener, the end of an idle connection would end the process.
     client.on("error", () => {
       if (this.#client !== client) return;
       this.#client = undefined;
@@ -93,7 +93,7 @@ export class Heartbeat {
       this.#client = client;
       await this.#ask(client);
     } catch (error) {
-      // Whatever is wrong with it, the next question begins with a connection that is new, and to another host where there is one.
+      // After any error, the next check uses a new connection, and another host if there is one.
       client.forsake();
       this.#drop(client);
       throw error;
@@ -109,14 +109,14 @@ export class Heartbeat {
     const question = QUESTIONS[lineage?.isOn === true ? (`${what}History` as const) : what];
     const { ms, history, ...state } = await queryOne(client, Life, question);
     time.read({ theirs: ms, askedAt, heardAt: clock.monotonic() });
-    // A primary that was replaced and came back as a standby, or one that was fenced off.
+    // A former primary that came back as a standby, or was fenced off.
     assertTakesWrites(state);
     if (history !== undefined) await lineage?.beat(client, history);
   }
 
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined;
-    // What waits for an answer on it learns that it may ask again.
+    // Waiting queries learn that a retry is safe.
     cut(client, new Away("database", "its connection is no longer used", { maybeDone: true }));
   }
 }

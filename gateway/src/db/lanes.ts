@@ -1,18 +1,20 @@
 /**
- * Keeps what waits or fails away from what does not: operations of one account that could not be done together with others go one
- * after the other in a lane of their own, a few lanes at a time. A lane ends with the first operation that goes well; one that went
- * badly stays, so that the account's next operation does not hold up a batch again.
+ * Runs operations that could not share a batch separately, one lane per account and a few lanes at a time, so that they do not delay
+ * others. A lane ends with the first success; a failing one stays, so that the account's next operation does not delay a batch again.
  */
 
-/** `done`: it was answered. `failed`: it failed alone. `blocked`: what it waits for blocks those behind it, too. `open`: somebody else has to see to it. */
+/**
+ * `done`: it has a result. `failed`: it failed alone. `blocked`: its lock also blocks those behind it. `open`: the caller must handle
+ * it.
+ */
 export type LaneOutcome = "done" | "failed" | "blocked" | "open";
 
 interface LaneOptions<Item> {
-  /** Serves one item on its own. */
+  /** Runs one item on its own. */
   serve: (item: Item) => Promise<LaneOutcome>;
-  /** The lane has ended: these are to be served with all others again. */
+  /** Called when the lane has ended: these items rejoin the batches. */
   giveBack: (items: Item[]) => void;
-  /** Of those behind one that is blocked. */
+  /** For items behind a blocked one. */
   refuse: (items: Item[], after: Item) => void;
 }
 
@@ -21,9 +23,9 @@ interface Lane<Item> {
   isRunning: boolean;
 }
 
-/** Each may take a connection. */
+/** Each may use a connection. */
 export const LANES_AT_ONCE = 2;
-/** Lanes that are remembered although nothing is in them. */
+/** The number of remembered empty lanes. */
 const KEPT_MAX = 1_000;
 
 export class Lanes<Item> {
@@ -40,7 +42,7 @@ export class Lanes<Item> {
     return this.#lanes.size === 0;
   }
 
-  /** The first of these keys that has a lane. */
+  /** The first of these keys with a lane. */
   keyOf(keys: string[]): string | undefined {
     return keys.find((key) => this.#lanes.has(key));
   }

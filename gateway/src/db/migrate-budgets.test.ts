@@ -52,7 +52,7 @@ const OLD = `select jsonb_build_object(
                 from ledger_entry),
   'accounts', (select jsonb_agg(to_jsonb(a) - 'granted' order by id) from ledger_account a where kind in ('builder', 'host')))::text`;
 
-test("from 0020 with rows: all of it stays, the last 90 days are rolled up, and a budget counts what was before it", async (t) => {
+test("migrating from 0020 keeps all rows, rolls up the last 90 days and counts earlier spending in budgets", async (t) => {
   await pastMidnight();
   database = await openTestDatabase({ sql: await sqlUpTo(t, "0020") });
   t.after(database.close);
@@ -73,7 +73,7 @@ test("from 0020 with rows: all of it stays, the last 90 days are rolled up, and 
   const [first, second] = [await held(1000), await held(1000)];
   await settled(first, 700);
   await settled(second, 300);
-  const underWay = await held(500);
+  const inFlight = await held(500);
   await settled(await held(40), 40, Date.now() - 100 * DAY_MS);
   await pool.query(
     `select history_refuse(array[$1]::uuid[], array[$2]::uuid[], array[$3]::uuid[], '{k}', '{chat}', '{tiny-3b}', '{false}',
@@ -101,6 +101,6 @@ test("from 0020 with rows: all of it stays, the last 90 days are rolled up, and 
   await pool.query("select key_budget_set($1, $2, 2000, 3000)", [BUILDER, KEY]);
   const standing = "select array[day_spent, day_held, month_spent, month_held]::text from key_budget where key_id = $1";
   assert.equal(await value(standing, [KEY]), "{1000,500,1000,500}");
-  await settled(underWay, 100);
+  await settled(inFlight, 100);
   assert.equal(await value(standing, [KEY]), "{1100,0,1100,0}");
 });

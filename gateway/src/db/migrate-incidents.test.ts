@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("from 0047 with incidents of models: those that ended are on the status page, and the rest begins anew", async (t) => {
+test("migrating from 0047 keeps ended incidents of models on the status page, and drops open ones", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0047") });
   t.after(close);
   await pool.query(

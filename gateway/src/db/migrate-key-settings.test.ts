@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("from 0041 with keys: labels and reasoning_content are off, and nothing else changed", async (t) => {
+test("migrating from 0041 turns labels and reasoning_content off for existing keys and changes nothing else", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0041") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");

@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("from 0047 with emails that wait: each becomes a pending delivery to the same person", async (t) => {
+test("migrating from 0047 turns each waiting email into a pending delivery to the same person", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0047") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");

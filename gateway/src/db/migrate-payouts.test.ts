@@ -30,7 +30,7 @@ async function served(n: number, account: unknown, charge: number): Promise<void
   );
 }
 
-test("from 0014 with rows: own requests are found, an open batch is paid as promised, debts are set off from then on", async (t) => {
+test("migrating from 0014 finds own requests, pays an open batch as promised and sets off debts afterwards", async (t) => {
   database = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(database.close);
   const { pool } = database;

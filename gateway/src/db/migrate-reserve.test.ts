@@ -18,7 +18,7 @@ import { openTestDatabase } from "./testing.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
-test("from 0038 with rows: balances and entries stay, and granted credit is what is left of the grants", async (t) => {
+test("migrating from 0038 keeps balances and entries, and sets granted credit to what is left of grants", async (t) => {
   // With the functions that fit it: those that a gateway calls while the last migrations are applied one after the other.
   const directory = await sqlUpTo(t, "0038");
   for (const { name, since } of await readFunctions(join(SQL, "functions")))

@@ -47,7 +47,7 @@ const refuses = (directory: string, pattern: RegExp): Promise<void> =>
     return true;
   });
 
-test("migrations run once, in order", async (t) => {
+test("runs each migration once, in order", async (t) => {
   const directory = await files(t, { ...TWO, "README.md": "not a migration" });
   assert.deepEqual(await migrate(database.pool, { directory, log }), { ...NOTHING, migrations: Object.keys(TWO) });
   assert.deepEqual(await migrate(database.pool, { directory, log }), NOTHING);
@@ -58,7 +58,7 @@ test("migrations run once, in order", async (t) => {
   assert.deepEqual(rows[2], { version: 3, name: "0003_third.sql", hex: 64 });
 });
 
-test("a migration that fails leaves no trace, nor do those before it", async (t) => {
+test("rolls back a failed migration and those before it in the same run", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table first (a int);",
     "0002_bad.sql": "-- ü 🙂\ncreate table second (a int);\nselect nonsense;",
@@ -70,7 +70,7 @@ test("a migration that fails leaves no trace, nor do those before it", async (t)
   assert.deepEqual(migrations, ["0001_first.sql", "0002_bad.sql"]);
 });
 
-test("migrations begin again after a deadlock with requests, and give up when it is always one", async (t) => {
+test("restarts the run after a deadlock with requests, and gives up after repeated deadlocks", async (t) => {
   const deadlock = (until: number): string =>
     // A sequence goes on when its transaction is rolled back.
     `do $$ begin if nextval('run') < ${until} then raise 'as PostgreSQL does' using errcode = '40P01'; end if; end $$;`;
@@ -82,27 +82,27 @@ test("migrations begin again after a deadlock with requests, and give up when it
   await refuses(directory, /0004_never\.sql failed.*as PostgreSQL does/);
 });
 
-test("a migration that commits by itself is refused", async (t) => {
+test("refuses a migration that commits its own transaction", async (t) => {
   const directory = await files(t, { "0001_own.sql": "create table first (a int); commit; begin;" });
   await refuses(directory, /0001_own\.sql failed: it ends its own transaction/);
 });
 
-test("a gap in the numbers is refused", async (t) => {
+test("refuses a gap in the numbers", async (t) => {
   await refuses(
     await files(t, { ...TWO, "0004_fourth.sql": "" }),
     /^Migration 0003 is missing: .* 0004_fourth\.sql\.$/,
   );
 });
 
-test("a number used twice is refused", async (t) => {
+test("refuses a duplicate number", async (t) => {
   await refuses(await files(t, { ...TWO, "0002_other.sql": "" }), /0002_other\.sql and 0002_second\.sql have the same/);
 });
 
-test("a file that is not named as a migration is refused", async (t) => {
+test("refuses a file whose name is not a migration's", async (t) => {
   await refuses(await files(t, { ...TWO, "3-third.sql": "" }), /^Migration 3-third\.sql must be named like/);
 });
 
-test("a migration changed after it was applied is refused; other line ends are no change", async (t) => {
+test("refuses a migration that changed after it was applied, ignoring line endings", async (t) => {
   const directory = await files(t, { "0001_first.sql": "create table first (\n  a int\n);\n" });
   await migrate(database.pool, { directory, log });
   await write(directory, "0001_first.sql", "create table first (\r\n  a int\r\n);\r\n");
@@ -111,7 +111,7 @@ test("a migration changed after it was applied is refused; other line ends are n
   await refuses(directory, /^Migration 0001_first\.sql was changed after it was applied/);
 });
 
-test("a database newer than the program is refused, unless its migrations are told to work with it", async (t) => {
+test("refuses a database newer than the program, unless its migrations declare compatibility", async (t) => {
   await migrate(database.pool, { directory: await files(t, TWO), log });
   const older = await files(t, { "0001_first.sql": TWO["0001_first.sql"] });
   await refuses(older, /^The database is newer than this program: it has migration 0002_second\.sql/);
@@ -122,7 +122,7 @@ test("a database newer than the program is refused, unless its migrations are to
   await refuses(older, /newer than this program/);
 });
 
-test("a migration waits for locks as long as it needs, also where the gateway's statements do not", async (t) => {
+test("waits for locks as long as needed, also where other statements time out", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table bound as select current_setting('lock_timeout') as lock",
   });
@@ -135,11 +135,11 @@ test("a migration waits for locks as long as it needs, also where the gateway's 
   ]);
 });
 
-test("of two processes that start at once one migrates and the other waits", async (t) => {
+test("runs migrations in one of two processes that start at once, while the other waits", async (t) => {
   const directory = await files(t, TWO);
   const other = openPool(database.connection, { log, sizeMax: 2 });
   t.after(() => other.end());
-  // Somebody has the lock, so that both are sure to wait before either runs.
+  // Someone has the lock, so that both are sure to wait before either runs.
   const gate = new pg.Client(database.connection);
   await gate.connect();
   await gate.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.migration]);

@@ -5,7 +5,7 @@
  * leaves the database at the version it had; only a migration that asks to run alone (alone.ts) cuts it in two. One lock is
  * held for the whole run, so that of two processes started at once one migrates and the other waits.
  *
- * What takes something away from the version before (`-- phase: after`) runs only where nobody of it is connected.
+ * What takes something away from the version before (`-- phase: after`) runs only where no one of it is connected.
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
@@ -97,7 +97,7 @@ async function migrateOnce(
   }
 }
 
-/** Then nobody waits for the lock either: somebody may be at a migration that takes hours. */
+/** Then no one waits for the lock either: someone may be at a migration that takes hours. */
 async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program): Promise<boolean> {
   const { pending, isNewer } = await readStanding(pool, migrations);
   if (isNewer) return true;

@@ -1,4 +1,4 @@
-/** What `tollgate migrate` would do to a database, told without doing anything. */
+/** Computes what `tollgate migrate` would do to a database, without changing it. */
 import type pg from "pg";
 import { z } from "zod";
 import { type Burden, burdensOf } from "./burdens.ts";
@@ -12,12 +12,12 @@ export interface PlannedMigration {
   name: string;
   version: number;
   phase: "before" | "after";
-  /** `rows`: about how many the table has; undefined where it was never counted. */
+  /** `rows`: the approximate number of rows; undefined when never analysed. */
   burdens: (Burden & { rows: number | undefined })[];
 }
 
 export interface Plan {
-  /** The newest migration that the database has had, and the newest one that is known here. */
+  /** The newest applied migration, and the newest known one. */
   schema: number;
   known: number;
   migrations: PlannedMigration[];
@@ -54,7 +54,7 @@ export async function planMigration(pool: pg.Pool, program: Program): Promise<Pl
   }
 }
 
-/** As PostgreSQL counted them last; those of a partitioned table are its partitions'. */
+/** PostgreSQL's estimates; for a partitioned table the sum of its partitions. */
 async function countRows(client: pg.PoolClient): Promise<Map<string, number>> {
   const tables = await queryRows(
     client,

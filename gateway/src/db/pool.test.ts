@@ -16,7 +16,7 @@ after(() => database.close());
 const items = async (): Promise<number[]> =>
   (await database.pool.query<{ a: number }>("select a from item order by a")).rows.map((row) => row.a);
 
-test("no amount passes through a floating-point number", async () => {
+test("amounts never become floating-point numbers", async () => {
   const big = 9_007_199_254_740_993n;
   const { rows } = await database.pool.query(
     `select $1::int8 as one, array[$1::int8, null] as many, '{{1,2},{3,4}}'::int8[] as nested, null::int8 as none,
@@ -39,23 +39,23 @@ test("no amount passes through a floating-point number", async () => {
   });
 });
 
-test("a numeric with a fraction is refused, not rounded", async () => {
+test("a fractional numeric is refused, not rounded", async () => {
   await assert.rejects(database.pool.query("select 0.1::numeric as part"), /0\.1 is not a whole number/);
   await assert.rejects(database.pool.query("select array[1.50::numeric] as parts"), /1\.50 is not a whole number/);
   const { rows } = await database.pool.query("select 1 as after");
   assert.deepEqual(rows, [{ after: 1 }], "the connection is as good as before");
 });
 
-test("pg's parsers for the rest of the process stay as they are", () => {
+test("pg's parsers for the rest of the process are unchanged", () => {
   assert.equal(pg.types.getTypeParser(pg.types.builtins.INT8)("1"), "1");
 });
 
-test("statements are bounded in time", async () => {
+test("statements have a timeout", async () => {
   const { rows } = await database.pool.query("show statement_timeout");
   assert.deepEqual(rows, [{ statement_timeout: "30s" }]);
 });
 
-test("a transaction commits as a whole or not at all", async () => {
+test("a transaction commits completely or not at all", async () => {
   const result = await inTransaction(database.pool, async (client) => {
     await client.query("insert into item values (1)");
     return "done";
@@ -72,7 +72,7 @@ test("a transaction commits as a whole or not at all", async () => {
   assert.deepEqual(await items(), [1]);
 });
 
-test("a transaction whose failure was overlooked does not pass for committed", async () => {
+test("a transaction with an ignored failure is not reported as committed", async () => {
   await assert.rejects(
     inTransaction(database.pool, async (client) => {
       await client.query("insert into item values (3)");
@@ -83,7 +83,7 @@ test("a transaction whose failure was overlooked does not pass for committed", a
   assert.ok(!(await items()).includes(3));
 });
 
-test("a connection that cannot roll back is closed, and the first error is the one thrown", async (t) => {
+test("a connection that cannot roll back is closed, and the first error is thrown", async (t) => {
   const pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
   t.after(() => pool.end());
   await assert.rejects(
@@ -96,7 +96,7 @@ test("a connection that cannot roll back is closed, and the first error is the o
   assert.equal(pool.totalCount, 0);
 });
 
-test("a lost connection is logged and replaced, in a transaction or idle", async (t) => {
+test("a lost connection is logged and replaced, within a transaction or idle", async (t) => {
   const lines: string[] = [];
   const log = createLog("warn", { write: (line: string) => void lines.push(line) });
   const pool = openPool(database.connection, { log, sizeMax: 1 });
@@ -120,7 +120,7 @@ test("a lost connection is logged and replaced, in a transaction or idle", async
   await pool.query("select 1");
 });
 
-test("so many connections as are to be kept outlive an idle time, and no more are opened for it", async (t) => {
+test("the minimum number of connections survives idling, without opening more for it", async (t) => {
   const options = poolConfig(database.connection, { sizeMax: 4, sizeKept: 2 });
   const pool = new pg.Pool({ ...options, idleTimeoutMillis: 1 });
   // One that is being closed may still hear that its database is dropped.

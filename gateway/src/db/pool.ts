@@ -1,4 +1,4 @@
-/** Connections to the store, private or given by DATABASE_URL. */
+/** Connections to the database, private or given by DATABASE_URL. */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { DatabaseUrlError } from "./address.ts";
@@ -8,7 +8,7 @@ import { isConnectionLoss } from "./errors.ts";
 import { sessionOptions } from "./session.ts";
 import { getTypeParser } from "./types.ts";
 
-/** Where the store is: the private PostgreSQL's `connection`, or a URL. */
+/** Where the database is: the private PostgreSQL's `connection`, or a URL. */
 export type Connection = { host: string; port: number; user: string; database: string } | { connectionString: string };
 
 const STATEMENT_MS_MAX = 30_000;
@@ -19,7 +19,7 @@ const IDLE_MS_MAX = 30_000;
 interface PoolOptions {
   log: Log;
   sizeMax: number;
-  /** So many are not closed when they are idle. */
+  /** The number of idle connections that stay open. */
   sizeKept?: number;
   /** How long a query waits for a connection. */
   connectMsMax?: number;
@@ -34,10 +34,10 @@ interface PoolOptions {
 export const LEDGER_SESSION =
   "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off";
 
-/** For commands and for tests: it waits for a store that is slow. A gateway's is in guarded-pool.ts. */
+/** For commands and tests, which wait for a slow database. Gateways use guarded-pool.ts. */
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool(poolConfig(connection, options));
-  // Without a listener a lost connection would end the process. The pool replaces it; a query in flight fails.
+  // Without a listener a lost connection would end the process. The pool replaces it, and its query fails.
   pool.on("connect", (client) => {
     client.on("error", (error) => options.log.warn({ err: error }, "database connection lost"));
   });
@@ -59,7 +59,7 @@ export const clientConfig = (
   keepAlive: true,
 });
 
-/** What the URL says for every connection; to which of its hosts one goes, the client decides. */
+/** Options of the URL for every connection; the client chooses the host. */
 function addressed(connection: { connectionString: string }, options: string): DatabaseClientConfig {
   const { address, places } = placesFor(connection);
   const { user, password, database } = address;
@@ -95,7 +95,7 @@ export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "l
   idleTimeoutMillis: IDLE_MS_MAX,
 });
 
-/** `work` between begin and commit. Any error rolls back and is thrown on. */
+/** Runs `work` in a transaction. Any error rolls back and is rethrown. */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -103,17 +103,17 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query("begin");
     const result = await work(client);
     const { command } = await client.query("commit");
-    // PostgreSQL answers the commit of a failed transaction with a rollback, not with an error.
+    // PostgreSQL answers the commit of a failed transaction with a rollback instead of an error.
     if (command !== "COMMIT") throw new Error("The transaction was rolled back because a statement in it failed.");
     return result;
   } catch (error) {
     try {
       await client.query("rollback");
     } catch (rollbackError) {
-      // The connection is in an unknown state. The first error tells more; this one closes the connection.
+      // The connection's state is unknown. The first error is thrown; this one closes the connection.
       broken = rollbackError instanceof Error ? rollbackError : new Error(String(rollbackError));
     }
-    // It may still roll back and yet be of no more use: what was the primary is not one any more.
+    // The rollback may succeed on a server that is no longer the primary.
     if (isConnectionLoss(error)) broken ??= error as Error;
     throw error;
   } finally {

@@ -23,7 +23,7 @@ after(async () => {
 const ask = (name: string, text: string, values: unknown[] = []): Promise<unknown[]> =>
   queryRows(pool, z.unknown(), { name, text }, values);
 
-test("values come back as they were sent, every time", async () => {
+test("values are returned as they were sent, every time", async () => {
   const text = 'select $1::text as "text", $2::bigint as big, $3::int as small, $4::boolean as truth, $5::text as none';
   for (const word of ["plain", "naïve Zürich", "日本語 🙂", "", "a\\'\"\n"]) {
     const big = 2n ** 62n;
@@ -38,7 +38,7 @@ test("values come back as they were sent, every time", async () => {
   assert.deepEqual(await ask("none", "select 1 where false"), []);
 });
 
-test("a statement is prepared and described once for a connection", async () => {
+test("a statement is prepared and described once per connection", async () => {
   const client = await pool.connect();
   const heard: string[] = [];
   for (const event of ["parseComplete", "rowDescription", "bindComplete"])
@@ -48,7 +48,7 @@ test("a statement is prepared and described once for a connection", async () => 
   assert.deepEqual(heard, ["parseComplete", "bindComplete", "rowDescription", "bindComplete", "bindComplete"]);
 });
 
-test("what the server refuses is told, and the next call is served", async () => {
+test("a server error rejects the call, and the next call succeeds", async () => {
   const divide = (by: number) => ask("divide", "select 1 / $1::int as n", [by]);
   assert.deepEqual(await divide(1), [{ n: 1 }]);
   await assert.rejects(divide(0), { code: "22012" });
@@ -64,7 +64,7 @@ test("a statement whose first call failed is prepared again", async () => {
   assert.deepEqual(await whole("1"), [{ n: 1 }]);
 });
 
-test("pg may prepare a query of the same name on the same connection", async () => {
+test("pg can prepare a query of the same name on the same connection", async () => {
   const query = { name: "both", text: "select 1 as n" };
   const byPg = async (): Promise<unknown[]> => {
     const client = await pool.connect();
@@ -80,7 +80,7 @@ test("pg may prepare a query of the same name on the same connection", async () 
   assert.deepEqual(await byPg(), [{ n: 1 }]);
 });
 
-test("a statement whose columns have changed is refused, and then described anew", async () => {
+test("a statement whose columns changed is refused once, then described again", async () => {
   await pool.query("create table changing (value int)");
   await pool.query("insert into changing values (1)");
   const read = () => ask("changing", "select * from changing");
@@ -90,19 +90,19 @@ test("a statement whose columns have changed is refused, and then described anew
   assert.deepEqual(await read(), [{ value: 1n }]);
 });
 
-test("a row that cannot be read fails its query alone", async () => {
+test("a row that cannot be parsed fails its own query only", async () => {
   const half = (n: string) => ask("half", "select $1::numeric as n", [n]);
   assert.deepEqual(await half("2"), [{ n: 2n }]);
   await assert.rejects(half("0.5"), /not a whole number/);
   assert.deepEqual(await half("2"), [{ n: 2n }]);
 });
 
-test("what is no plain value is refused before anything is sent", () => {
+test("parameters that are not plain values are refused before anything is sent", () => {
   for (const value of [{}, [1], new Date(0), () => 1])
     assert.throws(() => new PreparedQuery({ name: "plain", text: "select $1::text as t" }, [value]), TypeError);
 });
 
-test("a call that waits when its connection breaks fails", async () => {
+test("a call that is waiting when its connection breaks fails", async () => {
   const failed = assert.rejects(ask("sleep", "select pg_sleep(60)::text as t"), { code: "57P01" });
   const end = `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and query like 'select pg_sleep(60)%' and state = 'active'`;

@@ -1,9 +1,7 @@
 /**
- * A statement that is sent over and over: every request's hold and settlement are such. The server prepares it once for a connection,
- * as with any query of pg's that has a name, and describes its columns once too; pg asks for that with every call and makes parsers of
- * it again. What is sent is one write. For pools alone: a client gives no promise of it.
- *
- * Of pg it uses what its types declare: `Submittable`, which pg-cursor is too, and the connection's stream.
+ * A statement that every request runs, such as holding and settling. The server prepares it and describes its columns once per
+ * connection; pg would request the description and build parsers at each call. It sends one write. For pools only. It uses pg's
+ * declared interface `Submittable`, like pg-cursor, and the connection's stream.
  */
 import type pg from "pg";
 import { getTypeParser } from "./types.ts";
@@ -15,13 +13,13 @@ interface Column {
 
 type Done = (error: Error | null, result?: { rows: unknown[] }) => void;
 
-/** What each connection has prepared, by name, with its columns. */
+/** The prepared statements of each connection by name, with their columns. */
 const prepared = new WeakMap<pg.Connection, Map<string, Column[]>>();
 
-/** The server has it no more, or refuses it because its columns would be others now. */
+/** The server no longer has it, or refuses it because its columns changed. */
 const IS_STALE = new Set(["26000", "0A000"]);
 
-/** pg calls these methods as the server's messages come in. */
+/** pg calls these methods for the server's messages. */
 export class PreparedQuery implements pg.Submittable {
   /** Which statement it is. Not `name`, by which pg would keep account of it as of one of its own. */
   readonly statement: string;

@@ -18,13 +18,13 @@ const release = lastRelease();
 const migrations = await readMigrations(SQL);
 const added = migrations.filter(({ version }) => version > release.schema);
 
-describe("since the last release", () => {
-  test("its migrations are as they were", () => {
+describe("migrations since the last release", () => {
+  test("leave that release's migrations unchanged", () => {
     const now = Object.fromEntries(migrations.slice(0, release.schema).map(({ name, sha256 }) => [name, sha256]));
     assert.deepEqual(now, release.migrations);
   });
 
-  test("the program says that it works with that release's schema", () => {
+  test("declare that the program works with that release's schema", () => {
     assert.equal(
       OLDEST_SCHEMA,
       release.schema,
@@ -33,7 +33,7 @@ describe("since the last release", () => {
     assert.equal(PROGRAM_SCHEMA, migrations.length);
   });
 
-  test("migrations of the phase after come last: what comes after them could not be applied before", () => {
+  test("place after-phase migrations last, because later ones could not be applied before them", () => {
     const first = added.findIndex(({ phase }) => phase === "after");
     const late = first < 0 ? [] : added.slice(first).filter(({ phase }) => phase === "before");
     assert.deepEqual(
@@ -43,11 +43,11 @@ describe("since the last release", () => {
     );
   });
 
-  test("the phase before takes nothing away and asks for nothing new", () => {
+  test("remove nothing and require nothing new in the before phase", () => {
     for (const { name, sql } of added.filter(({ phase }) => phase === "before")) assertOnlyAdds(name, sql);
   });
 
-  test("every function can be called as its gateways call it, until the phase after", async (t) => {
+  test("keep every function callable by the last release's gateways until the after phase", async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(release.schema)) });
     t.after(close);
     // Migrations up to 0017 made functions, and not all of the forms they had at the release.
@@ -95,8 +95,8 @@ function assertOnlyAdds(name: string, sql: string): void {
   }
 }
 
-describe("the checks themselves", () => {
-  test("find what the phase before may not hold, and let through what it may", () => {
+describe("the release checks", () => {
+  test("refuse what a before-phase migration must not contain, and accept what it may", () => {
     for (const sql of [
       "drop table a;",
       "-- It is old.\nalter table a\n  drop column b;",
@@ -123,7 +123,7 @@ describe("the checks themselves", () => {
     }
   });
 
-  test("find a function that gateways of the release before could not call any more", () => {
+  test("refuse a function that gateways of the last release could not call", () => {
     const old: Form = {
       name: "f",
       parameters: ["in a uuid", "in b integer", "out c text"],

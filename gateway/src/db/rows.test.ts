@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test("rows have the schema's type and are as the pool gave them", async () => {
+test("rows have the schema's type and the pool's values", async () => {
   const [item] = await queryRows(database.pool, Item, FITS);
   const kind: "a" | "b" | undefined = item?.kind;
   assert.deepEqual({ ...item, kind }, { id: ID, kind: "a", amount: 5n });
@@ -27,7 +27,7 @@ test("rows have the schema's type and are as the pool gave them", async () => {
   assert.equal((await queryOne(database.pool, Item, FITS)).amount, 5n);
 });
 
-test("parameters are passed, and a query may have a name", async () => {
+test("parameters are passed, and a query can have a name", async () => {
   const { pool } = database;
   const Sum = row({ sum: column.bigint });
   assert.deepEqual(await queryOne(pool, Sum, "select $1::int8 + $2 as sum", [1, 2]), { sum: 3n });
@@ -39,7 +39,7 @@ test("parameters are passed, and a query may have a name", async () => {
   });
 });
 
-test("a row that does not fit is named, with its query and its column", async () => {
+test("an error for a row that does not match the schema names the query and the column", async () => {
   const wrong = `select '${ID}'::uuid as id,\n  'c' as kind, 5 as amount`;
   await assert.rejects(queryRows(database.pool, Item, `${FITS} union all ${wrong}`), (error: Error) => {
     assert.ok(error instanceof RowMismatch);
@@ -52,7 +52,7 @@ test("a row that does not fit is named, with its query and its column", async ()
   await assert.rejects(queryRow(database.pool, Item, named), /id: expected a uuid; kind: .*; amount: .*item_of_old$/);
 });
 
-test("a column that the schema does not know does not fit", async () => {
+test("a column that is not in the schema is refused", async () => {
   await assert.rejects(queryRow(database.pool, Item, `${FITS}, 1 as more`), /"more"/);
 });
 
@@ -63,11 +63,11 @@ test("rows of a transaction's client are checked like the pool's", async () => {
   );
 });
 
-test("a query that must give a row and gives none is a bug", async () => {
+test("a query that must return a row throws an invariant error when it returns none", async () => {
   await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /no row returned by: select/);
 });
 
-test("a pool that nobody marked passes rows as they are, unparsed", async () => {
+test("a pool without row checks returns rows unparsed", async () => {
   const pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
   try {
     let parses = 0;
@@ -89,7 +89,7 @@ test("a pool that nobody marked passes rows as they are, unparsed", async () => 
 /** They pass on whatever rows another package asked for. */
 const PASS_ON = ["accounts/machine-time.ts"];
 
-test("no code of the gateway reads rows that no schema describes", () => {
+test("all gateway code reads rows through a schema", () => {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const files = globSync("**/*.ts", { cwd: root }).filter(
     (file) => !/\btesting\b|\.test\.ts$|^db\/rows\.ts$/.test(file),

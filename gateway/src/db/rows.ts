@@ -1,10 +1,7 @@
 /**
- * Queries whose rows a schema describes. The schema gives the rows their type, and in tests every row is held against it;
- * in production rows pass as they came, at no cost. So a schema only says what a row is and changes nothing about it: what
- * code wants in another form, the query selects in that form.
- *
- * Whether rows are checked is a property of the pool (`checkRows`): the pools of testing.ts are marked, with every client
- * that they hand out.
+ * Queries with a schema for their rows. The schema provides the rows' type; tests check every row against it, production does not. A
+ * schema therefore only describes and never converts: a query selects values in the form the code needs. The pool decides whether rows
+ * are checked (`checkRows`): testing.ts marks its pools.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -27,7 +24,7 @@ interface Queryable {
 /** The text of a query, or with the name under which the server keeps it prepared. */
 type QueryText = string | { name: string; text: string };
 
-/** Of a row: what goes in comes out, so that nobody is tempted to convert values where production would not. */
+/** Of a row: what goes in comes out, so that no one is tempted to convert values where production would not. */
 type RowSchema<Row> = z.ZodType<Row, Row>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -48,12 +45,12 @@ export const column = {
 /** A row of exactly these columns. */
 export const row = z.strictObject;
 
-/** A row that a query gave is not what its schema says: the query and the schema have come apart. */
+/** A row does not match its schema: the query and the schema have diverged. */
 export class RowMismatch extends Error {
   override name = "RowMismatch";
 }
 
-/** From now on this pool's rows are checked. To be called before the pool is used. */
+/** Checks this pool's rows from now on. Call it before the pool is used. */
 export function checkRows(pool: pg.Pool): pg.Pool {
   const mark = (db: Queryable): void => {
     db[CHECKED] = true;
@@ -80,7 +77,7 @@ export async function queryRow<Row>(
   query: QueryText,
   values: unknown[] = [],
 ): Promise<Row | undefined> {
-  // Not by way of queryRows: one promise less on the path of every request.
+  // Not built on queryRows, to save a promise per request.
   const { rows } = await send(db, query, values);
   const first = rows[0];
   if (db[CHECKED] === true && first !== undefined) check(schema, query, 0, first);

@@ -52,11 +52,11 @@ async function open(t: TestContext, known: number, mode: "auto" | "check", oldes
   return { schema, lost, look: () => look() };
 }
 
-test("auto brings the database up to date", async (t) => {
+test("auto migrates the database", async (t) => {
   assert.equal((await open(t, 2, "auto")).schema.number, 2);
 });
 
-test("check changes nothing: it starts on the release before and says so", async (t) => {
+test("check starts on the previous release's schema without changes and says so", async (t) => {
   await apply(t, 1);
   const { schema } = await open(t, 2, "check");
   assert.equal(schema.number, 1);
@@ -64,7 +64,7 @@ test("check changes nothing: it starts on the release before and says so", async
   assert.equal((await database.pool.query("select from migration")).rowCount, 1);
 });
 
-test("check refuses what is older than that, and a database without a schema", async (t) => {
+test("check refuses an older schema and a database without one", async (t) => {
   await assert.rejects(
     open(t, 2, "check"),
     /has no schema yet, and this program needs 0001 or newer. Run tollgate migrate/,
@@ -74,7 +74,7 @@ test("check refuses what is older than that, and a database without a schema", a
 });
 
 for (const mode of ["auto", "check"] as const) {
-  test(`${mode}: a newer database is served where it only got more, and said; refused where it got less`, async (t) => {
+  test(`${mode}: serves a newer database with additions and says so, and refuses one with removals`, async (t) => {
     await apply(t, 2);
     assert.equal((await open(t, 1, mode)).schema.number, 2);
     assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /newer than this program; it is compatible/);
@@ -83,7 +83,7 @@ for (const mode of ["auto", "check"] as const) {
   });
 }
 
-test("a part that needs a later migration waits until it was applied", async (t) => {
+test("a part that needs a later migration waits until it is applied", async (t) => {
   await apply(t, 1);
   const { schema, look, lost } = await open(t, 2, "check");
   const stop = schema.watch();
@@ -105,7 +105,7 @@ test("a part that needs a later migration waits until it was applied", async (t)
   assert.deepEqual(lost, []);
 });
 
-test("a gateway that runs goes when the database has left it behind", async (t) => {
+test("a running gateway stops when the database's schema becomes incompatible", async (t) => {
   await apply(t, 1);
   const { schema, look, lost } = await open(t, 1, "check");
   const stop = schema.watch();

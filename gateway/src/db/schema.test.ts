@@ -21,15 +21,15 @@ const LAST_WITH_FUNCTIONS = "0017";
 const migrations = await readSqlFiles(join(SQL, "migrations"));
 const functions = await readFunctions(join(SQL, "functions"));
 
-describe("the files", () => {
-  test("a migration defines no function and no trigger: on an empty database it runs before there are any", () => {
+describe("the SQL files", () => {
+  test("migrations define no functions and no triggers, since they run before functions exist", () => {
     for (const { name, sql } of migrations.filter((file) => file.name.slice(0, 4) > LAST_WITH_FUNCTIONS)) {
       assert.doesNotMatch(sql, /\bcreate\s+(or\s+replace\s+)?(constraint\s+)?(function|procedure|trigger)\b/i, name);
       assert.doesNotMatch(sql, /\bdrop\s+(function|trigger)\s+(?!if\s+exists\b)/i, `${name}: drop it if it exists`);
     }
   });
 
-  test("a function's file says what it does and guarantees, then makes that function alone", () => {
+  test("each function file begins with its purpose and guarantees, then defines that function only", () => {
     for (const { name, function: called, sql } of functions) {
       assert.match(
         sql,
@@ -41,7 +41,7 @@ describe("the files", () => {
     }
   });
 
-  test("the newest migration carries the checksum of the functions", () => {
+  test("the newest migration carries the checksum of all functions", () => {
     const newest = migrations.at(-1);
     const line = `-- functions: ${checksumOf(functions)}`;
     assert.ok(
@@ -79,7 +79,7 @@ const BOOKS = `select jsonb_build_object(
   'batches', (select jsonb_agg(to_jsonb(p) - 'withheld' order by id) from payout p))::text`;
 
 describe("the schema", () => {
-  test("every function of a new database has its file", async (t) => {
+  test("every function of a new database has a file", async (t) => {
     const { pool, close } = await openTestDatabase();
     t.after(close);
     const made = await texts(pool, `select proname from pg_proc where pronamespace = ${OURS} order by 1`);
@@ -89,7 +89,7 @@ describe("the schema", () => {
     );
   });
 
-  test("from 0017 with rows it becomes what it is from nothing; rows stay, and shares are the same to the picodollar", async (t) => {
+  test("migrating from 0017 gives the same schema as a new database, keeps rows and exact shares", async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, LAST_WITH_FUNCTIONS) });
     t.after(close);
     for (const [account, kind] of [

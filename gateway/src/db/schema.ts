@@ -1,9 +1,7 @@
 /**
- * The schema that a gateway works on, as a fact that its parts may ask. At the start the database is brought up to date, or only
- * looked at (`MIGRATE=check`); from then on it is looked at now and then, because others change it: `tollgate migrate` while
- * this gateway runs, or a newer gateway.
- *
- * A part that needs what a later migration adds waits for it (`reached`), and the gateway serves without it until then.
+ * The current schema version, which parts of the gateway can query. At the start the database is migrated, or only checked
+ * (`MIGRATE=check`). Afterwards it is checked regularly, because `tollgate migrate` or a newer gateway may change it. A part that needs
+ * a later migration waits for it (`reached`) while the gateway serves without it.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -19,11 +17,11 @@ import { readStanding, type Standing } from "./standing.ts";
 const LOOK_EVERY_MS = 10_000;
 
 export interface Schema {
-  /** The newest migration that the database has had, when it was looked at last. */
+  /** The newest applied migration at the last check. */
   readonly number: number;
-  /** Resolves once the database has had that migration; at once where it has. It may never. */
+  /** Resolves once that migration is applied, possibly never. */
   reached(number: number): Promise<void>;
-  /** From now on it is looked at. Returns how to stop. */
+  /** Starts regular checks. Returns how to stop them. */
   watch(): () => Promise<void>;
 }
 
@@ -33,7 +31,7 @@ interface SchemaOptions {
   mode: "auto" | "check";
   clock: Clock;
   log: Log;
-  /** The database has left this program behind: it cannot go on. */
+  /** Called when the schema became incompatible with this program. */
   onLost: (error: Error) => void;
   /** For tests. */
   directory?: string;
@@ -102,7 +100,7 @@ class WatchedSchema implements Schema {
         looking = undefined;
       });
     };
-    // At once: somebody may have finished an upgrade between the first look and the first sign of life of this gateway.
+    // At once: someone may have finished an upgrade between the first look and the first sign of life of this gateway.
     look();
     const stop = clock.every(LOOK_EVERY_MS, look);
     return async () => {
@@ -122,7 +120,7 @@ class WatchedSchema implements Schema {
       this.#waiting = this.#waiting.filter(({ number }) => number > schema);
       for (const { resolve } of due) resolve();
     } catch (error) {
-      // Serving on would end in errors of the database, in the middle of requests.
+      // Continuing would fail with database errors in the middle of requests.
       if (error instanceof MigrationError) onLost(error);
       else log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not check the database schema");
     }

@@ -32,7 +32,7 @@ const GOOD = {
   full_page_writes: "on",
 };
 
-describe("a connection's settings", () => {
+describe("connection settings", () => {
   let database: TestDatabase;
   let name: string;
   before(async () => {
@@ -62,20 +62,20 @@ describe("a connection's settings", () => {
     for (const each of Object.keys(FOREIGN)) assert.equal(settings[each], GOOD[each as keyof typeof GOOD], each);
   };
 
-  test("are its own, not those of the role, the database or the server", async () => {
+  test("are our own, not those of the role, the database or the server", async () => {
     assert.deepEqual(await ask({ ...(database.connection as pg.ClientConfig) }), FOREIGN, "the database's own");
     own(await ask(clientConfig(database.connection, "test")));
     own(await ask(clientConfig({ connectionString: urlOf(database.connection) }, "test")));
   });
 
-  test("hold beside options of the URL, which may ask for more", async () => {
+  test("are applied beside options in the URL", async () => {
     const url = `${urlOf(database.connection)}&options=${encodeURIComponent("-c synchronous_commit=remote_apply")}`;
     const { synchronous_commit: commit, ...others } = await ask(clientConfig({ connectionString: url }, "test"));
     assert.equal(commit, "remote_apply");
     own({ ...others, synchronous_commit: "on" });
   });
 
-  test("are looked at, because a pooler may drop them", async () => {
+  test("are checked after connecting, because a pooler may drop them", async () => {
     const pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
     await checkSession(pool, "assumed");
     await assert.rejects(checkSession(pool, "checked"), (error: Error) => {
@@ -97,8 +97,8 @@ describe("a connection's settings", () => {
   });
 });
 
-describe("what a database must be set to", () => {
-  test("each setting that can lose a confirmed charge is refused by name", () => {
+describe("required database settings", () => {
+  test("refuse, by name, each setting that can lose a confirmed charge", () => {
     assert.equal(mistakeOf(GOOD, "checked"), undefined);
     for (const name of ["fsync", "full_page_writes", "synchronous_commit"]) {
       assert.match(

@@ -1,7 +1,7 @@
 /**
- * What every connection sets for itself, so that no default of a role, a database or a server changes what our SQL means; and what
- * a server has to be set to, because no connection can. A connection pooler may drop what a connection asks for, so both are
- * looked at: at the start, and whenever the heartbeat makes a connection.
+ * Session settings that every connection sets, so that defaults of roles, databases or servers do not change our SQL; and server
+ * settings that it requires. A pooler may drop session settings, so both are checked at the start and for each new heartbeat
+ * connection.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -26,7 +26,7 @@ export function sessionOptions(more?: string): string {
   return [...own, ...(more === undefined ? [] : [more])].join(" ");
 }
 
-/** The database works, and would lose what it confirmed, or reads times otherwise than we mean them. */
+/** The database works, but could lose confirmed commits or interprets times differently. */
 export class DatabaseMisconfigured extends Error {
   override name = "DatabaseMisconfigured";
 }
@@ -40,7 +40,7 @@ const REMEDY = {
     `a connection pooler or the options in DATABASE_URL change it: let the pooler pass on startup options, or set it for the role (ALTER ROLE … SET ${name} = '${value}')`,
 };
 const DURABLE = ["fsync", "full_page_writes"] as const;
-/** Only these confirm a commit that a crash can still lose. */
+/** Any other value confirms commits that a crash can lose. */
 const LOSSY_COMMITS = ["off"];
 
 const NAMES = [...Object.keys(OWN), ...DURABLE];
@@ -54,7 +54,7 @@ export async function checkSession(client: pg.ClientBase | pg.Pool, durability: 
   if (wrong !== undefined) throw new DatabaseMisconfigured(wrong);
 }
 
-/** Pure. Undefined where all is as it has to be. */
+/** Undefined when everything is as required. Pure. */
 export function mistakeOf(found: Record<string, string>, durability: Durability): string | undefined {
   const say = (name: string, why: string, remedy: string): string =>
     `the database has ${name} = ${found[name]}, ${why}: ${remedy}`;

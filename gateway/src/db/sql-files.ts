@@ -1,4 +1,4 @@
-/** Files of SQL: read from a folder, run one by one within a transaction that is the caller's. */
+/** Reads SQL files from a folder and runs them one by one in the caller's transaction. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { queryOne, row } from "./rows.ts";
 
 const Transaction = row({ id: z.string() });
 
-/** The database and our files do not fit together, or one of them failed. One line that a person can act on. */
+/** The database and our files do not match, or a file failed. One actionable line. */
 export class MigrationError extends Error {
   override name = "MigrationError";
 }

@@ -1,4 +1,4 @@
-/** A store that reads and does not commit: its disk hangs, or, as here, the standby that must confirm is not there. */
+/** A database that reads and does not commit: its disk hangs, or, as here, the standby that must confirm is not there. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -10,7 +10,7 @@ import { query, scratch } from "./embedded/testing.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 
-test("a commit that hangs is an outage, which a server that still answers reads does not end", async (t) => {
+test("a hanging commit is an outage, even while the server still answers reads", async (t) => {
   const { connection } = await (await scratch(t)).start();
   const lines: { msg: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -37,7 +37,7 @@ test("a commit that hangs is an outage, which a server that still answers reads 
 
   await assert.rejects(pool.query("insert into thing values (1)"), (error) => error instanceof Away);
   guard.health.latencyMs = null;
-  // Each heartbeat has a session of its own, which hangs in its commit for good: at the third, two have been given up.
+  // Each heartbeat has a session of its own, which hangs in its commit permanently: at the third, two have been given up.
   await eventually("heartbeats are repeated during the outage", async () => {
     assert.deepEqual([guard.health.isAway, guard.health.latencyMs], [true, null], "no heartbeat succeeds");
     const [row] = await query<{ hanging: number }>(

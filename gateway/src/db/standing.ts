@@ -1,7 +1,6 @@
 /**
- * How a database and this program stand to each other, told from the numbers of migrations alone. A gateway works with the
- * schema of the release before its own, and on that of a later one as long as nothing was taken away that it needs: each
- * migration's record names the oldest program that still works with it.
+ * Whether a database and this program are compatible, by migration numbers. A gateway works with the previous release's schema, and
+ * with a later one while nothing it needs was removed: each migration records the oldest compatible program.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -31,11 +30,11 @@ export interface Standing {
   schema: number;
   /** Not yet applied, in order. */
   pending: Migration[];
-  /** The database has had migrations that this program does not know, and it works all the same. */
+  /** The database has migrations unknown to this program, and is compatible. */
   isNewer: boolean;
 }
 
-/** Reads only: it needs no right to change anything. */
+/** Reads only, without any right to change. */
 export async function readStanding(db: pg.Pool | pg.PoolClient, migrations: Migration[]): Promise<Standing> {
   return judge(migrations, await readRecords(db));
 }
@@ -51,7 +50,7 @@ async function readRecords(db: pg.Pool | pg.PoolClient): Promise<MigrationRow[]>
   );
 }
 
-/** Refuses where files and database do not tell the same story, and where the database has left this program behind. */
+/** Refuses when files and database differ, or the database became incompatible. */
 function judge(migrations: Migration[], applied: MigrationRow[]): Standing {
   for (const [at, record] of applied.entries()) {
     if (record.version !== at + 1) {

@@ -6,7 +6,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("every database is migrated and of its own", async (t) => {
+test("every test database is migrated and separate", async (t) => {
   const sql = await makeSqlDirectory(t, { migrations: { "0001_item.sql": "create table item (a int);" } });
   const [one, two] = await Promise.all([openTestDatabase({ sql }), openTestDatabase({ sql })]);
   await one.pool.query("insert into item values (1)");
@@ -15,7 +15,7 @@ test("every database is migrated and of its own", async (t) => {
   await Promise.all([one.close(), two.close()]);
 });
 
-test("a test process that is killed leaves neither server nor files", async () => {
+test("a killed test process leaves no server and no files", async () => {
   const program = `
     import { openTestDatabase } from ${JSON.stringify(new URL("./testing.ts", import.meta.url).href)};
     const { connection } = await openTestDatabase();

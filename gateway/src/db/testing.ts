@@ -85,7 +85,7 @@ interface TestServer {
   admin: Connection;
   /** The user the tests connect as; like a gateway's, not a superuser. Undefined to stay the given server's user. */
   user: string | undefined;
-  /** A database with the gateway's own migrations that somebody else made and keeps. */
+  /** A database with the gateway's own migrations that someone else made and keeps. */
   template?: string | undefined;
 }
 

@@ -1,7 +1,4 @@
-/**
- * What values of the store are here. Money is `bigint` and `numeric` in the database, so no value may pass through a
- * JavaScript number on its way out.
- */
+/** How database values are parsed. Amounts are `bigint` and `numeric` in the database and must never become JavaScript numbers. */
 import pg from "pg";
 
 const OID = {

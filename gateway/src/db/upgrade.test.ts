@@ -41,7 +41,7 @@ async function run(t: TestContext, migrations: Record<string, string>, phase?: A
   return await migrate(database.pool, { directory, log, oldestSchema, ...(phase && { after: phase }) });
 }
 
-/** Somebody whose connection has that name. */
+/** Someone whose connection has that name. */
 async function connect(name: string): Promise<() => Promise<void>> {
   const client = new pg.Client(clientConfig(database.connection, name));
   await client.connect();
@@ -57,8 +57,8 @@ async function connect(name: string): Promise<() => Promise<void>> {
 const recorded = async (): Promise<unknown[]> =>
   (await database.pool.query("select version, works_with from migration order by 1")).rows.map(Object.values);
 
-describe("the phase after", () => {
-  test("is left by tollgate migrate, and done by --finish", async (t) => {
+describe("after-phase migrations", () => {
+  test("are skipped by tollgate migrate and run by tollgate migrate --finish", async (t) => {
     await run(t, FIRST);
     assert.deepEqual(await run(t, { ...FIRST, ...ADD, ...DROP }, "leave"), {
       migrations: ["0002_add.sql"],
@@ -80,7 +80,7 @@ describe("the phase after", () => {
     "tollgate 0.1.0 schema 2",
     "tollgate heartbeat 0.1.0 schema 2",
   ]) {
-    test(`waits while "${name}" is connected`, async (t) => {
+    test(`wait while "${name}" is connected`, async (t) => {
       await run(t, FIRST);
       const end = await connect(name);
       const files = { ...FIRST, ...ADD, ...DROP };
@@ -97,19 +97,19 @@ describe("the phase after", () => {
   }
 
   for (const name of ["tollgate broadcast", "tollgate broadcast 1", "psql", "tollgate 0.2.0 schema 3", "tollgates"]) {
-    test(`does not wait for "${name}"`, async (t) => {
+    test(`do not wait for "${name}"`, async (t) => {
       await run(t, FIRST);
       await connect(name);
       assert.deepEqual((await run(t, { ...FIRST, ...ADD, ...DROP }, "insist")).left, []);
     });
   }
 
-  test("counts several workers of one gateway as one gateway", async () => {
+  test("count several workers of one gateway as one gateway", async () => {
     for (const gateway of [undefined, undefined, "one", "one", "two"]) await connect(broadcastConnection(gateway));
     assert.equal(await connectedGateways(database.pool), 4);
   });
 
-  test("that an upgrade left undone runs before what the next release adds, or holds it up", async (t) => {
+  test("of an unfinished upgrade run before the next release's additions, or block them", async (t) => {
     await run(t, FIRST);
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT };
     const end = await connect("tollgate 0.1.0 schema 2");
@@ -122,7 +122,7 @@ describe("the phase after", () => {
     assert.deepEqual((await run(t, files, "leave")).migrations, ["0002_add.sql", "0003_drop.sql", "0004_next.sql"]);
   });
 
-  test("that an upgrade left undone runs beside the gateways that know it, and the next one is left", async (t) => {
+  test("of an unfinished upgrade run while its own gateways serve, and the next release's wait", async (t) => {
     await run(t, FIRST);
     await connect("tollgate 0.2.0 schema 3");
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT, "0005_drop.sql": "-- phase: after\ndrop table other;" };
@@ -137,7 +137,7 @@ describe("the phase after", () => {
     );
   });
 
-  test("a word that is neither is refused", async (t) => {
+  test('have a phase of "before" or "after" only', async (t) => {
     await assert.rejects(
       run(t, { "0001_a.sql": "-- phase: later\nselect 1;" }),
       /^MigrationError: Migration 0001_a\.sql: phase must be before or after, not "later"\.$/,
@@ -154,7 +154,7 @@ describe("the phase after", () => {
     });
 });
 
-test("a gateway's connections tell its version, and who listens is not counted twice", async () => {
+test("counts a gateway's connections by version, without counting listeners twice", async () => {
   await connect(connectionName("heartbeat"));
   await connect("tollgate broadcast");
   await connect("tollgate heartbeat");
@@ -165,8 +165,8 @@ test("a gateway's connections tell its version, and who listens is not counted t
   assert.match(known?.version ?? "", /^\d+\.\d+\.\d+ \(schema \d+\)$/);
 });
 
-describe("a program on a database that was taken further", () => {
-  test("does nothing to it while it only got more, not even to functions; refuses where something was taken away", async (t) => {
+describe("a program on a newer database", () => {
+  test("changes nothing while the database only has additions, and refuses to start after removals", async (t) => {
     const say = (n: number) => ({
       "say.sql": `create or replace function say() returns int language sql as $$ select ${n} $$;`,
     });
@@ -184,7 +184,7 @@ describe("a program on a database that was taken further", () => {
     );
   });
 
-  test("does not wait for one that is at a long migration, where there is nothing to do for it", async (t) => {
+  test("does not wait for a long migration that it does not need", async (t) => {
     await run(t, FIRST);
     const busy = new pg.Client(database.connection);
     await busy.connect();
@@ -194,8 +194,8 @@ describe("a program on a database that was taken further", () => {
   });
 });
 
-describe("the plan", () => {
-  test("says what would be done in which phase and what it holds up, and does nothing", async (t) => {
+describe("the migration plan", () => {
+  test("lists the steps of each phase and what they wait for, without running them", async (t) => {
     await run(t, FIRST);
     await database.pool.query("insert into item select n from generate_series(1, 1000) n; analyze item");
     const files = {
@@ -243,7 +243,7 @@ describe("the plan", () => {
     assert.deepEqual(await recorded(), [[1, 1]]);
   });
 
-  test("of an empty database and of one that is up to date", async (t) => {
+  test("covers an empty database and an up-to-date one", async (t) => {
     const directory = await makeSqlDirectory(t, { migrations: FIRST });
     const program = await readProgram({ directory, oldestSchema });
     assert.equal((await planMigration(database.pool, program)).migrations.length, 1);
@@ -259,13 +259,13 @@ describe("a migration without a transaction", () => {
     (await database.pool.query("select indisvalid from pg_index where indexrelid = to_regclass($1)", [name])).rows[0]
       ?.indisvalid;
 
-  test("builds its index; those before and after it stay in transactions", async (t) => {
+  test("builds its index, while its neighbours run in transactions", async (t) => {
     const files = { ...FIRST, "0002_made.sql": ALONE, "0003_more.sql": "create table other (a int);" };
     assert.equal((await run(t, files)).migrations.length, 3);
     assert.equal(await isValid("item_made"), true);
   });
 
-  test("what came before it stays where it fails, and the next run goes on from there with an index that broke off", async (t) => {
+  test("keeps earlier migrations when it fails, and the next run replaces the invalid index", async (t) => {
     const unique = ALONE.replace("create index", "create unique index").replace("(made)", "(old)");
     const directory = await makeSqlDirectory(t, { migrations: { ...FIRST } });
     await migrate(database.pool, { directory, log, oldestSchema });
@@ -288,7 +288,7 @@ describe("a migration without a transaction", () => {
     assert.equal(await isValid("item_made"), true);
   });
 
-  test("builds on every partition of a table that has them, also after it broke off", async (t) => {
+  test("builds on every partition of a partitioned table, also after an interruption", async (t) => {
     const directory = await makeSqlDirectory(t, {
       migrations: {
         "0001_item.sql": `create table item (id int, made int) partition by range (id);
@@ -311,7 +311,7 @@ describe("a migration without a transaction", () => {
     assert.deepEqual(rows, [{ joined: 3 }]);
   });
 
-  test("must be one statement that may be run again", async (t) => {
+  test("must be one repeatable statement", async (t) => {
     for (const sql of [
       "create index concurrently item_made on item (made);",
       "create index concurrently if not exists a on item (made); create index concurrently if not exists b on item (made);",
@@ -324,7 +324,7 @@ describe("a migration without a transaction", () => {
     }
   });
 
-  test("somebody who waits for it does not hold it up", async (t) => {
+  test("is not blocked by a session that waits for it", async (t) => {
     const directory = await makeSqlDirectory(t, { migrations: { ...FIRST, "0002_made.sql": ALONE } });
     const runs = Array.from({ length: 4 }, () => migrate(database.pool, { directory, log, oldestSchema }));
     assert.equal((await Promise.all(runs)).flatMap(({ migrations }) => migrations).length, 2);

@@ -60,7 +60,7 @@ const next = {
   },
   // One that reads the prompt for long is passed over, too.
   accepted: { progress: "accepted", output: "producing", late: "declined", ...ends },
-  // Progress reports the reading of the prompt; once output flows it means nothing and keeps nobody waiting.
+  // Progress reports the reading of the prompt; once output flows it means nothing and keeps no one waiting.
   producing: { progress: "producing", output: "producing", ...ends },
 } as const satisfies Record<string, Partial<Record<AttemptEvent, AttemptState>>>;
 

@@ -5,8 +5,8 @@
 import { encode, encodeApart } from "@tollgate/protocol/codec.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
 import { ACCEPT_MS_MAX, CRAWL, PREFILL_MS_MAX, readMsMax, stuckMsMax } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
@@ -40,8 +40,8 @@ interface AttemptsOptions {
 
 /** How one attempt differs from others. */
 interface AttemptOptions {
-  signal: Gone;
-  /** By then somebody must have accepted the request. Absent: no matter when. */
+  signal: CancelSignal;
+  /** By then someone must have accepted the request. Absent: no matter when. */
   acceptBy?: number | undefined;
   /** Whether another node could be asked now, in place of one that is late. Absent: there is none. */
   mayPassOver?: () => boolean;
@@ -71,7 +71,7 @@ export class Attempts {
   readonly #blame: Blame;
   readonly #unsubscribe: () => void;
   #troubledAt = Number.NEGATIVE_INFINITY;
-  /** Cut while the plane was away: nodes that did not notice still run them. */
+  /** Cut while the plane was unreachable: nodes that did not notice still run them. */
   #uncancelled: Attempt[] = [];
 
   constructor(options: AttemptsOptions) {
@@ -234,7 +234,7 @@ export class Attempts {
   /** Whether a refusal counts. This gateway's own trouble, and work that another gave the node meanwhile, are not the node's. */
   #judge(node: RosterNode, how: "busy" | "late"): void {
     const { plane, roster, clock, refused, gateways } = this.#options;
-    if (!plane.hears || !plane.reaches(node.id) || roster.ownStops.wasStopped) return;
+    if (!plane.hears || !plane.reaches(node.id) || roster.processPauses.wasStopped) return;
     const { slots } = node;
     const own = roster.ownWorkOn(node.id);
     const judge = (): void => {

@@ -1,6 +1,6 @@
 /**
  * Whether a node or the plane is to blame for an attempt that broke off. An attempt ends as `cut` when the plane lost a node that
- * was well. That takes the servers' own evidence: this gateway's connection is away or frozen, a server ends the connection itself or
+ * was well. That takes the servers' own evidence: this gateway's connection is unreachable or frozen, a server ends the connection itself or
  * does not answer, or other hosts' nodes lost the same server (excuses.ts).
  */
 import type { Clock } from "../base/clock.ts";
@@ -67,15 +67,15 @@ export class Blame {
   #note(node: RosterNode, at: number, now: number): void {
     const server = this.#options.plane.movedFrom(node.id);
     if (server === undefined) return;
-    const { id: nodeId, licence } = node;
-    this.#excuses.note({ nodeId, owners: ownersOf(node), established: !isOnProbation(licence), server, at }, now);
+    const { id: nodeId, nodeRecord } = node;
+    this.#excuses.note({ nodeId, owners: ownersOf(node), established: !isOnProbation(nodeRecord), server, at }, now);
   }
 
   #isExcused(attempt: RunningAttempt): boolean {
     const { plane, roster } = this.#options;
     const { node } = attempt;
     if (!plane.hears || !plane.reaches(node.id)) return true;
-    if (roster.ownStops.wasStopped) return true;
+    if (roster.processPauses.wasStopped) return true;
     return this.#hasMoved(attempt) && this.#hasEvidence(node, plane.movedAt(node.id) as number);
   }
 
@@ -94,5 +94,5 @@ export class Blame {
   }
 }
 
-const ownersOf = ({ licence: { owners, hostAccountId } }: RosterNode): string[] =>
+const ownersOf = ({ nodeRecord: { owners, hostAccountId } }: RosterNode): string[] =>
   owners === undefined || owners.length === 0 ? [hostAccountId] : owners;

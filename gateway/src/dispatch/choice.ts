@@ -1,6 +1,6 @@
 /** Which node gets a request: who is asked first, and of these the least loaded. */
 import type { Random } from "../base/random.ts";
-import type { Bag } from "./bag.ts";
+import type { RandomSet } from "./random-set.ts";
 
 interface Candidate {
   /** Jobs the node runs, as far as this gateway knows. */
@@ -20,7 +20,7 @@ const PICKED = 4;
  * will do that is busy, it is waited for: those after it are asked only when there is none.
  */
 export function pickNode<T extends Candidate>(
-  { able, free }: { able: Bag<T>; free: Bag<T> },
+  { able, free }: { able: RandomSet<T>; free: RandomSet<T> },
   preferred: ((node: T) => boolean)[],
   choice: Choice<T>,
 ): T | undefined {
@@ -36,7 +36,7 @@ export function pickNode<T extends Candidate>(
  * gateway to the same node at once; four at random keep refusals rare without that.
  */
 function chooseNode<T extends Candidate>(
-  free: Bag<T>,
+  free: RandomSet<T>,
   mayServe: (node: T) => boolean,
   { ttftMs, random }: Choice<T>,
 ): T | undefined {

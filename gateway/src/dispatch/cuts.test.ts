@@ -1,4 +1,4 @@
-/** What the plane loses while nodes are well: tried again at nobody's cost, and held against nobody. */
+/** What the plane loses while nodes are well: tried again at no one's cost, and held against no one. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -47,13 +47,13 @@ describe("dispatch when the plane loses a running request", () => {
     clock = manualClock();
     plane = new MemoryPlane();
     attempts = [];
-    const licence = async (id: string) => ({
+    const nodeRecord = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: `host-of-${id}` as Uuid,
       models: [MODEL],
     });
     const log = createLog("silent");
-    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
     dispatcher.onAttempt((attempt) => attempts.push(attempt));
   });

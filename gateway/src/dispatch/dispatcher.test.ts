@@ -67,12 +67,12 @@ describe("dispatcher", () => {
         logged += line;
       },
     });
-    const licence = async (id: string) => ({
+    const nodeRecord = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: hostOfNode(id) as Uuid,
       models: licensed,
     });
-    const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   });
 
@@ -446,7 +446,7 @@ describe("dispatcher", () => {
     }
     const [broken, other] = jobs as [string, string];
     const whole = encode({ kind: "deltas", deltas: [{ job: broken, seq: 0, channel: "answer", text: "x" }] });
-    // Which job this was about nobody can tell: if it was output, the next frame of that job shows the gap.
+    // Which job this was about no one can tell: if it was output, the next frame of that job shows the gap.
     node.raw(Buffer.from([1, 19, 255]));
     node.raw(whole.subarray(0, -1));
     node.delta(other, 0, "well");

@@ -1,24 +1,24 @@
 /**
- * Takes one request to a node and back: waits for a free node, offers it the job, asks the next when it declines, and
- * tries another node once when the first went quiet before anything reached the client, or said that there is no output.
- * What the plane cut is tried again as if it had not been.
+ * Takes a request to a node and back: waits for a free node, offers it the job, and asks the next one when it declines. It retries once
+ * on another node when the first stops responding before any output reached the client, or returns none. Requests that the plane lost
+ * are retried without counting.
  */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Gone } from "../base/gone.ts";
 import type { Log } from "../base/log.ts";
 import { PREFILL_MS_MAX, SILENT_NODES_MAX } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { Peers } from "./exchange/peers.ts";
-import type { NodeLicence } from "./licences.ts";
+import type { Need } from "./node-index.ts";
+import type { NodeRecord } from "./node-records.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
-import type { Need } from "./shelves.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
 
 const RETRIES = 1;
@@ -49,7 +49,7 @@ export interface DispatchResult {
     | "cancelled";
   finish: "stop" | "length" | null;
   /** The node whose work this is, and so may be paid; null when none accepted, or its attempt was abandoned. */
-  server: NodeLicence | null;
+  server: NodeRecord | null;
   /** How many nodes accepted the request. */
   attempts: number;
   /** From the order to the acceptance, and from the order to the first output, of the attempt that counts. */
@@ -57,7 +57,7 @@ export interface DispatchResult {
   ttftMs: number | null;
   /** The node's part of the time, for measuring it. Null when it gave no output. */
   pace: Pace | null;
-  /** One of the platform's own jobs (`runOn`): nobody asked for the answer, so it earns a node no trust. */
+  /** One of the platform's own jobs (`runOn`): no one asked for the answer, so it earns a node no trust. */
   own?: boolean;
 }
 
@@ -79,7 +79,7 @@ export interface Measured {
   spanMs: number;
   /** One of the platform's own jobs. */
   own: boolean;
-  /** The builder's request that it answers. Absent: nobody asked. */
+  /** The builder's request that it answers. Absent: no one asked. */
   request?: AnsweredRequest | undefined;
 }
 
@@ -101,12 +101,17 @@ interface TokenCounts {
 }
 
 export interface Dispatcher {
-  run(order: DispatchOrder, sink: DispatchSink, signal: Gone): Promise<DispatchResult>;
+  run(order: DispatchOrder, sink: DispatchSink, signal: CancelSignal): Promise<DispatchResult>;
   /**
    * The same on one node and no other, whether or not it is busy; undefined when it is not connected or does not serve the
    * model.
    */
-  runOn(nodeId: string, order: DispatchOrder, sink: DispatchSink, signal: Gone): Promise<DispatchResult | undefined>;
+  runOn(
+    nodeId: string,
+    order: DispatchOrder,
+    sink: DispatchSink,
+    signal: CancelSignal,
+  ): Promise<DispatchResult | undefined>;
   /** Tells how many tokens an answer that ended well had, so that its node's speed is known. */
   measured(model: string, result: DispatchResult, tokens: TokenCounts, request?: AnsweredRequest): void;
   onMeasured(run: (measured: Measured) => void): void;
@@ -145,7 +150,7 @@ export function openDispatcher(options: {
   log: Log;
   gatewayId: string;
   deadlineMs: number;
-  /** A job that lasts longer ends as a stall, and nobody is blamed for it. */
+  /** A job that lasts longer ends as a stall, and no one is blamed for it. */
   jobMsMax?: number;
   /** The other gateways. Absent: there are none. */
   peers?: Pick<Peers, "exchange" | "slotsTold" | "gateways">;
@@ -226,7 +231,7 @@ export function openDispatcher(options: {
     unkeptKeyword(model, keywords) {
       const need = needOf(model, keywords);
       if (roster.serves(need, new Set())) return undefined;
-      // One that nobody enforces says most; else no single node enforces all.
+      // One that no one enforces says most; else no single node enforces all.
       const alone = keywords.find((use) => !roster.serves(needOf(model, [use]), new Set()));
       return alone ?? keywords.at(-1);
     },
@@ -251,7 +256,7 @@ interface RunOptions {
   over: (attempt: Attempt) => void;
   order: DispatchOrder;
   sink: DispatchSink;
-  signal: Gone;
+  signal: CancelSignal;
   deadlineMs: number;
 }
 
@@ -290,7 +295,7 @@ class Run {
 
   async go(): Promise<DispatchResult> {
     let retriesLeft = RETRIES;
-    /** The attempt that spent the retry: it went quiet or was empty. */
+    /** The attempt that used the retry: it stopped responding or returned nothing. */
     let first: Attempt | undefined;
     /** The last one that the plane cut. */
     let cut: Attempt | undefined;
@@ -331,7 +336,7 @@ class Run {
         first = attempt;
         this.#tried.add(turn.node.id);
       } else {
-        // The retry is spent: nobody is left to confirm that there is no output.
+        // The retry is spent: no one is left to confirm that there is no output.
         return this.#result(end === "empty" ? "unconfirmed" : endOf(attempt), attempt, attempt);
       }
     }
@@ -354,7 +359,7 @@ class Run {
       return;
     }
     if (state === "quiet") {
-      const isKin = attempt.node.licence.hostAccountId === first.node.licence.hostAccountId;
+      const isKin = attempt.node.nodeRecord.hostAccountId === first.node.nodeRecord.hostAccountId;
       if (!isKin && !this.#isSilenceJudged) return;
       this.#judgeSilence(first);
     }
@@ -372,8 +377,8 @@ class Run {
     return this.#o.roster.serves(this.#need, this.#kinOf(node));
   }
 
-  #kinOf({ licence: { hostAccountId } }: Attempt["node"]): Set<string> {
-    const kin = this.#o.roster.nodes().filter(({ licence }) => licence.hostAccountId === hostAccountId);
+  #kinOf({ nodeRecord: { hostAccountId } }: Attempt["node"]): Set<string> {
+    const kin = this.#o.roster.nodes().filter(({ nodeRecord }) => nodeRecord.hostAccountId === hostAccountId);
     return new Set(kin.map(({ id }) => id));
   }
 
@@ -464,7 +469,7 @@ function resultOf(
   return {
     end,
     finish: attempt?.finish ?? null,
-    server: attempt?.acceptedAt == null ? null : attempt.node.licence,
+    server: attempt?.acceptedAt == null ? null : attempt.node.nodeRecord,
     attempts: accepted,
     queueMs: since(attempt?.acceptedAt),
     ttftMs: since(attempt?.firstOutputAt),

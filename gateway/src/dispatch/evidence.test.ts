@@ -6,7 +6,7 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
 import { openPeers, type Peers } from "./exchange/peers.ts";
-import type { NodeLicence } from "./licences.ts";
+import type { NodeRecord } from "./node-records.ts";
 import type { DispatchOrder } from "./order.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
@@ -17,22 +17,22 @@ const log = createLog("silent");
 describe("dispatch by the gateways' own records", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
-  let licences: Record<string, Partial<NodeLicence>>;
+  let nodeRecords: Record<string, Partial<NodeRecord>>;
   let refused: string[];
   let requests: number;
 
   beforeEach(() => {
-    [clock, plane, licences, refused, requests] = [manualClock(), new MemoryPlane(), {}, [], 0];
+    [clock, plane, nodeRecords, refused, requests] = [manualClock(), new MemoryPlane(), {}, [], 0];
   });
 
   const open = (gatewayId: string) => {
-    const licence = async (id: string) => ({
+    const nodeRecord = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: `host-of-${id}` as Uuid,
       models: [MODEL],
-      ...licences[id],
+      ...nodeRecords[id],
     });
-    const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
     const peers: Peers = openPeers({ plane, roster, gatewayId, clock, log });
     const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
     dispatcher.onRefused((nodeId, how) => refused.push(`${nodeId} ${how}`));
@@ -119,7 +119,7 @@ describe("dispatch by the gateways' own records", () => {
 
   test("raises a node's slots with its record, up to the number it reports", async () => {
     const { roster, dispatcher } = open("gw1");
-    licences = { young: { slotsMax: 4 }, old: {} };
+    nodeRecords = { young: { slotsMax: 4 }, old: {} };
     await online("young", { slots: 4096 });
     await online("old", { slots: 2 });
     assert.equal(roster.find("young")?.slots, 4);
@@ -273,7 +273,7 @@ describe("dispatch by the gateways' own records", () => {
   describe("a node on probation", () => {
     test("receives the prompt only after it accepts", async () => {
       const { dispatcher } = open("gw1");
-      licences = { a: { answersOwed: 20 } };
+      nodeRecords = { a: { answersOwed: 20 } };
       const node = await online("a", { accepts_early: true });
       const running = ask(dispatcher);
       const job = await node.job();
@@ -288,7 +288,7 @@ describe("dispatch by the gateways' own records", () => {
 
     test("receives no work when its agent does not support early acceptance", async () => {
       const { dispatcher, roster } = open("gw1");
-      licences = { a: { answersOwed: 20 } };
+      nodeRecords = { a: { answersOwed: 20 } };
       const node = await online("a");
       assert.equal((await ask(dispatcher)).end, "no_capacity");
       assert.deepEqual([jobs(node), roster.find("a")?.acceptsEarly], [0, false]);
@@ -397,7 +397,7 @@ describe("dispatch by the gateways' own records", () => {
   });
 
   test("counts a stall when no other host serves the model, and counts both nodes of one host", async () => {
-    licences = { a: { hostAccountId: "one" as Uuid }, b: { hostAccountId: "one" as Uuid } };
+    nodeRecords = { a: { hostAccountId: "one" as Uuid }, b: { hostAccountId: "one" as Uuid } };
     const { seen, running, first, second } = await silentFirst();
     second.say({ kind: "accepted", job: await second.job() });
     clock.advance(2_300);
@@ -451,7 +451,7 @@ describe("dispatch by the gateways' own records", () => {
 
   test("asks new nodes of a host last after another of its nodes failed, but not its established ones", async () => {
     const host = { hostAccountId: "one" as Uuid };
-    licences = { fails: host, new: { ...host, slotsMax: 4 }, known: { ...host, slotsMax: 16 } };
+    nodeRecords = { fails: host, new: { ...host, slotsMax: 4 }, known: { ...host, slotsMax: 16 } };
     const { roster, dispatcher } = open("gw1");
     const node = await online("fails");
     const running = ask(dispatcher);

@@ -52,7 +52,7 @@ function play(
       running.push(one);
       return true;
     });
-    // Work-conserving: nobody waits for a slot that is free.
+    // Work-conserving: no one waits for a slot that is free.
     for (const one of line) assert.equal(free[one.slot], 0);
   }
   return { line, free };
@@ -89,8 +89,8 @@ test("gives a single account every slot, and a second account each freed slot un
 
 test("lets other accounts have their turn on a node's slots when one account has many requests", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
-  const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
-  const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+  const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
+  const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   const node = new FakeNode(plane, { id: "n", gatewayId: "gw1" });
   node.report({ models: ["tiny-3b"], slots: 2 });

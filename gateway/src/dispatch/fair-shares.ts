@@ -42,7 +42,7 @@ export class Crowd {
     const others = othersHave + this.#allWaiting - (this.#waiting.get(account) ?? 0);
     const { at } = this.#last.account === account ? this.#other : this.#last;
     if (now - at >= LATELY_MS) return false;
-    // It falls to nothing while nobody uses as many again.
+    // It falls to nothing while no one uses as many again.
     const left = this.#peak.slots * Math.max(0, 1 - (now - this.#peak.at) / LATELY_MS);
     if (others >= left) this.#peak = { slots: others, at: now };
     return has >= slots - Math.ceil(Math.max(others, left)) - 1;
@@ -94,7 +94,7 @@ export class InService {
 }
 
 /**
- * Serves as many as can be. `line`: who waits, the oldest first. `serve` says whether it could: one that cannot be served now leaves
+ * Serves as many as can be. `line`: who waits, oldest first. `serve` says whether it could: one that cannot be served now leaves
  * the turn to the next of its account, and an account that nothing can be done for leaves it to the others.
  */
 export function serveFairly<T extends { account: string }>(

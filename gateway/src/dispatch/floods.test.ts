@@ -7,7 +7,7 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
-import type { NodeLicence } from "./licences.ts";
+import type { NodeRecord } from "./node-records.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -28,7 +28,7 @@ describe("bounds on what nodes may send", () => {
   let dispatcher: Dispatcher;
   let lines: { msg: string; node: string; unsaid?: number }[];
   let lookups: number;
-  let answerLookups: ((licence: NodeLicence) => void)[] | undefined;
+  let answerLookups: ((nodeRecord: NodeRecord) => void)[] | undefined;
 
   beforeEach(() => {
     clock = manualClock();
@@ -37,16 +37,16 @@ describe("bounds on what nodes may send", () => {
     lookups = 0;
     answerLookups = undefined;
     const log = createLog("info", { write: (line) => lines.push(JSON.parse(line)) });
-    const licence = async (id: string): Promise<NodeLicence> => {
+    const nodeRecord = async (id: string): Promise<NodeRecord> => {
       lookups += 1;
       if (answerLookups !== undefined) return new Promise((resolve) => answerLookups?.push(resolve));
-      return licenceOf(id);
+      return recordOf(id);
     };
-    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   });
 
-  const licenceOf = (id: string): NodeLicence => ({
+  const recordOf = (id: string): NodeRecord => ({
     nodeId: id as Uuid,
     hostAccountId: `host-of-${id}` as Uuid,
     models: ["tiny-3b"],
@@ -149,7 +149,7 @@ describe("bounds on what nodes may send", () => {
       await turn();
     }
     assert.equal(lookups, 1);
-    for (const answer of answerLookups) answer(licenceOf("a"));
+    for (const answer of answerLookups) answer(recordOf("a"));
     await turn();
     assert.equal(roster.find("a")?.slots, 219);
   });

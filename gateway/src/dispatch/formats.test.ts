@@ -54,12 +54,12 @@ describe("requests with an output format", () => {
     plane = new MemoryPlane();
     elected = [MODEL];
     const log = createLog("silent");
-    const licence = async (id: string) => ({
+    const nodeRecord = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: `host-of-${id}` as Uuid,
       models: elected,
     });
-    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: DEADLINE_MS });
   });
 

@@ -8,7 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import type { Plane } from "../plane/plane.ts";
-import type { OwnStops } from "./own-stops.ts";
+import type { ProcessPauses } from "./process-pauses.ts";
 
 interface Rate {
   perSecond: number;
@@ -22,7 +22,7 @@ export const FRAME_RATES: Record<FrameKind, Rate> = {
   states: { perSecond: 20, burst: 200 },
   /** An honest agent sends none; one with a bug that fails some of its jobs should not take down its node's whole line. */
   malformed: { perSecond: 5, burst: 100 },
-  /** Counted by `idleCost`. What was under way when a job was cancelled is such, so it must be ample. */
+  /** Counted by `idleCost`. What was in flight when a job was cancelled is such, so it must be ample. */
   idle: { perSecond: 2_000, burst: 10_000 },
 };
 
@@ -47,7 +47,7 @@ interface Allowance {
 
 interface FrameRatesOptions {
   plane: Pick<Plane, "cut">;
-  ownStops: Pick<OwnStops, "stoppedMs">;
+  processPauses: Pick<ProcessPauses, "stoppedMs">;
   clock: Clock;
   log: Log;
 }
@@ -101,8 +101,8 @@ export class FrameRates {
       return allowance;
     }
     const seconds = (now - known.at) / 1000;
-    // What was said while nobody listened comes at once, and each second of it had its own allowance.
-    const unheardS = this.#options.ownStops.stoppedMs / 1000;
+    // What was said while no one listened comes at once, and each second of it had its own allowance.
+    const unheardS = this.#options.processPauses.stoppedMs / 1000;
     for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {
       known.left[kind] = Math.min(burst + unheardS * perSecond, known.left[kind] + seconds * perSecond);
     }

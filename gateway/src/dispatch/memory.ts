@@ -1,6 +1,6 @@
 /**
  * The nodes that left lately. For a minute they still count for how many requests a model may have: a fleet that drops for a
- * moment must not turn everybody away. Those that the plane lost, and not they it, are expected back at once: whoever waits
+ * moment must not turn everyone away. Those that the plane lost, and not they it, are expected back at once: whoever waits
  * for a node waits for them.
  */
 import type { Clock } from "../base/clock.ts";
@@ -13,7 +13,7 @@ interface Remembered<Node> {
   node: Node;
   until: number;
   expectedUntil: number;
-  /** The plane was away: nobody was told that the node is gone. */
+  /** The plane was unreachable: no one was told that the node is gone. */
   away: boolean;
 }
 
@@ -37,7 +37,7 @@ export class NodeMemory<Node extends { id: string }> {
     if (by === "plane") this.#lookLater();
   }
 
-  /** All of them left, because the plane is away. */
+  /** All of them left, because the plane is unreachable. */
   away(nodes: Node[]): void {
     const until = this.#clock.monotonic() + REMEMBERED_MS;
     for (const node of nodes) this.#nodes.set(node.id, { node, until, expectedUntil: until, away: true });

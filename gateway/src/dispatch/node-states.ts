@@ -9,16 +9,16 @@ import type { Clock } from "../base/clock.ts";
 import type { SparingLog } from "../base/sparing-log.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { FrameRates } from "./frame-rates.ts";
-import type { Licences, NodeLicence } from "./licences.ts";
+import type { NodeRecord, NodeRecords } from "./node-records.ts";
 
 interface NodeStatesOptions {
   plane: Plane;
   rates: FrameRates;
-  licences: Licences;
+  nodeRecords: NodeRecords;
   clock: Clock;
   log: SparingLog;
-  /** A state takes effect. Without a licence the node may not work. */
-  apply: (nodeId: string, licence: NodeLicence | undefined, state: NodeState) => void;
+  /** A state takes effect. Without a nodeRecord the node may not work. */
+  apply: (nodeId: string, nodeRecord: NodeRecord | undefined, state: NodeState) => void;
   /** The node said again what it said last. False: it has to be looked at all the same. */
   unchanged: (nodeId: string) => boolean;
 }
@@ -180,10 +180,10 @@ export class NodeStates {
     const waiting = { state };
     this.#waiting.set(id, waiting);
     try {
-      const licence = await this.#options.licences.of(id);
+      const nodeRecord = await this.#options.nodeRecords.of(id);
       // Its last words may come to be understood after its end.
       if (this.#waiting.get(id) !== waiting) return;
-      this.#options.apply(id, licence, waiting.state);
+      this.#options.apply(id, nodeRecord, waiting.state);
     } finally {
       if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
     }

@@ -22,14 +22,14 @@ export interface DispatchOrder {
 }
 
 /**
- * Where output goes. `enough` stops the node. `broken` says that the node gave what nobody asked for.
+ * Where output goes. `enough` stops the node. `broken` says that the node gave what no one asked for.
  */
 export interface DispatchSink {
   /** A node accepted: what an earlier attempt gave is void. Never called after output reached the client. */
   begin(nodeId: string): void;
   delta(channel: Channel, text: string): "more" | "enough" | "broken";
   vectors(first: number, width: number, values: Float32Array): "more" | "broken";
-  /** How likely the node finds each token of an answer that it was given. Absent: nobody asked. */
+  /** How likely the node finds each token of an answer that it was given. Absent: no one asked. */
   scored?(logprobs: readonly (number | null)[]): "more" | "broken";
   /**
    * The node is done, or was stopped because there is enough. Whether there was one token of output or more; `broken` when

@@ -25,16 +25,16 @@ describe("a node on probation", () => {
       clock,
       random: seeded(1),
       log,
-      licence: async (id) => {
+      nodeRecord: async (id) => {
         const slotsMax = owed > 0 ? 1 : 8;
-        const licence = {
+        const nodeRecord = {
           nodeId: id as Uuid,
           hostAccountId: "h" as Uuid,
           models: [MODEL],
           answersOwed: owed,
           slotsMax,
         };
-        return barred ? undefined : licence;
+        return barred ? undefined : nodeRecord;
       },
     });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });

@@ -25,7 +25,7 @@ test("sends a request for proven nodes only to a node with 1,000 checked answers
     clock,
     random: seeded(1),
     log,
-    licence: async (id) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL], checked }),
+    nodeRecord: async (id) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL], checked }),
   });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });

@@ -1,13 +1,14 @@
 /**
  * Waiting for a free node. Accounts have equal shares of a model's slots while they wait (`fair-shares.ts`), and each of them is
- * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client goes away, or when no connected node can serve it any more.
+ * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client disconnected, or when no connected node can serve it any more.
  */
+
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Gone } from "../base/gone.ts";
 import { Crowd, InService, serveFairly } from "./fair-shares.ts";
+import type { Need } from "./node-index.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
-import type { Need } from "./shelves.ts";
 
 /** Nodes that declined a request are asked again after a moment, until its deadline. */
 const DECLINED_PAUSE_MS = 250;
@@ -57,7 +58,7 @@ export class NodeQueue {
   /**
    * The node's slot is counted as taken when this resolves with one; give it back with `roster.ended`, and say `ended` here before.
    */
-  wait(need: Need, order: Omit<Wanted, "need"> & { deadline: number; signal: Gone }): Promise<Turn> {
+  wait(need: Need, order: Omit<Wanted, "need"> & { deadline: number; signal: CancelSignal }): Promise<Turn> {
     const { account, excluded, declined, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
     const crowd = this.#asked(need.model, account);
@@ -104,7 +105,7 @@ export class NodeQueue {
     return this.#waiting.get(model)?.size ?? 0;
   }
 
-  /** A node that nobody in the line can use, and this one can. */
+  /** A node that no one in the line can use, and this one can. */
   #takePast(line: Set<Waiting>, wanted: Wanted): RosterNode | undefined {
     if (line.size > 0) {
       if (this.#pick(wanted) === undefined) return undefined;
@@ -137,7 +138,7 @@ export class NodeQueue {
     return inService;
   }
 
-  /** The platform's own jobs take nobody's share. */
+  /** The platform's own jobs take no one's share. */
   #asked(model: string, account: string): Crowd | undefined {
     if (account === "") return undefined;
     const known = this.#crowds.get(model);

@@ -2,13 +2,13 @@
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import { REFUSALS } from "../base/node-thresholds.ts";
-import type { NodeLicence } from "./licences.ts";
-import { mayWork, type Need } from "./shelves.ts";
+import { mayWork, type Need } from "./node-index.ts";
+import type { NodeRecord } from "./node-records.ts";
 
 export interface RosterNode {
   /** As it stands in subjects: `node_…`. */
   id: string;
-  licence: NodeLicence;
+  nodeRecord: NodeRecord;
   /** What it says it can serve, and of these what its host elected. */
   reported: string[];
   models: Set<string>;
@@ -39,10 +39,10 @@ export interface RosterNode {
 /** What the agent's own test of formats proves, where it says no more. */
 const PROVEN: ReadonlySet<string> = new Set(PROVEN_KEYWORDS);
 
-export function newRosterNode(id: string, licence: NodeLicence): RosterNode {
+export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
   return {
     id,
-    licence,
+    nodeRecord,
     reported: [],
     models: new Set(),
     formats: new Set(),
@@ -70,14 +70,14 @@ interface Seen {
 }
 
 /** What the records and the gateways' own sight of the node say of it now. */
-export function applyLicence(node: RosterNode, licence: NodeLicence, { refusals, slotsMax }: Seen): void {
-  node.licence = licence;
-  node.models = unlessSame(node.models, elected(node.reported, licence));
-  node.slots = Math.min(node.reportedSlots, slotsMax, slotsTrusted(licence));
-  node.inGoodStanding = !isOnProbation(licence) && refusals <= REFUSALS.inGoodStandingMax;
+export function applyRecord(node: RosterNode, nodeRecord: NodeRecord, { refusals, slotsMax }: Seen): void {
+  node.nodeRecord = nodeRecord;
+  node.models = unlessSame(node.models, elected(node.reported, nodeRecord));
+  node.slots = Math.min(node.reportedSlots, slotsMax, slotsTrusted(nodeRecord));
+  node.inGoodStanding = !isOnProbation(nodeRecord) && refusals <= REFUSALS.inGoodStandingMax;
 }
 
-/** What the node says of itself at `now`. `applyLicence` follows. */
+/** What the node says of itself at `now`. `applyRecord` follows. */
 export function applyState(node: RosterNode, state: NodeState, now: number): void {
   node.reported = state.models;
   node.reportedSlots = state.slots;
@@ -91,7 +91,7 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
   node.seenAt = now;
 }
 
-/** As the shelves have it of those that are connected. */
+/** As the lists have it of those that are connected. */
 export const isAble = (node: RosterNode, need: Need): boolean =>
   node.models.has(need.model) &&
   (!need.formatted || node.formats.has(need.model)) &&
@@ -99,22 +99,22 @@ export const isAble = (node: RosterNode, need: Need): boolean =>
   !node.draining &&
   mayWork(node);
 
-/** So many checked answers make a node one for builders who let nobody check theirs. */
+/** So many checked answers make a node one for builders who let no one check theirs. */
 const CHECKED_MIN = 1_000;
-const isProven = ({ licence }: RosterNode): boolean => (licence.checked ?? 0) >= CHECKED_MIN;
+const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ?? 0) >= CHECKED_MIN;
 
-/** What a need asks beyond what the shelves are sorted by. */
+/** What a need asks beyond what the lists are sorted by. */
 export const suits = (node: RosterNode, need: Need): boolean =>
   keepsKeywords(node, need) && (need.proven !== true || isProven(node));
 
 export const keepsKeywords = ({ keywords }: RosterNode, need: Need): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));
 
-export const isOnProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
+export const isOnProbation = ({ answersOwed = 0 }: NodeRecord): boolean => answersOwed > 0;
 
-export const slotsTrusted = ({ slotsMax }: NodeLicence): number => slotsMax ?? Number.POSITIVE_INFINITY;
+export const slotsTrusted = ({ slotsMax }: NodeRecord): number => slotsMax ?? Number.POSITIVE_INFINITY;
 
-const elected = (reported: string[], { models }: NodeLicence): Set<string> =>
+const elected = (reported: string[], { models }: NodeRecord): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));
 
 /** Most reports say the same of what a node serves: nothing has to be filed elsewhere for them. */

@@ -5,9 +5,9 @@ import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, seeded, turn } from "../base/testing.ts";
+import type { Need } from "./node-index.ts";
 import { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
-import type { Need } from "./shelves.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
 const MODELS = ["m", "n"];
@@ -32,7 +32,7 @@ const step = fc.oneof(
   { arbitrary: fc.record({ kind: fc.constantFrom("shun", "forgive", "drop", "hang"), who }), weight: 2 },
   {
     arbitrary: fc.record({
-      kind: fc.constant("licence" as const),
+      kind: fc.constant("nodeRecord" as const),
       who,
       models,
       owed: fc.nat(1),
@@ -66,13 +66,13 @@ describe("roster", () => {
 
 function openWorld() {
   const [clock, plane] = [manualClock(), new MemoryPlane()];
-  const licences = new Map(IDS.map((id) => [id, { models: MODELS, owed: 0, barred: false }]));
-  const licence = async (id: string) => {
-    const { models, owed, barred } = licences.get(id) as { models: string[]; owed: number; barred: boolean };
+  const nodeRecords = new Map(IDS.map((id) => [id, { models: MODELS, owed: 0, barred: false }]));
+  const nodeRecord = async (id: string) => {
+    const { models, owed, barred } = nodeRecords.get(id) as { models: string[]; owed: number; barred: boolean };
     const slotsMax = owed > 0 ? 1 : Number.POSITIVE_INFINITY;
     return barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models, answersOwed: owed, slotsMax };
   };
-  const roster = new Roster({ plane, clock, random: seeded(1), log: createLog("silent"), licence });
+  const roster = new Roster({ plane, clock, random: seeded(1), log: createLog("silent"), nodeRecord });
   const nodes = new Map(IDS.map((id) => [id, new FakeNode(plane, { id, gatewayId: "gw1" })]));
   /** Jobs may outlive their node's stay. */
   const sent: RosterNode[] = [];
@@ -82,8 +82,8 @@ function openWorld() {
     if (each.kind === "report") {
       const { who, kind: _kind, ...told } = each;
       nodes.get(who)?.report({ ...told, accepts_early: true });
-    } else if (each.kind === "licence") {
-      licences.set(each.who, each);
+    } else if (each.kind === "nodeRecord") {
+      nodeRecords.set(each.who, each);
       await roster.review(each.who);
     } else if (each.kind === "outage") {
       plane.goAway();

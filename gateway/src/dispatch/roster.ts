@@ -14,13 +14,14 @@ import type { Plane } from "../plane/plane.ts";
 import { pickNode } from "./choice.ts";
 import { Conducts } from "./conduct.ts";
 import { FrameRates } from "./frame-rates.ts";
-import { Licences, type NodeLicence } from "./licences.ts";
 import { NodeMemory } from "./memory.ts";
+import { type Need, NodeIndex } from "./node-index.ts";
+import { type NodeRecord, NodeRecords } from "./node-records.ts";
 import { NodeStates } from "./node-states.ts";
 import { Outstanding } from "./outstanding.ts";
-import { OwnStops } from "./own-stops.ts";
+import { ProcessPauses } from "./process-pauses.ts";
 import {
-  applyLicence,
+  applyRecord,
   applyState,
   isAble,
   keepsKeywords,
@@ -29,21 +30,20 @@ import {
   slotsTrusted,
   suits,
 } from "./roster-node.ts";
-import { type Need, Shelves } from "./shelves.ts";
 
 const STALE_AFTER_MS = 15_000;
 const SWEEP_EVERY_MS = STALE_AFTER_MS / 3;
 const SHUNNED_FOR_MS = 10_000;
 
 export class Roster {
-  readonly ownStops: OwnStops;
+  readonly processPauses: ProcessPauses;
   /** How much each node may say. */
   readonly rates: FrameRates;
   readonly #log: SparingLog;
   readonly #nodes = new Map<string, RosterNode>();
   /** The same nodes: filed again whenever one of them changes. */
-  readonly #shelves = new Shelves<RosterNode>();
-  readonly #licences: Licences;
+  readonly #index = new NodeIndex<RosterNode>();
+  readonly #nodeRecords: NodeRecords;
   readonly #states: NodeStates;
   readonly #options: RosterOptions;
   readonly #changed = new Set<() => void>();
@@ -61,20 +61,20 @@ export class Roster {
   constructor(options: RosterOptions) {
     this.#options = options;
     const { plane, clock, log } = options;
-    this.ownStops = new OwnStops(clock);
-    this.rates = new FrameRates({ plane, ownStops: this.ownStops, clock, log });
-    this.#licences = new Licences({ read: options.licence, clock, log });
+    this.processPauses = new ProcessPauses(clock);
+    this.rates = new FrameRates({ plane, processPauses: this.processPauses, clock, log });
+    this.#nodeRecords = new NodeRecords({ read: options.nodeRecord, clock, log });
     this.#memory = new NodeMemory(clock, () => this.#notify());
     this.#log = sparingLog(log, clock);
     this.#states = new NodeStates({
       plane,
       rates: this.rates,
-      licences: this.#licences,
+      nodeRecords: this.#nodeRecords,
       clock,
       log: this.#log,
-      apply: (id, licence, state) => {
-        if (licence === undefined) this.#bar(id);
-        else this.#update(id, licence, state);
+      apply: (id, nodeRecord, state) => {
+        if (nodeRecord === undefined) this.#bar(id);
+        else this.#update(id, nodeRecord, state);
       },
       unchanged: (id) => this.#sawAgain(id),
     });
@@ -88,26 +88,26 @@ export class Roster {
 
   /** Whether any node but the excluded ones is able, busy or not: one that is connected, or will be in a moment. */
   serves(need: Need, excluded: ReadonlySet<string>): boolean {
-    const isThere = this.#shelves.of(need)?.able.some((node) => !excluded.has(node.id) && suits(node, need)) ?? false;
+    const isThere = this.#index.of(need)?.able.some((node) => !excluded.has(node.id) && suits(node, need)) ?? false;
     return isThere || this.#memory.expected().some((node) => isAble(node, need) && !excluded.has(node.id));
   }
 
   /** The slots of all nodes that serve the model, and of those that did so a minute ago. */
   slots(model: string): number {
     const left = this.#memory.all().filter((node) => isAble(node, { model }));
-    return left.reduce((sum, node) => sum + node.slots, this.#shelves.of({ model })?.slots ?? 0);
+    return left.reduce((sum, node) => sum + node.slots, this.#index.of({ model })?.slots ?? 0);
   }
 
   /** What the connected nodes that serve the model can do, and do now. */
   capacity(model: string): { nodes: number; slots: number; busy: number } {
-    const shelf = this.#shelves.of({ model });
-    return { nodes: shelf?.able.size ?? 0, slots: shelf?.slots ?? 0, busy: shelf?.busy ?? 0 };
+    const list = this.#index.of({ model });
+    return { nodes: list?.able.size ?? 0, slots: list?.slots ?? 0, busy: list?.busy ?? 0 };
   }
 
   /** The ids of the connected nodes that are able. */
   serving(need: Need): string[] {
     return (
-      this.#shelves
+      this.#index
         .of(need)
         ?.able.all()
         .filter((node) => keepsKeywords(node, need))
@@ -117,14 +117,14 @@ export class Roster {
 
   /** A free node of those that are able; undefined when all are busy. */
   pick(need: Need, excluded: ReadonlySet<string>, ttftMs: (nodeId: string) => number | null): RosterNode | undefined {
-    const shelf = this.#shelves.of(need);
-    if (shelf === undefined) return undefined;
+    const list = this.#index.of(need);
+    if (list === undefined) return undefined;
     const { clock, plane, random } = this.#options;
     const now = clock.monotonic();
     const isAsked = (node: RosterNode): boolean => !excluded.has(node.id) && suits(node, need);
     const isTrusted = (node: RosterNode): boolean => isAsked(node) && this.#shunnedUntil(node) <= now;
     const isReached = (node: RosterNode): boolean => isAsked(node) && plane.reaches(node.id);
-    return pickNode(shelf, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });
+    return pickNode(list, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });
   }
 
   /** A job was sent to the node, or one that was ended. */
@@ -183,7 +183,7 @@ export class Roster {
     const ran = how === "busy" ? this.#outstanding.of(node.id) : Number.POSITIVE_INFINITY;
     const shunMs = this.#conducts.refused(node.id, ran, now);
     this.#shunUntil(known, now + shunMs);
-    this.#assess(known, known.licence);
+    this.#assess(known, known.nodeRecord);
     this.#refile(known);
     this.#notify();
   }
@@ -191,24 +191,24 @@ export class Roster {
   /** A job of it ended well. */
   served(node: RosterNode): void {
     node.shunnedUntil = 0;
-    this.#conducts.served(node.id, node.licence.hostAccountId);
+    this.#conducts.served(node.id, node.nodeRecord.hostAccountId);
   }
 
-  /** The plane cannot reach the node: for a moment it gets work only if nobody else serves the model. */
+  /** The plane cannot reach the node: for a moment it gets work only if no one else serves the model. */
   shun(node: RosterNode): void {
     this.#shunUntil(node, this.#options.clock.monotonic() + SHUNNED_FOR_MS);
   }
 
   /** A host's other nodes answer for one that failed until they have a record of their own. */
-  #shunnedUntil({ licence, shunnedUntil }: RosterNode): number {
-    if (slotsTrusted(licence) > SLOTS_OF_NEW_MAX) return shunnedUntil;
-    return Math.max(shunnedUntil, this.#conducts.shunnedUntil(licence.hostAccountId));
+  #shunnedUntil({ nodeRecord, shunnedUntil }: RosterNode): number {
+    if (slotsTrusted(nodeRecord) > SLOTS_OF_NEW_MAX) return shunnedUntil;
+    return Math.max(shunnedUntil, this.#conducts.shunnedUntil(nodeRecord.hostAccountId));
   }
 
   /** The node failed a job, or crawled: it is asked last, longer each time until a job ends well. */
   failed(node: RosterNode, how: "failed" | "crawled"): void {
     const now = this.#options.clock.monotonic();
-    this.#shunUntil(node, this.#conducts.failed(node.id, node.licence.hostAccountId, how, now));
+    this.#shunUntil(node, this.#conducts.failed(node.id, node.nodeRecord.hostAccountId, how, now));
   }
 
   /** Wakes the requests that wait when the time is over: the node may have been free all along. */
@@ -253,8 +253,8 @@ export class Roster {
   }
 
   /**
-   * `run` hears of every node that lost its connection, and whose doing it was: what it ran is lost. While the plane itself is
-   * away, nodes are gone when they have not come back in a minute.
+   * `run` is called for every node that lost its connection, and says whether the node or the plane caused it; the node's requests are
+   * lost. During an outage of the plane a node counts as gone if it has not reconnected within a minute.
    */
   onGone(run: (nodeId: string, by: "node" | "plane") => void): () => void {
     this.#gone.add(run);
@@ -271,18 +271,18 @@ export class Roster {
    * offered nothing new; what it runs, it finishes.
    */
   async review(id?: string): Promise<void> {
-    const ids = this.#licences.changed(id);
+    const ids = this.#nodeRecords.changed(id);
     await Promise.all(ids.map((known) => this.#review(known)));
     // Those that may work again report at once.
     this.#states.ask();
   }
 
   async #review(id: string): Promise<void> {
-    const licence = await this.#licences.of(id);
-    if (licence === undefined) return this.#bar(id);
+    const nodeRecord = await this.#nodeRecords.of(id);
+    if (nodeRecord === undefined) return this.#bar(id);
     const node = this.#nodes.get(id);
     if (node === undefined) return;
-    this.#assess(node, licence);
+    this.#assess(node, nodeRecord);
     this.#refile(node);
     this.#notify();
   }
@@ -291,21 +291,21 @@ export class Roster {
     this.#states.close();
     this.#stopSweeping();
     for (const stop of this.#shuns.values()) stop();
-    this.ownStops.close();
+    this.processPauses.close();
     this.#memory.close();
   }
 
-  #update(id: string, licence: NodeLicence, state: NodeState): void {
+  #update(id: string, nodeRecord: NodeRecord, state: NodeState): void {
     const known = this.#nodes.get(id);
     const remembered = this.#memory.take(id);
-    const node = known ?? remembered?.node ?? newRosterNode(id, licence);
+    const node = known ?? remembered?.node ?? newRosterNode(id, nodeRecord);
     applyState(node, state, this.#options.clock.monotonic());
-    this.#assess(node, licence);
+    this.#assess(node, nodeRecord);
     node.outstanding = this.#outstanding.of(id);
     if (known === undefined) this.#nodes.set(id, node);
     this.#refile(node);
     if (known === undefined) {
-      // When the plane was away and is back, that is said once.
+      // When the plane was unreachable and is back, that is said once.
       if (remembered?.away !== true)
         this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "node online");
       for (const run of this.#joined) run(node);
@@ -316,21 +316,21 @@ export class Roster {
   /** False: it is not connected yet, or its records are due to be read again. */
   #sawAgain(id: string): boolean {
     const node = this.#nodes.get(id);
-    if (node === undefined || !this.#licences.isFresh(id)) return false;
+    if (node === undefined || !this.#nodeRecords.isFresh(id)) return false;
     node.seenAt = this.#options.clock.monotonic();
     return true;
   }
 
   #dropStale(): void {
     // What nodes said meanwhile lies in the socket, or is said when they are asked.
-    if (this.ownStops.wasStopped) {
+    if (this.processPauses.wasStopped) {
       this.#states.ask();
       return;
     }
     const now = this.#options.clock.monotonic();
     for (const node of this.#nodes.values()) if (node.seenAt < now - STALE_AFTER_MS) this.#lost(node.id, "node");
     for (const id of this.#memory.expire()) this.#tellGone(id, "plane");
-    this.#licences.sweep((id) => this.#nodes.has(id));
+    this.#nodeRecords.sweep((id) => this.#nodes.has(id));
     this.#outstanding.sweep(now);
     this.#conducts.sweep(now);
     this.#giveBackSlots();
@@ -353,7 +353,7 @@ export class Roster {
   #away(): void {
     this.#states.dropAll();
     this.#memory.away(this.nodes());
-    for (const node of this.nodes()) this.#shelves.remove(node);
+    for (const node of this.nodes()) this.#index.remove(node);
     this.#nodes.clear();
     this.#notify();
   }
@@ -369,7 +369,7 @@ export class Roster {
     const node = this.#nodes.get(id);
     if (node === undefined) return;
     this.#nodes.delete(id);
-    this.#shelves.remove(node);
+    this.#index.remove(node);
     this.#log.info(id, { node: id }, "node offline");
     this.#notify();
   }
@@ -379,7 +379,7 @@ export class Roster {
     let changed = false;
     for (const node of this.#nodes.values()) {
       const { slots, inGoodStanding } = node;
-      this.#assess(node, node.licence);
+      this.#assess(node, node.nodeRecord);
       if (node.slots === slots && node.inGoodStanding === inGoodStanding) continue;
       changed = true;
       this.#refile(node);
@@ -387,10 +387,10 @@ export class Roster {
     if (changed) this.#notify();
   }
 
-  #assess(node: RosterNode, licence: NodeLicence): void {
+  #assess(node: RosterNode, nodeRecord: NodeRecord): void {
     const now = this.#options.clock.monotonic();
     const refusals = this.#conducts.refusalsOf(node.id, now);
-    applyLicence(node, licence, { refusals, slotsMax: this.#conducts.slotsMax(node.id, now) });
+    applyRecord(node, nodeRecord, { refusals, slotsMax: this.#conducts.slotsMax(node.id, now) });
   }
 
   #recount(id: string): void {
@@ -400,9 +400,9 @@ export class Roster {
     this.#refile(node);
   }
 
-  /** One that left meanwhile stays away. */
+  /** One that left meanwhile stays unreachable. */
   #refile(node: RosterNode): void {
-    if (this.#nodes.get(node.id) === node) this.#shelves.file(node);
+    if (this.#nodes.get(node.id) === node) this.#index.file(node);
   }
 
   #notify(): void {
@@ -416,5 +416,5 @@ interface RosterOptions {
   random: Random;
   log: Log;
   /** What the records allow a node; undefined when it may not work at all. */
-  licence: (nodeId: string) => Promise<NodeLicence | undefined>;
+  nodeRecord: (nodeId: string) => Promise<NodeRecord | undefined>;
 }

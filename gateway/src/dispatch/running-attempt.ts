@@ -34,7 +34,7 @@ export interface Attempt {
   /** It ended well without one token of output. */
   blank: boolean;
   failure: Failure | null;
-  /** The engine could not build a grammar from the output format: the schema's doing, and nobody is to blame. */
+  /** The engine could not build a grammar from the output format: the schema's doing, and no one is to blame. */
   unbuilt: boolean;
   /** How the node declined the offer, where it did. */
   refusal: "busy" | "late" | null;

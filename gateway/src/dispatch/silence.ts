@@ -12,7 +12,7 @@
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { ACCEPT_MS_MAX, READ_MS_MIN } from "../base/node-thresholds.ts";
 
-/** To accept, while nobody else could be asked. */
+/** To accept, while no one else could be asked. */
 const ACCEPT_ALONE_MS_MAX = 2_000;
 /** Between two tokens, or from acceptance to the first, on the node's own clock. */
 const PAUSE_MS_MAX = 2_150;
@@ -32,7 +32,7 @@ interface OwnTimes {
 /** What was heard of an attempt, by this gateway's clock and by the node's. */
 export interface Heard {
   readonly offeredAt: number;
-  /** By then somebody must have accepted the request, whoever it is. */
+  /** By then someone must have accepted the request, whoever it is. */
   readonly acceptBy: number;
   acceptedAt: number | null;
   readonly endpoint: Endpoint;

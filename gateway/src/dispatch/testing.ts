@@ -80,7 +80,7 @@ export class MemoryPlane implements Plane {
   reaches(nodeId: string): boolean {
     return !this.unreachable.has(nodeId);
   }
-  /** Its server froze a moment ago, and nobody knows yet. */
+  /** Its server froze a moment ago, and no one knows yet. */
   isFrozen = false;
   whenProven(_nodeId: string, told: (isWell: boolean) => void): void {
     told(!this.isFrozen);

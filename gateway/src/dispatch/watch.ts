@@ -27,7 +27,7 @@ export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): 
       const { leftMs, event } = left();
       const since = event === "late" ? heard.lateAt : heard.aliveAt;
       if (leftMs > 0) wait(leftMs);
-      // A gateway that was late itself blames nobody: what it missed may still be on its way, for as long.
+      // A gateway that was late itself blames no one: what it missed may still be on its way, for as long.
       else if (lateMs > LATE_MS_MAX && prolonged !== since) {
         prolonged = since;
         wait(lateMs);

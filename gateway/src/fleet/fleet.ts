@@ -77,10 +77,10 @@ export interface Fleet {
   readonly rules: NodeRules;
   /** Throws `TooManyNodes` when the account has as many as it may, and none of this name. */
   register(accountId: Uuid, node: { name: string; hardware: Record<string, unknown>; agent: string }): Promise<Node>;
-  /** The oldest first. */
+  /** Oldest first. */
   list(accountId: Uuid, page: { after?: Uuid | undefined; limit: number }): Promise<ListedNode[]>;
   find(owner: Owner, id: Uuid): Promise<Node | undefined>;
-  /** The account's nodes that are not retired, or were not yet then; the oldest first. */
+  /** The account's nodes that are not retired, or were not yet then; oldest first. */
   atWork(accountId: Uuid, since: Date): Promise<Uuid[]>;
   /** The models that any node of the account elected. */
   electedBy(accountId: Uuid): Promise<string[]>;

@@ -8,7 +8,7 @@ import { RECORD_MS } from "../base/node-thresholds.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
 export interface Seen {
-  /** Requests that somebody asked for, answered well. */
+  /** Requests that someone asked for, answered well. */
   answers: number;
   /** Jobs that it failed, but for silences. */
   failures: number;
@@ -47,7 +47,7 @@ const COLUMNS = ["answers", "failures", "silences", "refusals", "late"] as const
 const SUMS = COLUMNS.map((name) => `least(coalesce(sum(r.${name}), 0), 2000000000)::int as ${name}`).join(", ");
 const LAST_DAY = `r.hour > now() - make_interval(secs => ${RECORD_MS / 1000})`;
 
-/** Nodes are locked in one order, so that gateways that write at once wait for each other and for nobody else. */
+/** Nodes are locked in one order, so that gateways that write at once wait for each other and for no one else. */
 const COUNTED = `said as (
     select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
       as s (node_id, ${COLUMNS.join(", ")})

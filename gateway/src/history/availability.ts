@@ -1,6 +1,6 @@
 /**
- * Whether models could be served: sampled by every gateway, counted once (sql/functions/availability_sample.sql), kept as
- * sums of hours; and the incidents that follow from it (sql/functions/incident_judge.sql).
+ * Availability of models: sampled by every gateway, counted once (sql/functions/availability_sample.sql), stored hourly, with incidents
+ * derived from it (sql/functions/incident_judge.sql).
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -32,13 +32,13 @@ export type Incident = z.infer<typeof Incident>;
 
 export interface Availability {
   /**
-   * Records what is seen now. Whether it was the first time in this slot of time, and when the next one begins, by the store's
+   * Records what is seen now. Whether it was the first time in this slot of time, and when the next one begins, by the database's
    * clock, which `at` stands in for.
    */
   sample(seen: SeenModel[], at?: Date): Promise<Sampled>;
   /** By slot and model; of slots without a sample, and of models before their first, there is none. */
   sums(span: Pick<Slots, "slotMs" | "from" | "to">, model?: string): Promise<AvailabilitySum[]>;
-  /** Those that had not ended by `from`, the newest first. */
+  /** Those that had not ended by `from`, newest first. */
   incidents(span: { from: Date; limit: number; model?: string }): Promise<Incident[]>;
   forget(): Promise<void>;
 }

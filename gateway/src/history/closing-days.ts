@@ -1,6 +1,6 @@
 /**
- * Closes days that are over: works out the sums that long spans are read from, and works them out again where something came late. A day
- * at a time, each in a transaction of its own, the newest first; of several gateways one does it at a time.
+ * Closes finished days: computes the sums that long-range queries read, and again after late changes. One transaction per day, newest
+ * first, in one gateway at a time.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { isAway } from "../db/errors.ts";
 import { queryOne, row } from "../db/rows.ts";
 
 const LOOK_EVERY_MS = 5 * 60 * 1000;
-/** A long history that was never closed is gone through in so many days at each look, so that it takes little of the store at once. */
+/** A long history that was never closed is gone through in so many days at each look, so that it takes little of the database at once. */
 const DAYS_AT_ONCE = 20;
 
 /** Hours that no range shows any more, as `rollups.ts` has it. */

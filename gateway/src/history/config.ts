@@ -1,4 +1,4 @@
-/** The settings of receipts and of how long records are kept. */
+/** Settings of receipts and retention. */
 import { resolve } from "node:path";
 import { domain, number, text } from "../base/settings.ts";
 

@@ -1,4 +1,4 @@
-/** What hosts earned, request by request and in sums. Sums come from the hourly rollup, lines from the records. */
+/** Hosts' earnings: sums from the hourly rollup, lines from the records. */
 import type { EARNINGS_BY, EARNINGS_SPLIT } from "@tollgate/api/console/earnings.ts";
 import type pg from "pg";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** What narrows the history down, its list as its sums. */
+/** Filters of the history, for lists and sums. */
 import type { Uuid } from "../base/ids.ts";
 import type { RequestOutcome } from "../base/states.ts";
 

@@ -35,7 +35,7 @@ describe("history", () => {
     client: "curl",
   });
 
-  test("a flood of refusals is recorded once each, with its rollup, also when repeated", async () => {
+  test("records each of many refusals once, with its rollup, also when repeated", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
     const account = newId();
     const flood = Array.from({ length: 1000 }, () => refusal(account));
@@ -53,7 +53,7 @@ describe("history", () => {
     assert.deepEqual([records[0]?.httpStatus, records[0]?.charge, records[0]?.model], [429, 0n, null]);
   });
 
-  test("beyond a thousand an hour of a key refusals share records, the sums are exact, and a batch counts once", async () => {
+  test("shares records among refusals above 1,000 an hour of a key, with exact sums, counting a batch once", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
     const account = newId();
     const [flooded, calm] = [newId(), newId()];
@@ -129,7 +129,7 @@ describe("history", () => {
     );
   });
 
-  test("pages continue where the last one ended, newest first, each record once", async () => {
+  test("continues each page where the last one ended, newest first, each record once", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
     const account = newId();
     const ids = Array.from({ length: 25 }, (_, i) => newIdAt(new Date(Date.now() + i)));
@@ -147,7 +147,7 @@ describe("history", () => {
     assert.equal((await history.find(account, ids[0] as Uuid))?.id, ids[0]);
   });
 
-  test("filters find what a plain search would, page by page, and sums agree with them", async () => {
+  test("filters return what a plain search would, page by page, and sums agree with them", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
     const [account, random] = [newId(), seeded(1)];
     const pick = <T>(values: T[]): T => values[random.below(values.length)] as T;
@@ -212,7 +212,7 @@ describe("history", () => {
     assert.equal((await usage.byKey(account, whole.from)).size, 2);
   });
 
-  test("every month has its partition, ahead of time; a record of another time is kept all the same", async () => {
+  test("creates every month's partition in advance, and accepts a record of any other time", async () => {
     // Before they are made, which may be in the month after.
     const now = new Date();
     await openHistory({ pool: db.pool }).makePartitions();

@@ -1,4 +1,4 @@
-/** The record of requests, for reading. Records are written by the settlement, in its transaction. */
+/** Reads request records, which settlements write in their transaction. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

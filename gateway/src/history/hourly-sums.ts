@@ -1,4 +1,4 @@
-/** Sums out of the rollups, by what is asked for: never by scanning requests. */
+/** Sums from the hourly rollups, without scanning requests. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -1,7 +1,4 @@
-/**
- * How a host's nodes did over time: out of the rollups of performance and earnings and the samples of who was connected, never
- * by scanning requests.
- */
+/** A host's nodes over time, from rollups and samples, without scanning requests. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -16,7 +13,7 @@ export interface InsightFigures {
   performed: PerformanceSum | undefined;
   /** Working time as a share of slots × time connected, from 0 to 1; null where no node was seen connected. */
   utilisation: number | null;
-  /** Share of the time in which the nodes were connected, on average; null where nobody looked. */
+  /** Share of the time in which the nodes were connected, on average; null where no one looked. */
   connected: number | null;
 }
 

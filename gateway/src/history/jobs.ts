@@ -1,4 +1,4 @@
-/** What a node worked on, job by job: requests whose last attempt was its own, paid or not. Never who asked, or what. */
+/** A node's jobs: requests whose last attempt was on it, paid or not, without the builder or the prompt. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -33,7 +33,7 @@ interface JobsQuery {
 }
 
 export interface Jobs {
-  /** The newest first. */
+  /** Newest first. */
   list(nodeId: Uuid, query: JobsQuery): Promise<Job[]>;
 }
 

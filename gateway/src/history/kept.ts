@@ -1,6 +1,6 @@
 /**
- * From when on there are records of requests. Months before were dropped (`retention.ts`): their rollups stay, and a closing in the
- * books stands for them. What limits refused may be kept for a shorter time.
+ * The oldest moment with request records. Older months were dropped (`retention.ts`): their rollups stay, and a closing in the ledger
+ * replaces them. Refusals may be kept for a shorter time.
  */
 import type pg from "pg";
 import { z } from "zod";

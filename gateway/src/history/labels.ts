@@ -1,4 +1,4 @@
-/** What an account spent by label, out of the rollup of days. */
+/** An account's spending by label, from the daily rollup. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

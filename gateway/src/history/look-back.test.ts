@@ -15,7 +15,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const random = seeded(1);
 const newId = newIds(systemClock, random);
 
-test("stops as soon as a page is full", async () => {
+test("stops when a page is full", async () => {
   const asked: (number | null)[] = [];
   const reading = (found: Record<string, number>) => async (days: number | null) => {
     asked.push(days);
@@ -35,17 +35,17 @@ test("stops as soon as a page is full", async () => {
   }
 });
 
-describe("on a database", () => {
+describe("looking back in a database", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
   });
   after(() => db.close());
 
-  /** Days ago. Between them, at every half day, lie requests that nobody looks for. */
+  /** Days ago. Between them, at every half day, lie requests that no one looks for. */
   const RARE = [0.01, 0.02, 0.9, 1.1, 3, 14.9, 15.1, 16, 40, 40.01, 70];
 
-  test("rare requests and rare earnings are found page by page, from 70 days back", async () => {
+  test("finds rare requests and earnings page by page, up to 70 days back", async () => {
     const [account, host, rareNode] = [newId(), newId(), newId()];
     const idAt = (daysAgo: number): Uuid =>
       newIds({ ...systemClock, now: () => Date.now() - daysAgo * DAY_MS }, random)();
@@ -73,7 +73,7 @@ describe("on a database", () => {
          from made group by 2, 3, 4`,
       [account, host, ...(["id", "model", "node", "label"] as const).map((name) => all.map((each) => each[name]))],
     );
-    // Jobs that paid nobody, with which the rest have nothing to do.
+    // Jobs that paid no one, with which the rest have nothing to do.
     await db.pool.query(
       `insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, node_id, created_at)
        select o.id, $1, $1, 'k', 'chat', 'common', false, 'upstream_failed', 502, $2, uuid_time(o.id) from unnest($3::uuid[]) as o (id)`,

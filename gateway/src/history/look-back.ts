@@ -1,7 +1,7 @@
 /**
- * Reading a page of something that may be rare: the last day first, then more, then everything. What is common is found at
- * once, however long the history; what is rare costs little more than if everything had been asked for at first. What was found
- * tells whether the next step has a chance: one that would need more in each day is left out.
+ * Reads a page of possibly rare rows: first the last day, then a longer span, then everything. Common rows are found at once in any
+ * history; rare ones cost little more than one full query. A step is skipped when the rows found so far make it unlikely to fill the
+ * page.
  */
 const LOOK_BACK_DAYS = [1, 15, null];
 /** From the first of all on, where there is something from the beginning. */
@@ -37,14 +37,14 @@ export const recordsOf = (columns: string, ids: string, order: "asc" | "desc" = 
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** In SQL: `$2` before (or after, the oldest first), `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
+/** In SQL: `$2` before (or after, oldest first), `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
 export const inSpan = (oldestFirst = false): string => `id ${oldestFirst ? ">" : "<"} $2
   and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and id < coalesce(uuid_floor($5::timestamptz), '${LAST_ID}')`;
 
 /**
  * In SQL: a page of all that `$1` has. The owner is compared as a list of one and comes first in the order, which only an index of both can
- * serve: of an owner with many records the planner would rather read everybody's by their ids until it comes to them, however long
- * the owner has been away.
+ * serve: of an owner with many records the planner would rather read everyone's by their ids until it comes to them, however long
+ * the owner has been unreachable.
  */
 export const ownPage = (columns: string, owner: string): string =>
   `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${inSpan()} order by ${owner} desc, id desc limit $3`;

@@ -1,4 +1,4 @@
-/** What models are in demand and what they earned, over everybody: for hosts who choose what to serve. Out of rollups. */
+/** Demand for and earnings of each model over all hosts, from rollups. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -24,7 +24,7 @@ interface ModelMarket {
 }
 
 export interface Market {
-  /** Of everybody, a minute old at most. */
+  /** Of everyone, a minute old at most. */
   models(): Promise<Map<string, ModelMarket>>;
   /** What one node did in the last 7 days, by model. */
   workOf(nodeId: Uuid): Promise<ModelWork[]>;

@@ -1,7 +1,6 @@
 /**
- * The records of a month as a file, written before they are dropped: CSV, gzipped, in the order of ids, and beside it a manifest that
- * says what is in it. Both have their names only once they are whole and on the disk, so what breaks off leaves nothing that could
- * be taken for them. The same records give the same bytes.
+ * Exports a month's records before they are dropped: gzipped CSV ordered by ID, with a manifest. Both files are renamed when complete
+ * and synced, so a partial export is never taken for a complete one. The same records give the same bytes.
  */
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, open, rename } from "node:fs/promises";
@@ -61,7 +60,7 @@ const SELECTED = `id, account_id as "accountId", key_id as "keyId", key_name as 
   node_id as "nodeId", own, attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client, label,
   requests as count, created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** As the console's export has them, and what the books need beside: whose it was, who was paid, and picodollars. */
+/** As the console's export has them, and what the ledger need beside: whose it was, who was paid, and picodollars. */
 const COLUMNS: Columns<Exported> = {
   id: ({ id }) => publicId("req", id),
   created_at: ({ createdAt }) => createdAt.toISOString(),

@@ -37,7 +37,7 @@ const RECORDS = `
     from generate_series(1, $3) i, lateral (select $2::timestamptz + i * interval '1 second' as at) t,
          lateral (select case when i % 10 = 0 then $4::uuid else $1::uuid end as owner) o`;
 
-describe("after many of others", () => {
+describe("the newest page after many records of others", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();

@@ -1,6 +1,6 @@
 /**
- * How many requests that a filter leaves began in each bucket of time, by outcome: out of the rollups where they know the filter and a bucket
- * is a whole number of hours, and out of the records elsewhere.
+ * Counts of matching requests per time bucket and outcome: from rollups when the filter allows it and buckets are whole hours,
+ * otherwise from records.
  */
 import type pg from "pg";
 import { z } from "zod";

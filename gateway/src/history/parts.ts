@@ -1,4 +1,4 @@
-/** Records, rollups and receipts, as routes read them. */
+/** Records, rollups and receipts as a part for routes. */
 import type pg from "pg";
 import { type Availability, openAvailability } from "./availability.ts";
 import { type Earnings, openEarnings } from "./earnings.ts";

@@ -1,7 +1,6 @@
 /**
- * How requests went: counts, percentiles and speed, for an account, a node or the whole platform. Out of rollups
- * (sql/functions/history_roll_up.sql), never by scanning requests; each request is in them a few seconds after it ended.
- * Requests that a limit refused are not among them.
+ * Counts, percentiles and speeds for an account, a node or the platform, from rollups (sql/functions/history_roll_up.sql), a few
+ * seconds after each request. Refused requests are not included.
  */
 import type pg from "pg";
 import { z } from "zod";

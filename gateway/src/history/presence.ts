@@ -1,6 +1,6 @@
 /**
  * When nodes were connected, and how many of their slots were in use: sampled by every gateway, counted once
- * (sql/functions/node_sample.sql). Nodes and slots are means over the samples of a slot of time; a node that was away is in
+ * (sql/functions/node_sample.sql). Nodes and slots are means over the samples of a slot of time; a node that was unreachable is in
  * none of them, so that its samples, beside the platform's, say how long it was there.
  */
 import type pg from "pg";
@@ -21,7 +21,7 @@ const Sum = row({
   slot: column.moment,
   nodeId: column.uuid,
   samples: column.count,
-  /** How many samples anybody took in the slot of time. */
+  /** How many samples anyone took in the slot of time. */
   samplesTaken: column.count,
   nodes: z.number(),
   slots: z.number(),
@@ -30,9 +30,9 @@ const Sum = row({
 export type PresenceSum = z.infer<typeof Sum>;
 
 export interface Presence {
-  /** Records who is connected now; `at` stands in for the store's clock. */
+  /** Records who is connected now; `at` stands in for the database's clock. */
   sample(seen: SeenNode[], at?: Date): Promise<void>;
-  /** Of these nodes, or of the whole platform. Slots of time that nobody sampled are not among them. */
+  /** Of these nodes, or of the whole platform. Slots of time that no one sampled are not among them. */
   sums(span: Pick<Slots, "grain" | "from" | "to">, nodeIds?: Uuid[]): Promise<PresenceSum[]>;
   forget(): Promise<void>;
 }

@@ -51,7 +51,7 @@ describe("usage receipts", () => {
   });
   after(() => db.close());
 
-  test("verify offline with the published keys, also after a walk through JSON", async () => {
+  test("verify offline with the published keys, also after a round trip through JSON", async () => {
     const receipts = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const receipt = receipts.of(record());
     const keys = await receipts.keys();
@@ -62,7 +62,7 @@ describe("usage receipts", () => {
     for (const secret of ["nodeId", "keyName", "accountId", "node_id"]) assert.ok(!(secret in receipt));
   });
 
-  test("say what the record of the request says, its start and its end too", async () => {
+  test("have the values of the request's record, with its start and end", async () => {
     const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
     const account = newId();
     await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [account]);
@@ -102,7 +102,7 @@ describe("usage receipts", () => {
     assert.notEqual(facts.created_at, facts.finished_at);
   });
 
-  test("any change of any field is noticed", async () => {
+  test("fail verification when any field changes", async () => {
     const receipts = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const receipt = receipts.of(record());
     const keys = await receipts.keys();
@@ -114,7 +114,7 @@ describe("usage receipts", () => {
     for (const nothing of [null, 7, [], {}, "x"]) assert.equal(verifyReceipt(nothing, keys).valid, false);
   });
 
-  test("a new key leaves old receipts verifiable; a foreign key is none of ours", async () => {
+  test("verify with an old key after a new one is set, and not with a foreign key", async () => {
     const before = (await openReceipts({ pool: db.pool, seed: randomBytes(32) })).of(record());
     const rotated = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const keys = await rotated.keys();

@@ -1,7 +1,6 @@
 /**
- * Usage receipts: what a request was counted and charged, signed with Ed25519, so that a builder and a host can prove it to
- * anybody without asking us. A receipt is made from the request's record whenever it is asked for; signing is
- * deterministic, so the same request gives the same receipt for as long as the key is the same.
+ * Usage receipts: a request's counts and charge, signed with Ed25519, so that builders and hosts can prove them offline. A receipt is
+ * created from the record on demand; signing is deterministic, so the same key gives the same receipt.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type pg from "pg";
@@ -54,7 +53,7 @@ export interface Receipts {
 
 const StoredKey = row({ id: z.string(), publicKey: column.bytes });
 
-/** `seed`: 32 secret bytes. The key's public half is published for good. */
+/** `seed`: 32 secret bytes. The key's public half is published permanently. */
 export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Promise<Receipts> {
   const { pool, seed } = options;
   const { privateKey, publicKey, keyId } = receiptKeyOf(seed);

@@ -1,7 +1,6 @@
 /**
- * Records of requests that a limit refused (every 429). They come in floods, so they are written in batches; a refusal is
- * answered when it is written, which slows a flood to what the store can take instead of piling it up. Beyond a thousand an
- * hour of one key, those that are alike share a record that says how many they are.
+ * Records requests refused with 429. They come in floods, so they are written in batches, and a refusal is answered only when it is
+ * written, which limits a flood to the database's speed. Above 1,000 an hour of a key, similar refusals share a record with a count.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";

@@ -1,4 +1,4 @@
-/** Refused calls: what a flood costs, what is kept, and what a database that is away loses. */
+/** Refused calls: what a flood costs, what is kept, and what a database that is unreachable loses. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type pg from "pg";
@@ -86,7 +86,7 @@ test("keeps accounts, keys, codes and hours apart", async () => {
   assert.deepEqual(await sums(refused, OTHER), [[THIRD, "model_not_found", 1]]);
 });
 
-test("finds whose key a refused secret names, and why it was refused; a reference that is nobody's is not kept", async () => {
+test("finds the owner of the key in a refused secret and the reason, and drops unknown references", async () => {
   await db.pool.query("update api_key set revoked_at = now() where id = $1", [SECOND]);
   refused.note({ reference: "aaaaaaaaaaaa" }, BAD_KEY);
   refused.note({ reference: "bbbbbbbbbbbb" }, BAD_KEY);
@@ -104,7 +104,7 @@ test("finds whose key a refused secret names, and why it was refused; a referenc
   ]);
 });
 
-test("keeps a model's name only where it could be one", async () => {
+test("keeps a model's name only if it is a valid model name", async () => {
   refused.note({ id: KEY, accountId: ACCOUNT }, { ...NO_MODEL, model: "Write me a letter, please." });
   await refused.flush();
   const [last] = await refused.examples(ACCOUNT);
@@ -127,7 +127,7 @@ test("deletes counts and calls that are older than 7 days", async () => {
   );
 });
 
-test("counts what a database that was away did not take, once it is back", async () => {
+test("counts calls that the database missed while it was unreachable, once it is back", async () => {
   let isAway = true;
   const pool = {
     query: (text: string, values: unknown[]) =>
@@ -142,7 +142,7 @@ test("counts what a database that was away did not take, once it is back", async
   assert.deepEqual(await sums(), [[KEY, "model_not_found", 2]]);
 });
 
-test("holds no more than a bounded number while the database is away, and says how many calls it did not count", async () => {
+test("keeps a bounded number of calls while the database is unreachable, and reports how many it dropped", async () => {
   const lines: Record<string, unknown>[] = [];
   const telling = createLog("warn", { write: (text: string) => void lines.push(JSON.parse(text)) });
   let isThere = false;

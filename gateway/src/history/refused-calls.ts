@@ -1,7 +1,6 @@
 /**
- * Calls that were refused with a 4xx: counted per account, key, code and hour, with the last 20 examples of each code. They are not
- * history and cost nothing, so a flood of them costs a counter: they are counted in memory and written every few seconds. What a gateway
- * that is killed had not written is lost.
+ * Calls refused with a 4xx, counted per account, key, code and hour, with the last 20 examples. Counted in memory and written every few
+ * seconds, so a flood is cheap; a killed gateway loses unwritten counts.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -29,7 +28,7 @@ const MESSAGE_CHARS_MAX = 300;
 /** What a model may be called. Anything else that a call names is not kept. */
 const MODEL_NAME = /^[\w.:/-]{1,100}$/;
 
-/** The key that a call was made with, or only the reference that its secret named: then the database knows whose it is, if anybody's. */
+/** The key that a call was made with, or only the reference that its secret named: then the database knows whose it is, if anyone's. */
 type RefusedBy = { id: Uuid; accountId: Uuid } | { reference: string };
 
 export interface RefusedCall {
@@ -62,7 +61,7 @@ export interface RefusedCalls {
   note(by: RefusedBy, call: RefusedCall): void;
   /** Of the whole hours from the one that `from` lies in. */
   sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<RefusedSum[]>;
-  /** The last 20 of each code, the newest first. */
+  /** The last 20 of each code, newest first. */
   examples(accountId: Uuid): Promise<RefusedExamples[]>;
   flush(): Promise<void>;
   /** Deletes what is older than 7 days. */

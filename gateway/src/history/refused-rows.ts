@@ -1,4 +1,4 @@
-/** What is kept of refused calls, as it is read. */
+/** Queries of refused calls. */
 import { z } from "zod";
 import { column, row } from "../db/rows.ts";
 
@@ -15,7 +15,7 @@ export type RefusedSum = z.infer<typeof RefusedSum>;
 
 export const RefusedExamples = row({
   code: z.string(),
-  /** The newest first. */
+  /** Newest first. */
   examples: z.array(
     // In Unix milliseconds.
     row({ at: z.number(), key: column.uuid, model: z.string().nullable(), message: z.string() }),

@@ -1,4 +1,4 @@
-/** Looks every hour whether something is older than it is to be kept, and drops it. Of several gateways one does it at a time. */
+/** Runs retention every hour, in one gateway at a time. */
 import type pg from "pg";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -71,7 +71,7 @@ export function keepRetaining({ retention, pool, clock, log }: RetainingOptions)
         try {
           if (backend !== undefined) await pool.query("select pg_cancel_backend($1)", [backend]);
         } catch (error) {
-          // A store that cannot be reached drops nothing either.
+          // A database that cannot be reached drops nothing either.
           if (isStorageTrouble(error)) return;
           throw error;
         }

@@ -1,4 +1,4 @@
-/** Months of requests are dropped, exported before where that is wanted, and the books stay proved all the way. */
+/** Months of requests are dropped, exported before where that is wanted, and the ledger stay proved all the way. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -168,8 +168,8 @@ async function newFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-describe("months that are old enough", () => {
-  test("go one by one; sums, balances and statements stay, and the books are proved at every step", async () => {
+describe("months that reached their maximum age", () => {
+  test("are dropped one by one, and sums, balances, statements and the ledger check stay correct", async () => {
     await openPast();
     assert.deepEqual(await differing(), []);
     const before = await told();
@@ -196,7 +196,7 @@ describe("months that are old enough", () => {
     assert.deepEqual(await openHistory({ pool: db.pool }).keptFrom(), monthsAgo(2));
   });
 
-  test("all at once, and without days nothing ever goes", async () => {
+  test("are dropped together, and none is dropped without a configured maximum age", async () => {
     await openPast();
     const all = await partitions();
     assert.deepEqual(await retentionOf().retain(), { refusals: 0n, closed: [], waiting: [] });
@@ -209,7 +209,7 @@ describe("months that are old enough", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("a month goes only when the last day of it is old enough", async () => {
+  test("are dropped only when their last day is old enough", async () => {
     const days = daysFor(1);
     assert.deepEqual(
       (await retentionOf({ historyDays: days + 1 }).kept()).map(({ isDue }) => isDue).includes(true),
@@ -218,7 +218,7 @@ describe("months that are old enough", () => {
     assert.deepEqual((await retentionOf({ historyDays: days }).kept()).map(({ isDue }) => isDue).indexOf(false), 1);
   });
 
-  test("of two gateways at once, each month is closed by one, once", async () => {
+  test("are closed once when two gateways try at the same time", async () => {
     await openPast();
     const rules = { historyDays: daysFor(3) };
     const [mine, theirs] = await Promise.all([retentionOf(rules).retain(), retentionOf(rules).retain()]);
@@ -231,7 +231,7 @@ describe("months that are old enough", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("the function itself closes once, whoever calls it at the same time", async () => {
+  test("are closed once by the SQL function, also for concurrent callers", async () => {
     await openPast();
     const month = monthsAgo(MONTHS);
     const call = () => db.pool.query("select history_close_month($1::date, 0) as code", [`${nameOfMonth(month)}-01`]);
@@ -244,7 +244,7 @@ describe("months that are old enough", () => {
   });
 });
 
-describe("a month waits", () => {
+describe("a month is not dropped", () => {
   const due = { historyDays: 1 };
   const waits = async (rules: Partial<RetentionRules> = {}): Promise<(string | undefined)[]> => {
     const done = await retentionOf({ historyDays: daysFor(1), ...rules }).retain();
@@ -253,7 +253,7 @@ describe("a month waits", () => {
   };
   const month = (): string => `${nameOfMonth(monthsAgo(MONTHS))}-01`;
 
-  test("while a request of it is under way", async () => {
+  test("while one of its requests is in flight", async () => {
     const order = { ...holdOf(builder), id: idAt(new Date(monthsAgo(MONTHS).getTime() + DAY_MS)) };
     await ledger.hold(order);
     assert.deepEqual(await waits(), ["some of its requests are in flight"]);
@@ -267,7 +267,7 @@ describe("a month waits", () => {
     assert.equal((await retentionOf({ historyDays: daysFor(1) }).retain())?.closed.length, 1);
   });
 
-  test("while its earnings are held back, and the older month first", async () => {
+  test("while its earnings are held back, and older months go first", async () => {
     const days = daysFor(1);
     assert.deepEqual(await waits({ payoutHoldDays: days + 2 }), ["some of its earnings are still held back"]);
     const younger = `${nameOfMonth(monthsAgo(MONTHS - 1))}-01`;
@@ -280,7 +280,7 @@ describe("a month waits", () => {
     assert.equal((await retentionOf(due).kept()).at(-1)?.isDue, false);
   });
 
-  test("while somebody reads the records for long: nothing is changed, and nobody is kept waiting", async () => {
+  test("while a long read of its records runs, which nothing waits for", async () => {
     await openPast();
     const reader = await db.pool.connect();
     await reader.query("begin");
@@ -295,7 +295,7 @@ describe("a month waits", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("where its records are not what the rollups say, and the error says whose", async () => {
+  test("when its records do not match the rollups, and the error names the account", async () => {
     await openPast();
     const before = await partitions();
     const change = (by: number) =>
@@ -318,8 +318,8 @@ describe("a month waits", () => {
   });
 });
 
-describe("what was closed", () => {
-  test("is proved for ever: a closing that is changed or missing is found, and a rollup that is", async () => {
+describe("closed months", () => {
+  test("are checked forever: a changed or missing closing or rollup is found", async () => {
     await openPast();
     await retentionOf({ historyDays: daysFor(2) }).retain();
     assert.deepEqual(await differing(), []);
@@ -400,7 +400,7 @@ describe("what was closed", () => {
     assert.deepEqual(await differing(), [ROLLUPS]);
   });
 
-  test("does not close under a proof that has begun: what it sees of the books and of the records is of one moment", async () => {
+  test("do not change under a running ledger check, which sees one snapshot", async () => {
     await openPast();
     const client = await db.pool.connect();
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -423,7 +423,7 @@ describe("what was closed", () => {
     );
   });
 
-  test("takes no late settlement any more: it is given up and written down, and nothing moves", async (t) => {
+  test("accept no late settlement: it is given up and recorded, and no money moves", async (t) => {
     const order = await lost(new Date(monthsAgo(MONTHS).getTime() + DAY_MS));
     await rollUp();
     await retentionOf({ historyDays: daysFor(1) }).retain();
@@ -443,7 +443,7 @@ describe("what was closed", () => {
     await spool.close();
   });
 
-  test("a gateway whose clock is off by months is recorded beside it, and the books stay proved", async () => {
+  test("record a late charge separately when a gateway's clock is months off, and the ledger check passes", async () => {
     await openPast();
     await retentionOf({ historyDays: daysFor(2) }).retain();
     await served({ at: new Date(monthsAgo(MONTHS).getTime() + DAY_MS) });
@@ -456,8 +456,8 @@ describe("what was closed", () => {
   });
 });
 
-describe("lists at the edge", () => {
-  test("begin where records do, with filters and from the oldest on, and no page is short", async () => {
+describe("lists at the boundary of dropped months", () => {
+  test("start at the oldest record, with filters and in both directions, and no page is short", async () => {
     const key = newId();
     const ids: Uuid[] = [];
     for (let ago = MONTHS; ago > 0; ago--) {
@@ -495,7 +495,7 @@ describe("lists at the edge", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("a statement by line has one line for a closed month, between what came before and after it", async () => {
+  test("show one statement line for a closed month, between the lines before and after it", async () => {
     await openPast();
     const statement = openStatement({ pool: db.pool });
     const before = await statement.lines(builder, { limit: 1000 });
@@ -529,7 +529,7 @@ describe("an export", () => {
       .split("\r\n")
       .slice(0, -1);
 
-  test("has every record, exact, and a manifest that proves it", async (t) => {
+  test("has every exact record, and a manifest that verifies it", async (t) => {
     const exportDir = await newFolder(t);
     await openPast();
     const month = nameOfMonth(monthsAgo(MONTHS));
@@ -584,7 +584,7 @@ describe("an export", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("that was whole when its gateway died is made again, the same, and the month goes then", async (t) => {
+  test("is written again identically when its gateway died after completing it, and the month is dropped then", async (t) => {
     const exportDir = await newFolder(t);
     await openPast();
     const month = nameOfMonth(monthsAgo(MONTHS));
@@ -601,7 +601,7 @@ describe("an export", () => {
     assert.equal((await readdir(exportDir)).length, 2);
   });
 
-  test("of records that changed since is not taken for them", async (t) => {
+  test("with outdated records is not accepted in place of a new one", async (t) => {
     const exportDir = await newFolder(t);
     const at = new Date(monthsAgo(MONTHS).getTime() + DAY_MS);
     const order = await lost(at);
@@ -631,8 +631,8 @@ describe("an export", () => {
   });
 });
 
-describe("refusals", () => {
-  test("go by their own days; what was served, the sums and the proof stay", async () => {
+describe("refused requests", () => {
+  test("are dropped by their own age, and served requests, sums and checks stay", async () => {
     await openPast();
     const before = await told();
     const days = 40;
@@ -663,14 +663,14 @@ describe("refusals", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("nothing else can be deleted, by whomever", async () => {
+  test("are the only records that can be deleted, by any role", async () => {
     const id = await served({ at: monthsAgo(1) });
     await assert.rejects(db.pool.query("delete from request where id = $1", [id]), /append only/);
   });
 });
 
 describe("a gateway", () => {
-  test("drops by itself what is old enough, and tells how many months there are", async () => {
+  test("drops months that are old enough on its own schedule, and reports how many months exist", async () => {
     await openPast();
     const clock = manualClock();
     const retention = retentionOf({ historyDays: daysFor(2) });
@@ -684,7 +684,7 @@ describe("a gateway", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("that stops meanwhile gives up at once, and leaves everything as it was", async () => {
+  test("that stops during a drop cancels it and leaves everything unchanged", async () => {
     await openPast();
     const before = await partitions();
     const reader = await db.pool.connect();

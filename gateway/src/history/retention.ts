@@ -1,7 +1,7 @@
 /**
- * Drops what is older than it is to be kept: records of requests by whole months, each exported before where that is wanted, and
- * records of what limits refused by the hour. Rollups stay, and for every month the books get a closing that stands for its records
- * (gateway/sql/functions/history_close_month.sql). Of several gateways one does it at a time; what breaks off is begun again.
+ * Drops old records: requests by whole months, exported before if configured, and refusals by the hour. Rollups stay, and for every
+ * dropped month the ledger gets a closing that replaces its records (gateway/sql/functions/history_close_month.sql). One gateway runs
+ * it at a time; an interrupted run starts again.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -51,11 +51,11 @@ export interface Retained {
 }
 
 export interface Retention {
-  /** The months that have records, the oldest first. */
+  /** The months that have records, oldest first. */
   kept(): Promise<KeptMonth[]>;
   /** How many records such a month has: reads all of them. */
   rowsOf(month: string): Promise<bigint>;
-  /** The months whose records were dropped, the oldest first. */
+  /** The months whose records were dropped, oldest first. */
   closed(): Promise<ClosedMonth[]>;
   /** How many records of refusals are older than they are to be kept: reads all of them. */
   refusalsDue(): Promise<bigint>;
@@ -167,7 +167,7 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
         const { isFree } = await queryOne(client, Free, lock, [LOCK_CLASS, LOCK.retention]);
         return isFree ? await retainOn(client, signal) : undefined;
       } finally {
-        // A connection that still has the lock, or is told to end what it does, is nobody else's.
+        // A connection that still has the lock, or is told to end what it does, is no one else's.
         const isGood = !signal.aborted && (await client.query("select pg_advisory_unlock_all()").then(yes, no));
         client.release(!isGood);
       }

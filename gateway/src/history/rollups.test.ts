@@ -13,12 +13,12 @@ import { bucketOf, middleOf } from "./histogram.ts";
 import { openPerformance, slotsOf } from "./performance.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
-test("a week is seven days of the platform, as sums of usage have it", () => {
+test("a week is seven UTC days, as in sums of usage", () => {
   const { from, to } = slotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
   assert.deepEqual([from.toISOString(), to.toISOString()], ["2026-11-12T00:00:00.000Z", "2026-11-18T07:00:00.000Z"]);
 });
 
-describe("rollups of performance", () => {
+describe("performance rollups", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   let rollups: Rollups;
@@ -44,7 +44,7 @@ describe("rollups of performance", () => {
     return await openPerformance(db).sums({ scope: "account", subjects: [account], by, ...slots });
   };
 
-  test("buckets are the same here and there, in order, and less than a percent off", async () => {
+  test("use the same buckets in TypeScript and SQL, in order, with less than 1% error", async () => {
     const values = Array.from({ length: 4000 }, (_, i) => Math.floor(1.005 ** i)).filter((ms) => ms < 2 ** 31);
     const { rows } = await db.pool.query({
       text: "select histogram_bucket(ms) from unnest($1::int[]) with ordinality as v (ms, n) order by n",
@@ -64,7 +64,7 @@ describe("rollups of performance", () => {
     }
   });
 
-  test("every request is counted once, by whoever and however often", async () => {
+  test("count every request once, for any number of gateways and repetitions", async () => {
     const account = await openAccount();
     const [key, other] = [newId(), newId()];
     const ttfts = Array.from({ length: 100 }, (_, i) => 10 * (i + 1));
@@ -110,7 +110,7 @@ describe("rollups of performance", () => {
     );
   });
 
-  test("what ends while another is at it is counted at the next turn, and so is what a fault held up", async () => {
+  test("count a request that ends during a run, or that an error delayed, in the next run", async () => {
     const clock = manualClock(Date.now());
     let last: Promise<unknown> = Promise.resolve();
     const query = (text: string, values: unknown[]) => {
@@ -150,7 +150,7 @@ describe("rollups of performance", () => {
     await mine.stop();
   });
 
-  test("a request is told of when it is in the books, not before, and what ends during a turn gets the next one", async () => {
+  test("report a request after its settlement only, and one that ends during a run in the next run", async () => {
     const clock = manualClock(Date.now());
     const turns: { found: Promise<unknown>; arrive: () => void }[] = [];
     const query = async (text: string, values: unknown[]) => {
@@ -197,7 +197,7 @@ describe("rollups of performance", () => {
     assert.equal((await of(account))[0]?.requests, 2);
   });
 
-  test("slots that no range shows any more are not made of the past", async () => {
+  test("skip slots older than every range", async () => {
     const account = await openAccount();
     const hold = {
       ...holdOf(account),
@@ -215,7 +215,7 @@ describe("rollups of performance", () => {
     );
   });
 
-  test("what waits is looked at every minute", async () => {
+  test("run every minute when requests wait", async () => {
     const clock = manualClock(Date.now());
     let last: Promise<unknown> = Promise.resolve();
     const query = (text: string, values: unknown[]) => {
@@ -248,13 +248,13 @@ describe("rollups of performance", () => {
     await mine.stop();
   });
 
-  test("a request whose record is gone is passed over", async () => {
+  test("skip a request whose record is gone", async () => {
     await db.pool.query("insert into unrolled (request_id, outcome) values ($1, 'ok')", [newId()]);
     assert.equal(await rollups.run(), 1);
     assert.equal(await rollups.run(), 0);
   });
 
-  test("adds a late charge to the label's day, whether the lost request was counted before or not", async () => {
+  test("add a late charge to the label's day, whether the lost request was counted before or not", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();
       const label = "team red";
@@ -281,7 +281,7 @@ describe("rollups of performance", () => {
     }
   });
 
-  test("a late settlement takes the place of the lost request, counted before or not", async () => {
+  test("replace the lost request by a late settlement, counted before or not", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();
       const hold = holdOf(account, 1_000_000n);

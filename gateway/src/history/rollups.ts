@@ -1,4 +1,4 @@
-/** Counts requests that ended into the rollups of performance and labels, a few seconds later and off everybody's way. */
+/** Counts ended requests into the rollups of performance and labels, a few seconds later so that requests do not wait for it. */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -25,7 +25,7 @@ interface Backlog {
 }
 
 export interface Rollups {
-  /** A request has ended in the books: it is counted soon. */
+  /** A request has ended in the ledger: it is counted soon. */
   soon(): void;
   /** Counts all that has ended; returns how many. One gateway at a time: another's turn counts as done. */
   run(): Promise<number>;

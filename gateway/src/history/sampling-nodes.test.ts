@@ -9,7 +9,7 @@ import { keepSamplingNodes } from "./sampling-nodes.ts";
 
 const EVERY_MS = 60_000;
 
-test("every gateway samples, each slot of time counts once; one that cannot see the nodes leaves it to others", async (t) => {
+test("every gateway samples, each slot of time counts once, and a gateway that cannot see nodes skips", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const seen: SeenNode[] = [
@@ -20,7 +20,7 @@ test("every gateway samples, each slot of time counts once; one that cannot see 
   const gateways = [true, false].map((isFirst) => {
     const clock = manualClock();
     const presence = openPresence({ pool, everyMs: EVERY_MS });
-    // The store's clock stands still for as long as the two look.
+    // The database's clock stands still for as long as the two look.
     const at = new Date("2026-11-15T06:30:20Z");
     const look = () => (isFirst && !sees ? undefined : seen);
     const sampled = { ...presence, sample: (nodes: SeenNode[]) => presence.sample(nodes, at) };

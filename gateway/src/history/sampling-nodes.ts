@@ -1,4 +1,4 @@
-/** Samples which nodes are connected and how busy they are, once in each slot of time, as long as the gateway runs. */
+/** Samples connected nodes and their load, once per time slot. */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isAway } from "../db/errors.ts";

@@ -1,4 +1,4 @@
-/** Samples the availability of models, once in each slot of time, as long as the gateway runs. */
+/** Samples the availability of models, once per time slot. */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isAway } from "../db/errors.ts";

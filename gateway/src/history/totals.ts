@@ -1,6 +1,6 @@
 /**
- * What the requests that a filter leaves add up to, to the last one: out of the rollups for whole hours and days, or for whole days of a
- * label, and out of the records for what is left at the edges.
+ * Exact sums of the requests that match a filter: from rollups for whole hours and days, or days of a label, and from records at the
+ * edges.
  */
 import type pg from "pg";
 import type { z } from "zod";

@@ -1,6 +1,6 @@
 /**
- * How many requests an account lost for want of credit. They leave no record and are not to cost a write each: they are
- * counted here and written every few seconds. What a gateway that is killed had not written is lost.
+ * Counts requests refused for insufficient credit, which have no records. Counts are written every few seconds; a killed gateway loses
+ * unwritten ones.
  */
 import type pg from "pg";
 import { z } from "zod";

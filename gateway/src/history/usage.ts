@@ -1,4 +1,4 @@
-/** What an account spent, in sums. */
+/** Sums of what an account spent. */
 import type { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import { z } from "zod";

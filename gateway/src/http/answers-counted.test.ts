@@ -10,7 +10,7 @@ import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
-test("answers by method, route and status; who left before has 499; what is no request has no route", async (t) => {
+test("counts responses by method, route and status: 499 for disconnected clients, no route for malformed requests", async (t) => {
   const answers: string[] = [];
   const refusals: string[] = [];
   let counted = Promise.withResolvers<void>();
@@ -44,9 +44,9 @@ test("answers by method, route and status; who left before has 499; what is no r
     throw fault("hold_exceeds_balance");
   });
   app.get("/never", (request, reply) =>
-    takeOver(request, reply, ({ gone }) => {
+    takeOver(request, reply, ({ cancelSignal }) => {
       asked.resolve();
-      return new Promise((resolve) => gone.addEventListener("abort", () => resolve()));
+      return new Promise((resolve) => cancelSignal.addEventListener("abort", () => resolve()));
     }),
   );
   finish();

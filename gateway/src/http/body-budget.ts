@@ -1,6 +1,6 @@
 /**
- * Memory for large bodies: so much for the gateway, and so much of it for one payer, so that nobody can take it all. A body
- * takes its share before it is read and gives it back when nothing of it is held any more.
+ * Limits the memory of large bodies, per gateway and per payer. A body reserves its share before it is read and releases it when
+ * nothing of it is held.
  */
 interface BodyBudgetOptions {
   gatewayBytesMax: number;
@@ -8,14 +8,14 @@ interface BodyBudgetOptions {
 }
 
 export interface BodyBudget {
-  /** A share of nothing yet. `payer` is whoever is answerable for the body: an account, an identity. */
+  /** An empty share. `payer` is the account or identity responsible for the body. */
   open(payer: string): BudgetShare;
-  /** What is taken now. */
+  /** The reserved bytes. */
   readonly bytes: number;
 }
 
 export interface BudgetShare {
-  /** Makes the share so large, or leaves it as it is and says that there is no room. Smaller always fits. */
+  /** Resizes the share, or returns false and leaves it when there is no room. Shrinking always succeeds. */
   resize(bytes: number): boolean;
 }
 

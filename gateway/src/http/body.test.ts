@@ -17,7 +17,7 @@ const door = testDoor();
 /** Room for one large body of a payer, and for two of all. */
 const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];
 
-describe("room for large bodies", () => {
+describe("memory for large bodies", () => {
   const budget = openBodyBudget({ gatewayBytesMax: GATEWAY_BYTES, payerBytesMax: PAYER_BYTES });
   const tight = { ...door, bodies: { ...testBodies(), budget } };
   /** Requests that were read, and are answered when they are told to. */
@@ -61,7 +61,7 @@ describe("room for large bodies", () => {
   };
 
   for (const chunked of [false, true]) {
-    test(`a payer's part, the whole, and what is small: ${chunked ? "chunked" : "declared"}`, async () => {
+    test(`is limited per payer and in total, and small bodies need none: ${chunked ? "chunked" : "declared"}`, async () => {
       const one = send("a", 100_000, { chunked });
       await untilRead(1);
       assert.equal(budget.bytes, 100_000);
@@ -75,7 +75,7 @@ describe("room for large bodies", () => {
     });
   }
 
-  test("a length that is declared takes its room before a byte comes, and one that finds none is answered at once", async () => {
+  test("is reserved for a declared length before any byte arrives, and refused immediately when full", async () => {
     const slow = connect(port, "127.0.0.1");
     slow.write("POST / HTTP/1.1\r\nhost: x\r\nx-payer: a\r\ncontent-length: 100000\r\n\r\n");
     await eventually("the first has its room", () => budget.bytes > 0);
@@ -92,7 +92,7 @@ describe("room for large bodies", () => {
     await eventually("the room is free", () => budget.bytes === 0);
   });
 
-  test("what is not held any more is free for others, while the request goes on", async () => {
+  test("is free for others once a body is released, while its request continues", async () => {
     const one = send("a", 100_000, { keeps: "10000" });
     await untilRead(1);
     assert.equal(budget.bytes, 10_000);
@@ -102,7 +102,7 @@ describe("room for large bodies", () => {
   });
 });
 
-describe("a body that comes slowly", () => {
+describe("a slow body", () => {
   /** Sends so many bytes each second of the clock, in a body of so many, and tells what came of it. */
   async function arrive(t: TestContext, { bytes, perSecond, seconds }: Record<string, number>) {
     const clock = manualClock();
@@ -142,7 +142,7 @@ describe("a body that comes slowly", () => {
     return { text: () => text, clock };
   }
 
-  test("is taken for as long as it takes, where it comes steadily", async (t) => {
+  test("is read for as long as it takes while bytes arrive steadily", async (t) => {
     const { text } = await arrive(t, { bytes: 1_000_000, perSecond: 9_000, seconds: 120 });
     await eventually("it is answered", () => text() !== "");
     assert.match(text(), /^HTTP\/1\.1 200 [\s\S]*\r\n1000000$/);
@@ -153,7 +153,7 @@ describe("a body that comes slowly", () => {
     ["at less than 8 KiB a second", 1_000, 40],
     ["not at all for 15 s", 0, 16],
   ] as const) {
-    test(`is refused where it comes ${how}`, async (t) => {
+    test(`is refused when it arrives ${how}`, async (t) => {
       const { text } = await arrive(t, { bytes: 1_000_000, perSecond, seconds });
       await eventually("it is refused", () => text().includes("}}"));
       assert.match(text(), /^HTTP\/1\.1 408 /);
@@ -163,7 +163,7 @@ describe("a body that comes slowly", () => {
   }
 });
 
-describe("bodies", () => {
+describe("a request body", () => {
   const echo: RequestListener = (request, response) =>
     void answer(openCall(door, { request, response }), async (call) => {
       call.checkDeclaredLength();
@@ -204,7 +204,7 @@ describe("bodies", () => {
     });
   const status = (answer: string): number => Number(answer.split(" ")[1]);
 
-  test("a body of exactly the limit is read; one byte more is refused", async () => {
+  test("of exactly the limit is read, and one byte more is refused", async () => {
     const exact = JSON.stringify("x".repeat(BODY_BYTES_MAX - 2));
     assert.equal((await post(exact)).status, 200);
     const response = await post(`${exact} `);
@@ -212,12 +212,12 @@ describe("bodies", () => {
     assert.deepEqual(((await response.json()) as { error: { code: string } }).error.code, "request_too_large");
   });
 
-  test("a declared length over the limit is refused before any byte comes", async () => {
+  test("with a declared length over the limit is refused before any byte arrives", async () => {
     const answer = await raw(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${BODY_BYTES_MAX + 1}\r\n\r\n`, []);
     assert.equal(status(answer), 413);
   });
 
-  test("a chunked body over the limit: the client, still sending, sees the 413", async () => {
+  test("over the limit in chunks returns 413 to a client that is still sending", async () => {
     const megabyte = Buffer.alloc(1024 * 1024, 0x20);
     const chunk = Buffer.concat([Buffer.from("100000\r\n"), megabyte, Buffer.from("\r\n")]);
     const answer = await raw("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n", Array(14).fill(chunk));
@@ -233,7 +233,7 @@ describe("bodies", () => {
     assert.equal((await post(stream)).status, 413);
   });
 
-  test("one who never stops sending is cut off", async () => {
+  test("of a client that never stops sending closes the connection", async () => {
     const socket = connect(port, "127.0.0.1");
     socket.on("error", () => socket.destroy());
     socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${1e12}\r\n\r\n`);
@@ -251,7 +251,7 @@ describe("bodies", () => {
     ["not UTF-8", Buffer.from([0x22, 0xff, 0x22]), {}, 400, /UTF-8/],
     ["not JSON", "{", {}, 400, /valid JSON/],
     ["empty", "", {}, 400, /valid JSON/],
-    ["nested beyond reason", "[".repeat(5_000_000), {}, 400, /nested/],
+    ["nested too deep", "[".repeat(5_000_000), {}, 400, /nested/],
     ["more values than any request has", `[${"0,".repeat(VALUES_MAX)}0]`, {}, 400, /values/],
     ["more fields than any request has", `{${'"":0,'.repeat(VALUES_MAX)}"":0}`, {}, 400, /values/],
     ["commas inside a string", JSON.stringify(",".repeat(VALUES_MAX)), {}, 200, /length/],
@@ -267,7 +267,7 @@ describe("bodies", () => {
   }
 });
 
-test("values are counted past strings, however their quotes and slashes lie", () => {
+test("values are counted outside of strings, for any quotes and backslashes", () => {
   const parts = ['"', "\\", ",", "[", "{", "é", "x".repeat(15), "y".repeat(40), '\\"'];
   let state = 1;
   const below = (max: number): number => {
@@ -296,12 +296,12 @@ test("values are counted past strings, however their quotes and slashes lie", ()
   }
 });
 
-describe("a client that left before its body is read", () => {
+describe("a client that disconnects before its body is read", () => {
   for (const [name, sent] of [
-    ["in the middle of it", "12345"],
-    ["when all of it had come", "1234567890"],
+    ["in the middle of the body", "12345"],
+    ["after the whole body arrived", "1234567890"],
   ]) {
-    test(`${name}: nobody waits for the rest`, async (t) => {
+    test(`${name}: the gateway does not wait for the rest`, async (t) => {
       const ended = Promise.withResolvers<string>();
       const server = createServer((request, response) => {
         const call = openCall(door, { request, response });

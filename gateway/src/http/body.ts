@@ -1,7 +1,6 @@
 /**
- * Reading a request's body: bounded while it comes, uncompressed, strict UTF-8, JSON. A declared length over the limit is
- * refused before a byte is read; a false one does not help, because the bytes are counted. A large body has to find room
- * in the budget first.
+ * Reads a request's body: limited in size, uncompressed, strict UTF-8, JSON. A declared length over the limit is refused before any
+ * byte is read, and received bytes are counted in any case. A large body must reserve memory first.
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
@@ -9,27 +8,26 @@ import { fault, invalidRequest, tooSlow, unsupportedEncoding } from "../faults.t
 import { takePiece } from "./shared-pieces.ts";
 
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
-/** Who sends no more is read and parsed at once; more takes of the budget, and is parsed on another thread. */
+/** Bodies up to this size are parsed immediately; larger ones use the budget and are parsed in a worker thread. */
 export const SMALL_BYTES_MAX = 64 * 1024;
-/** Of those whom nobody knows yet, no more is read than this. */
+/** Maximum size for callers without credentials. */
 export const STRANGER_BYTES_MAX = SMALL_BYTES_MAX;
-/** A body may take as long as it takes, but for pauses like this, and for a rate below this one once it had time to begin. */
+/** A body may take any total time, but not pause this long, nor be slower than this rate after a grace period. */
 const IDLE_MS_MAX = 15_000;
 const BYTES_PER_S_MIN = 8 * 1024;
 const BEGIN_MS = 30_000;
 const LOOK_EVERY_MS = 1_000;
-/** What one connection may bring before others have their turn. */
+/** Bytes read from one connection before others get their turn. */
 const TURN_BYTES = 256 * 1024;
 /**
- * Deeper nesting and more values than any request has: parsing and checking them would take time and memory out of
- * proportion to their bytes, and every other request would wait for it. A schema may have 100 levels, and one that is too
- * deep is told so by its own rule, which names it.
+ * Deeper nesting or more values than any valid request has would block the event loop for too long. A schema may have 100 levels; one
+ * that is deeper is refused by its own rule, which names the field.
  */
 const NESTING_MAX = 1_024;
 export const VALUES_MAX = 100_000;
-/** Of everything but inference: forms, not documents. */
+/** For everything except inference. */
 export const FORM_VALUES_MAX = 10_000;
-/** A client that is still sending when it is refused reads our answer only once it has sent: it may go on for so long. */
+/** A refused client that is still sending reads the answer only afterwards: how long it may continue. */
 const DISCARD_BYTES_MAX = 16 * 1024 * 1024;
 const DISCARD_MS_MAX = 2_000;
 
@@ -45,7 +43,7 @@ function tooLarge(bytesMax: number): Error {
   return fault("request_too_large", { message: `The request body is larger than ${size}.` });
 }
 
-/** Parses a body, on whatever thread. */
+/** Parses a body, on any thread. */
 export function parseJson(bytes: Uint8Array, valuesMax = VALUES_MAX): unknown {
   const excess = excessOf(bytes, valuesMax);
   if (excess !== null) throw invalidRequest(null, excess);
@@ -62,7 +60,7 @@ export function parseJson(bytes: Uint8Array, valuesMax = VALUES_MAX): unknown {
   }
 }
 
-/** Compressed, or compressed on its way. */
+/** Content encodings and transfer encodings. */
 function refuseEncoded({ headers }: IncomingMessage): void {
   const { "content-encoding": encoding = "identity", "transfer-encoding": transfer = "chunked" } = headers;
   if (encoding.toLowerCase() !== "identity") throw unsupportedEncoding(encoding);
@@ -70,9 +68,8 @@ function refuseEncoded({ headers }: IncomingMessage): void {
 }
 
 /**
- * The body, where it is small and all of it came with its head, as most do. Null: it has to be waited for. Fault: 415.
- *
- * Its handler runs before Node has told that the body is complete: that so many bytes are there as were declared is as good.
+ * The body if it is small and arrived completely with the headers, as most do. Null: wait for it. Fault: 415. Node has not reported the
+ * end yet, but all declared bytes are here.
  */
 export function atHand(request: IncomingMessage, bytesMax: number): Buffer<ArrayBuffer> | null {
   const { destroyed, headers, readableLength: bytes } = request;
@@ -80,7 +77,7 @@ export function atHand(request: IncomingMessage, bytesMax: number): Buffer<Array
   if (Number(headers["content-length"]) !== bytes) return null;
   refuseEncoded(request);
   const whole = request.read();
-  // Or its end would never be told.
+  // Otherwise Node would never report its end.
   request.resume();
   return whole;
 }
@@ -88,18 +85,18 @@ export function atHand(request: IncomingMessage, bytesMax: number): Buffer<Array
 interface ReadOptions {
   clock: Clock;
   bytesMax: number;
-  /** Called when the body is about to be read: who waits to be told to send it is told now. */
+  /** Called before the body is read, so that 100 Continue is sent only now. */
   begin: () => void;
-  /** Makes room for a large body, as far as it is known or has come; false where there is none. */
+  /** Reserves memory for a large body, by its declared or received size. False when there is none. */
   room: (bytes: number) => boolean;
 }
 
-/** The bytes as they came: one piece where they are few, and otherwise pieces of shared memory, to be passed on. */
+/** The raw bytes: one buffer if small, otherwise pieces of shared memory for a worker thread. */
 export async function readPieces(request: IncomingMessage, options: ReadOptions): Promise<Uint8Array[]> {
   const { clock, bytesMax, begin, room } = options;
   refuseEncoded(request);
   checkDeclaredLength(request, bytesMax);
-  // Its end was told already, and will not be told again.
+  // The end was already reported and will not be reported again.
   if (request.destroyed) throw brokeOff(new Error("the connection closed before"));
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > SMALL_BYTES_MAX && !room(declared)) throw noRoom();
@@ -127,7 +124,7 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   });
 }
 
-/** Tells when no more came for too long, or too little in all. */
+/** Reports a body that paused too long or is too slow overall. */
 function lookAtPace(clock: Clock, came: { readonly bytes: number }, onSlow: () => void): () => void {
   const beganAt = clock.monotonic();
   let last = { bytes: 0, at: beganAt };
@@ -142,10 +139,7 @@ function lookAtPace(clock: Clock, came: { readonly bytes: number }, onSlow: () =
 const brokeOff = (cause: Error): Error =>
   invalidRequest(null, "The connection closed before the whole body arrived.", cause);
 
-/**
- * A connection that brings much is read in turns: without this, all that has come on all of them would be read before
- * anything else is done.
- */
+/** Connections with much data are read in turns, so that one does not block the event loop. */
 function inTurns(request: IncomingMessage): (bytes: number) => void {
   let bytes = 0;
   return (more) => {
@@ -162,10 +156,7 @@ const noRoom = (): Error =>
     message: "Too many large request bodies are being read. Nothing was billed; it is safe to retry.",
   });
 
-/**
- * Gathers a body. One that turns out large is copied into pieces as it comes: joining ten mebibytes at the end would hold
- * up everybody else.
- */
+/** Collects a body. A large one is copied into pieces as it arrives, because joining 10 MiB at the end would block the event loop. */
 class Pieces {
   bytes = 0;
   readonly #declared: number;
@@ -211,10 +202,10 @@ class Pieces {
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-/** Within so many bytes a quote is found sooner by looking at each. */
+/** Within this distance a quote is found faster byte by byte. */
 const NEAR_BYTES = 32;
 
-/** What the body has too much of, if anything. One pass over the bytes, before anything is built from them. */
+/** Counts levels and values in one pass over the bytes, before parsing. */
 function excessOf(bytes: Uint8Array, valuesMax: number): string | null {
   let depth = 0;
   let values = 1;
@@ -237,8 +228,8 @@ function excessOf(bytes: Uint8Array, valuesMax: number): string | null {
 }
 
 /**
- * Where the string ends whose inside begins at `from`: at its quote, or with the bytes. Near quotes are looked for byte by byte; where
- * there are none, which is what long texts are made of, a native search is many times as fast.
+ * The end of the string that starts at `from`: its closing quote or the end of the bytes. A native search is many times faster for long
+ * strings without quotes.
  */
 function stringEnd(bytes: Uint8Array, from: number): number {
   for (let at = from; at < bytes.length; ) {
@@ -257,10 +248,7 @@ function stringEnd(bytes: Uint8Array, from: number): number {
   return bytes.length;
 }
 
-/**
- * What a refused client still sends is read and thrown away, up to a bound, so that it gets to read the answer; then the
- * connection is cut.
- */
+/** Discards what a refused client still sends, up to a limit, so that it can read the answer; then closes the connection. */
 export function discardRest(request: IncomingMessage, clock: Clock): void {
   if (request.complete || request.destroyed) return;
   let bytes = 0;
@@ -270,7 +258,7 @@ export function discardRest(request: IncomingMessage, clock: Clock): void {
   const stopTimer = clock.after(DISCARD_MS_MAX, cut);
   request.once("close", stopTimer).once("end", stopTimer);
   request.on("error", () => {
-    // The client cut the connection itself: nothing is left to discard, and nobody to tell.
+    // The client closed the connection.
   });
   const takeTurns = inTurns(request);
   request.on("data", (chunk: Buffer) => {

@@ -1,6 +1,6 @@
 /**
- * What is not HTTP, or too slow or too large to be it, never becomes a request; it gets the envelope all the same, and its
- * connection ends. An answer that is under way on that connection is finished first: nothing else is written into it.
+ * Answers malformed, slow or oversized HTTP with the error envelope and closes the connection. A running answer on that connection is
+ * finished first.
  */
 import type { Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -9,7 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId } from "../base/ids.ts";
 import type { HttpWatch } from "./call.ts";
 
-/** A client that was refused may read the answer for so long; then its connection is cut, and what waits for it with it. */
+/** How long a refused client may read the answer before the connection is closed. */
 const LINGER_MS = 2_000;
 
 interface BrokenRequests {
@@ -25,7 +25,7 @@ interface BrokenOptions {
 }
 
 export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRequests {
-  /** Per connection: what has been asked on it, in order, as long as the question or the answer is incomplete. */
+  /** Requests and answers in progress per connection, in order. */
   const open = new WeakMap<Duplex, ServerResponse[]>();
   const refused = new WeakSet<Duplex>();
 
@@ -36,7 +36,7 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
   };
 
   const answer = (socket: Duplex, [status = "", text, ...headers]: string[]): void => {
-    // No method and no route could be read.
+    // Neither method nor route could be parsed.
     watch?.answered({ method: "", route: "", status: Number.parseInt(status, 10) });
     const body = JSON.stringify({ error: { message: text, type: "invalid_request_error" } });
     const head = [
@@ -55,10 +55,10 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
     refuse(error, socket) {
       if (socket.destroyed || refused.has(socket)) return;
       refused.add(socket);
-      const underWay = (open.get(socket) ?? []).filter((response) => !isSettled(response)).findLast(isDue);
-      if (underWay === undefined) answer(socket, refusalOf(error));
-      else if (underWay.writableFinished) leave(socket);
-      else underWay.once("close", () => leave(socket));
+      const inFlight = (open.get(socket) ?? []).filter((response) => !isSettled(response)).findLast(isDue);
+      if (inFlight === undefined) answer(socket, refusalOf(error));
+      else if (inFlight.writableFinished) leave(socket);
+      else inFlight.once("close", () => leave(socket));
     },
 
     watch(server) {
@@ -71,7 +71,7 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
         while (asked[0] !== undefined && isSettled(asked[0])) asked.shift();
         asked.push(response);
       });
-      // Nobody's proxy: without this, Node closes the connection without a word.
+      // Without this handler Node closes CONNECT connections without an answer.
       server.on("connect", (_request, socket) => {
         answer(socket, ["405 Method Not Allowed", "CONNECT is not supported.", "allow: GET, POST"]);
       });
@@ -80,7 +80,7 @@ export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRe
 }
 
 const isSettled = ({ writableFinished, req }: ServerResponse): boolean => writableFinished && req.complete;
-/** Its request has all come, or its answer has begun: either way the answer is its own. */
+/** The request is complete or its answer has started, so that answer belongs to it. */
 const isDue = ({ headersSent, req }: ServerResponse): boolean => headersSent || req.complete;
 
 function refusalOf({ code }: NodeJS.ErrnoException): string[] {

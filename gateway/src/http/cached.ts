@@ -1,4 +1,4 @@
-/** Answers that clients and proxies may keep: five minutes unless told otherwise without asking, and then only the news. */
+/** Cacheable answers: five minutes by default, then revalidated with an ETag. */
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
@@ -9,18 +9,18 @@ export function etagOf(body: string | Buffer): string {
 }
 
 interface Cached {
-  /** What takes work to make is made only for clients that have not got it. */
+  /** The body is built only for clients without a current copy. */
   body: string | Buffer | (() => string);
   etag?: string;
   type?: string;
-  /** `private`: not by proxies, for others. */
+  /** `private`: not cacheable by shared proxies. */
   keep?: "public" | "private";
   keepS?: number;
 }
 
 const made = (body: Cached["body"]): string | Buffer => (typeof body === "function" ? body() : body);
 
-/** 200 with the body, or 304 for a client that has it already. */
+/** Returns 200 with the body, or 304 for a current copy. */
 export function sendCached(
   { headers }: FastifyRequest,
   reply: FastifyReply,

@@ -1,11 +1,11 @@
 /**
- * One request as its handler sees it: who asks, the body when its turn comes, the reply, and whether anybody still waits for it. A
- * class, and nothing that it may not need: it is made for every request.
+ * A request as its handler sees it: caller, body, reply, and a signal for a disconnected client. A small class, because one is created
+ * per request.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { CancelSource } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
-import { Leaving } from "../base/gone.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { FileWatch } from "../base/open-files.ts";
@@ -32,11 +32,11 @@ import { watchForLeaving } from "./half-close.ts";
 import { HttpReply } from "./reply.ts";
 import { type Scheme, schemeOf, transportHeaders } from "./scheme.ts";
 
-/** Who is told of every answer, and keeps nothing of them but sums. */
+/** Counts every answer. */
 export interface HttpWatch {
-  /** `route` as it is declared (`/v1/models/:id`), or empty where there is none. 499: the client left before its answer. */
+  /** `route` as declared (`/v1/models/:id`), empty for unknown paths. 499: the client disconnected before the answer. */
   answered(answer: { method: string; route: string; status: number }): void;
-  /** A fault on its way to the client, as a status or as a stream's last event. */
+  /** An error on its way to the client, as a status or as a stream's last event. */
   refused(known: Pick<Fault, "code" | "type" | "status">): void;
 }
 
@@ -44,59 +44,62 @@ export interface DoorOptions {
   clock: Clock;
   newId: NewId;
   log: Log;
-  /** For what the store could not do: it fails in floods. */
+  /** For database failures, which come in floods. */
   troubles: SparingLog;
   bodies: Bodies;
-  /** Whose pages may call the public API; nobody's unless it is said. */
+  /** The origins that may call the public API; none by default. */
   cors?: CorsOrigins;
-  /** How many proxies before us add to X-Forwarded-For. */
+  /** The number of trusted proxies that append to X-Forwarded-For. */
   trustedProxies?: number;
   watch?: HttpWatch;
-  /** Refuses requests before file descriptors run out. Undefined: nobody counts them. */
+  /** Refuses requests before file descriptors run out. Undefined: not counted. */
   files?: FileWatch | undefined;
-  /** How the gateway is known: where that is by HTTPS alone, browsers are told so. */
+  /** The public URL: with HTTPS, answers carry Strict-Transport-Security. */
   publicUrl?: string | undefined;
-  /** In tests: an answer or a refusal that its route does not declare is a fault of ours. */
+  /** In tests: an undeclared answer or error throws. */
   checkAnswers?: boolean;
 }
 
-/** What large bodies need: room, and a thread that parses those of forms. */
+/** Memory and a worker thread for large bodies. */
 export interface Bodies {
   budget: BodyBudget;
-  /** Takes the body's memory with it. Rejects with the fault that is due. */
+  /** Passes the body's memory on. Rejects with the error for the client. */
   parseForm(body: Body, payer: string): Promise<unknown>;
 }
 
 export interface OpenCall extends Call {
   request: IncomingMessage;
   reply: HttpReply;
-  /** How it came, as far as is known here. */
+  /** The scheme, as far as it is known. */
   scheme: Scheme;
   /**
-   * Reads and parses the body of anything but inference. Of a stranger (null) no more is read than a small body has; who is
-   * known may send as much as on any API. Faults: 413, 415, 503, 400.
+   * Reads and parses the body of everything except inference. A caller without credentials (null) is limited to a small body. Faults:
+   * 413, 415, 503, 400.
    */
   readForm(payer: string | null): Promise<unknown>;
-  /** The bytes as they came, for what is signed. */
+  /** The raw bytes, for signature checks. */
   readBytes(payer: string, bytesMax: number): Promise<Uint8Array>;
-  /** The caller's address, seen through the proxies that are trusted. */
+  /** The caller's address, according to trusted proxies. */
   address(): string;
-  /** What the client is told of it. What is no fault and no outage is a bug: logged with its cause, answered with the id alone. */
+  /**
+   * The error for the client. Anything that is neither a fault nor an outage is a bug: logged with its cause, and answered with the
+   * request ID only.
+   */
   faultOf(error: unknown): Fault;
-  /** When the answer goes out: what is left of the body is let go. */
+  /** Called when the answer is sent: releases the body. */
   close(): void;
 }
 
 interface Sockets {
   request: IncomingMessage;
   response: ServerResponse;
-  /** As it is declared; empty where there is none. */
+  /** The declared route; empty for unknown paths. */
   route?: string | undefined;
 }
 
 export const openCall = (door: DoorOptions, sockets: Sockets): OpenCall => new HttpCall(door, sockets);
 
-/** A status that no client ever sees. */
+/** A status that is recorded but never sent. */
 const CLIENT_CLOSED = 499;
 
 class HttpCall implements OpenCall {
@@ -105,14 +108,14 @@ class HttpCall implements OpenCall {
   readonly request: IncomingMessage;
   readonly reply: HttpReply;
   readonly scheme: Scheme;
-  readonly gone = new Leaving();
+  readonly cancelSignal = new CancelSource();
   readonly #door: DoorOptions;
   readonly #response: ServerResponse;
   readonly #route: string;
   readonly #stopWatching: () => void;
-  /** What a client that asks first may have of its connection once it was told to go on; null where it does not ask. */
+  /** How many bytes a client may send after 100 Continue; null without Expect. */
   readonly #keptAfterAsking: boolean | null;
-  /** Of the budget, where the body takes any. */
+  /** The body's share of the budget, if any. */
   #share: BudgetShare | undefined;
 
   constructor(door: DoorOptions, { request, response, route = "" }: Sockets) {
@@ -131,7 +134,7 @@ class HttpCall implements OpenCall {
     this.#stopWatching = watchForLeaving(request, clock, () => reply.probe());
     response.on("close", () => this.#closed());
     this.#keptAfterAsking = expectsContinue(request) ? response.shouldKeepAlive : null;
-    // Whether it sends its body after a refusal is its own choice: the next request could not be told from it.
+    // The client may or may not send its body after a refusal, so the connection cannot be reused.
     if (this.#keptAfterAsking !== null) response.shouldKeepAlive = false;
   }
 
@@ -166,7 +169,7 @@ class HttpCall implements OpenCall {
 
   async readBytes(payer: string, bytesMax: number): Promise<Uint8Array> {
     const { pieces } = await this.#read(payer, bytesMax);
-    // Of a large one, not the shared memory itself.
+    // Copies of a large body, because the shared memory is reused.
     return Buffer.concat(pieces);
   }
 
@@ -186,7 +189,7 @@ class HttpCall implements OpenCall {
     discardRest(this.request, this.#door.clock);
   }
 
-  /** Reads the body at most once, and holds its part of the budget until it is let go. */
+  /** Reads the body at most once, and holds its memory until it is released. */
   #read(payer: string, bytesMax: number): HttpBody | Promise<HttpBody> {
     const whole = this.#keptAfterAsking === null ? atHand(this.request, bytesMax) : null;
     return whole === null ? this.#gather(payer, bytesMax) : new HttpBody([whole], undefined);
@@ -213,7 +216,7 @@ class HttpCall implements OpenCall {
   #closed(): void {
     const response = this.#response;
     this.#stopWatching();
-    if (!response.writableFinished) this.gone.abort();
+    if (!response.writableFinished) this.cancelSignal.abort();
     this.#door.watch?.answered({
       method: this.request.method ?? "",
       route: this.#route,
@@ -244,7 +247,7 @@ class HttpBody implements Body {
   }
 }
 
-/** Among other things, perhaps. An older client does not know of it. */
+/** Expect may have several values. HTTP/1.0 clients do not know it. */
 const expectsContinue = ({ headers, httpVersionMinor }: IncomingMessage): boolean =>
   headers.expect !== undefined && httpVersionMinor > 0 && /(^|\W)100-continue($|\W)/i.test(headers.expect);
 
@@ -256,7 +259,7 @@ interface Asked {
 function faultOf({ log, troubles }: DoorOptions, { id, path }: Asked, error: unknown): Fault {
   if (error instanceof Fault) return error;
   if (!(error instanceof Away) && !isStorageTrouble(error)) return unexpected(log, id, error);
-  // Of what is known to be away its breaker tells, once.
+  // The guard logs outages of the database.
   if (!(error instanceof Away) && !isAway(error)) {
     const { message, code = "" } = error as Error & { code?: string };
     const fields = { request: publicId("req", id), code, reason: message };
@@ -277,7 +280,7 @@ function unexpected(log: Log, id: Uuid, error: unknown): Fault {
   });
 }
 
-/** `OpenAI/JS 7.53.0` → `openai-js`: enough to tell clients apart, nothing that tells people apart. */
+/** `OpenAI/JS 7.53.0` → `openai-js`: distinguishes clients without identifying people. */
 function clientFamily(userAgent: string | undefined): string {
   const match = /^([A-Za-z][A-Za-z0-9._-]{0,23})(?:\/([A-Za-z]{1,16}))?/.exec(userAgent ?? "");
   if (match === null) return "";
@@ -285,7 +288,7 @@ function clientFamily(userAgent: string | undefined): string {
   return (language === undefined ? name : `${name}-${language}`).toLowerCase();
 }
 
-/** The libraries of this dialect name themselves in headers of their own. */
+/** OpenAI's libraries identify themselves in their own headers. */
 function sdkOf({ headers }: IncomingMessage): Sdk | null {
   const [language, version] = [headers["x-stainless-lang"], headers["x-stainless-package-version"]];
   return typeof language === "string" && typeof version === "string" ? { language, version } : null;

@@ -1,14 +1,14 @@
-/** Whose request it is, when proxies stand before us. By default none is trusted, and the address is the socket's. */
+/** The client's address behind proxies. By default no proxy is trusted, and the socket's address counts. */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
-/** Each trusted proxy adds the address it was called from to the end of X-Forwarded-For; what stands before is hearsay. */
+/** Each trusted proxy appends the address of its caller to X-Forwarded-For; earlier entries are unverified. */
 export function clientAddress({ headers, socket }: IncomingMessage, trustedProxies: number): string {
   const own = plain(socket.remoteAddress ?? "");
   const told = [headers["x-forwarded-for"] ?? []].flat().flatMap((line) => line.split(","));
   const chain = [...told.map(plain), own];
   const address = chain[Math.max(0, chain.length - 1 - trustedProxies)] ?? own;
-  // A proxy that says something else than an address is not configured as we were told: it answers for its callers.
+  // A proxy with an invalid entry is misconfigured: its own address counts.
   return isIP(address) === 0 ? own : address;
 }
 

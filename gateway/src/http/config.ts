@@ -4,14 +4,14 @@ import type { CertificateFiles } from "../base/certificate.ts";
 import { domain, number, parsed, port, text, together, webAddress } from "../base/settings.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** One body has to fit. */
+/** At least one body must fit. */
 const BODY_MB_MAX = 10;
 
-/** As a browser sends it: a scheme and a host, and a port that is not the scheme's own. */
+/** As browsers send it: scheme, host, and a port other than the scheme's default. */
 function isOrigin(origin: string): boolean {
   const url = URL.parse(origin);
   if (url === null || origin.includes("*")) return false;
-  // URL gives no origin for schemes other than the web's, such as those of browser extensions.
+  // URL returns no origin for other schemes, such as those of browser extensions.
   if (url.protocol !== "http:" && url.protocol !== "https:") return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(origin);
   return url.origin === origin;
 }
@@ -30,18 +30,18 @@ const CorsOrigins = z.string().transform((origins, context): "any" | string[] =>
 interface HttpConfig {
   host: string;
   port: number;
-  /** Serves health and metrics. Loopback unless other machines are to read them. */
+  /** The host for health and metrics: loopback by default. */
   internalHost: string;
   internalPort: number;
-  /** The files of the certificate that API and console are served under. Undefined: over plain HTTP. */
+  /** The certificate files for the API and the console. Undefined: plain HTTP. */
   tls: CertificateFiles | undefined;
-  /** How browsers reach the gateway. Undefined: by whatever name they used. */
+  /** The public URL. Undefined: the name that the client used. */
   publicUrl: string | undefined;
-  /** How many proxies before the gateway add to X-Forwarded-For. */
+  /** The number of trusted proxies that append to X-Forwarded-For. */
   trustedProxies: number;
-  /** Whose pages may call the public API; none: an empty list. */
+  /** The origins that may call the public API; none: an empty list. */
   corsOrigins: "any" | string[];
-  /** How much memory large bodies may take: all of them, and those of one account. */
+  /** The memory for large bodies, in total and per account. */
   bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
 }
 
@@ -88,7 +88,7 @@ this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the re
   retired: { BODY_BUDGET_ACCOUNT_MB: `one account gets a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB` },
   mistakes: (variables) => {
     const mistakes = together(variables, "TLS_CERT", "TLS_KEY");
-    // Cookies and links follow it, and nothing would answer them.
+    // Cookies and links depend on it, and without TLS nothing would answer at an https URL.
     if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
       mistakes.push("PUBLIC_URL must begin with https:// when TLS_CERT is set");
     }

@@ -81,8 +81,8 @@ for (const [name, listener] of [
   ["plain", {}],
   ["under TLS", underTls],
 ] as const) {
-  describe(`connections, ${name}`, () => {
-    test("nobody new is taken; what is asked on a kept connection is answered, and says that it was the last", async (t) => {
+  describe(`draining connections, ${name}`, () => {
+    test("refuses new ones, and answers a request on a kept one with Connection: close", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, told, closed } = await client(t, opened);
       socket.write(ASK);
@@ -97,7 +97,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
     });
 
-    test("an answer that has not begun says that it is the last", async (t) => {
+    test("adds Connection: close to an answer that has not started", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, closed } = await client(t, opened);
       const asked = once(opened.app.server, "request");
@@ -109,7 +109,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["close"]);
     });
 
-    test("a quiet connection stays for its moment, whether or not it ever asked", async (t) => {
+    test("keeps an idle connection for the grace period, also one without any request", async (t) => {
       const opened = await open(t, listener);
       const [used, fresh] = [await client(t, opened), await client(t, opened)];
       used.socket.write(ASK);
@@ -125,7 +125,7 @@ for (const [name, listener] of [
       assert.equal(fresh.text(), "");
     });
 
-    test("what has come when the moment is over is read before the connection is closed", async (t) => {
+    test("reads a request that arrived by the end of the grace period before closing", async (t) => {
       const opened = await open(t, listener);
       const [{ socket, told, closed, peer }, other] = [await client(t, opened), await client(t, opened)];
       const left = opened.app.connections.leave(QUIET_MS);
@@ -141,7 +141,7 @@ for (const [name, listener] of [
       await Promise.all([closed, left]);
     });
 
-    test("half a request is waited for", async (t) => {
+    test("waits for the rest of a partial request", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, told, closed, peer } = await client(t, opened);
       const left = opened.app.connections.leave(QUIET_MS);
@@ -156,7 +156,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["close"]);
     });
 
-    test("a connection that was promised to be kept has its moment after the answer", async (t) => {
+    test("keeps a connection that was promised to be kept for the grace period after its answer", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, told, closed } = await client(t, opened);
       socket.write("GET /later HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -171,7 +171,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
     });
 
-    test("who closes without leaving ends what is quiet at once", async (t) => {
+    test("closes idle connections immediately when closing without draining", async (t) => {
       const opened = await open(t, listener);
       const [used, fresh] = [await client(t, opened), await client(t, opened)];
       used.socket.write(ASK);
@@ -181,7 +181,7 @@ for (const [name, listener] of [
   });
 }
 
-test("who has connected and never greets does not keep a server that stops", async (t) => {
+test("closes a connection without a TLS handshake when the server stops", async (t) => {
   const opened = await open(t, underTls);
   const accepted = once(opened.app.server, "connection");
   const silent = connect({ port: (opened.app.server.address() as AddressInfo).port, host: "127.0.0.1" });
@@ -193,7 +193,7 @@ test("who has connected and never greets does not keep a server that stops", asy
   await Promise.all([left, closed]);
 });
 
-test("who speaks no TLS is cut off, and others are served", async (t) => {
+test("closes a connection that does not speak TLS, and serves others", async (t) => {
   const opened = await open(t, underTls);
   const silent = connect({ port: (opened.app.server.address() as AddressInfo).port, host: "127.0.0.1" });
   silent.write(ASK);
@@ -204,7 +204,7 @@ test("who speaks no TLS is cut off, and others are served", async (t) => {
   await opened.app.close();
 });
 
-test("under TLS too, who has closed its side after asking gets its answer", async (t) => {
+test("answers a TLS client that half-closed its connection after the request", async (t) => {
   const opened = await open(t, underTls);
   const { socket, text, closed } = await client(t, opened);
   socket.end("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");

@@ -1,8 +1,7 @@
 /**
- * A server's connections, and how they end when it stops. The rule is that no request is lost: a connection that says nothing may be
- * about to, because a client learns that it was closed only after it has sent its next request, and must then guess whether that was
- * done. So nobody new is taken, every answer says `Connection: close`, which a client knows before it would ask again, and a
- * connection that was promised to be kept is closed only after it has said nothing for a moment longer.
+ * Closes a server's connections without losing requests. A client learns that its idle connection was closed only after sending the
+ * next request, and cannot know whether that ran. Therefore the server accepts no new connections, sends `Connection: close` with every
+ * answer, and closes a kept connection only after it was idle for a while longer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
@@ -11,7 +10,7 @@ import type { FastifyInstance } from "fastify";
 import type { Clock } from "../base/clock.ts";
 
 interface Connections {
-  /** Takes no more connections, ends those that there are, quiet ones after `quietMs`. Resolves when none is left. */
+  /** Accepts no more connections and closes existing ones, idle ones after `quietMs`. Resolves when all are closed. */
   leave(quietMs: number): Promise<void>;
 }
 
@@ -21,24 +20,21 @@ declare module "fastify" {
   }
 }
 
-/**
- * Node's own list of idle connections leaves out those that never sent a request, which browsers and pools open in advance; and
- * its way to close a server ends idle connections before what has come on them is read.
- */
+/** Node's `closeIdleConnections` skips connections that never sent a request, and `close` ends idle ones before received data is read. */
 export function watchConnections(app: FastifyInstance, clock: Clock): void {
   const { server } = app;
-  /** The answers due on each connection; none while it is quiet. */
+  /** Pending answers per connection; none while it is idle. */
   const open = new Map<Socket, ServerResponse[]>();
-  /** How long quiet connections stay; undefined while the server is not about to stop. */
+  /** How long idle connections are kept; undefined while the server is running. */
   let quietMs: number | undefined;
 
   const closeWhenQuiet = (socket: Socket, afterMs: number): void => {
     const { bytesRead } = socket;
     const look = (): void => {
-      // Part of a request has come: it is waited for like any other.
+      // Part of a request has arrived, so its rest is awaited.
       if (open.get(socket)?.length === 0 && socket.bytesRead === bytesRead) socket.destroySoon();
     };
-    // Between two of these the sockets are read: what has come meanwhile comes first.
+    // Sockets are read between these two steps, so that received data is handled first.
     const lookSoon = (): void => clock.soon(() => clock.soon(look));
     if (afterMs === 0) lookSoon();
     else socket.once("close", clock.after(afterMs, lookSoon));
@@ -50,7 +46,7 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
   };
   server.on("connection", watch);
   if (server instanceof TlsServer) {
-    // Under TLS another socket stands in for the one that was accepted, which is only watched until they have greeted.
+    // Under TLS another socket replaces the accepted one, which is only tracked during the handshake.
     const greeting = new Map<string, Socket>();
     server.on("connection", (socket: Socket) => {
       const end = endOf(socket);
@@ -63,7 +59,7 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
       watch(socket);
     });
   }
-  // First: a refusal may be answered by the next listener.
+  // First, because the next listener may answer a refused request.
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     const due = open.get(socket) ?? [];
     due.push(response);
@@ -88,11 +84,11 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
       return new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
     },
   });
-  // Who did not leave before wants to be gone now.
+  // Remaining connections are closed now.
   app.addHook("preClose", async () => {
     if (quietMs === undefined) begin(0);
   });
 }
 
-/** The other end's address: no two connections of a listener have the same. */
+/** The peer's address, unique among a listener's connections. */
 const endOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

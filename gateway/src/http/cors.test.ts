@@ -1,4 +1,4 @@
-/** What a browser is told of the public API, by a server that nobody but the test can reach. */
+/** What a browser is told of the public API, by a server that no one but the test can reach. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
@@ -9,7 +9,7 @@ import { refuseTheRest } from "./unknown-paths.ts";
 
 const APP = "https://app.example";
 
-describe("pages of other sites", () => {
+describe("CORS", () => {
   const apps: FastifyInstance[] = [];
   after(async () => {
     for (const app of apps) await app.close();
@@ -32,7 +32,7 @@ describe("pages of other sites", () => {
     "x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
     "x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens";
 
-  test("any may call and read, and none is told to send what a browser keeps", async () => {
+  test("lets any origin call and read the API without credentials", async () => {
     const app = serverFor("any");
     const due = { "access-control-allow-origin": "*", "access-control-expose-headers": EXPOSED };
     for (const url of ["/v1/things", "/v1/things?a=b", "/v1", "/v1/nothing", "/v1/%zz"]) {
@@ -44,7 +44,7 @@ describe("pages of other sites", () => {
     }
   });
 
-  test("who asks first is answered without a key, whatever the path", async () => {
+  test("answers a preflight request without a key on any path", async () => {
     const app = serverFor("any");
     for (const url of ["/v1/things", "/v1/nothing", "/v1/messages"]) {
       const got = await ask(app, url, APP, "OPTIONS");
@@ -57,7 +57,7 @@ describe("pages of other sites", () => {
     }
   });
 
-  test("nothing but the public API is opened", async () => {
+  test("covers only the public API", async () => {
     const app = serverFor("any");
     for (const url of ["/console/things", "/v1x", "/V1/things", "/docs?/v1/things", "/"]) {
       assert.deepEqual(corsOf(await ask(app, url, APP)), {}, url);
@@ -67,7 +67,7 @@ describe("pages of other sites", () => {
     }
   });
 
-  test("a list opens it to those on it, and what is kept is kept apart", async () => {
+  test("with a list of origins allows those only, and caches vary by origin", async () => {
     const app = serverFor([APP, "http://localhost:5173"]);
     for (const origin of [APP, "http://localhost:5173"]) {
       for (const method of ["GET", "OPTIONS"] as const) {
@@ -82,7 +82,7 @@ describe("pages of other sites", () => {
     }
   });
 
-  test("off, and unless it is turned on, it is as if there were no browsers", async () => {
+  test("is off by default and adds no headers", async () => {
     for (const app of [serverFor([]), serverFor()]) {
       assert.deepEqual(corsOf(await ask(app, "/v1/things", APP)), {});
       const asked = await ask(app, "/v1/things", APP, "OPTIONS");

@@ -49,21 +49,21 @@ const ROWS: Row[] = [
 ];
 
 for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-  test(`${method} is refused unless it came from our pages`, () => {
+  test(`refuses ${method} unless it came from our own pages`, () => {
     for (const { why, site, origin, host = "gate.test:8080", publicUrl, scheme = "http", refused } of ROWS) {
       assert.equal(isCrossSite({ method, site, origin, host, scheme }, publicUrl), refused, why);
     }
   });
 }
 
-test("a request without a Host cannot match an Origin", () => {
+test("refuses a request without a Host, which cannot match an Origin", () => {
   assert.equal(
     isCrossSite({ method: "POST", site: undefined, origin: OURS, host: undefined, scheme: "http" }, undefined),
     true,
   );
 });
 
-test("what only reads is never refused", () => {
+test("allows requests that only read", () => {
   for (const method of ["GET", "HEAD", "OPTIONS"]) {
     const arrival = {
       method,

@@ -1,6 +1,6 @@
 /**
- * Whether a request that changes something came from our own pages. Browsers say so in Sec-Fetch-Site, which no page can
- * forge; where that header is missing, the Origin must be ours. Neither means refused: a script can send an Origin.
+ * Detects whether a state-changing request came from our own pages. Browsers send Sec-Fetch-Site, which pages cannot forge; without it
+ * the Origin must match. Without both the request is refused.
  */
 import type { Scheme } from "./scheme.ts";
 
@@ -10,7 +10,7 @@ interface Arrival {
   site: string | undefined;
   origin: string | undefined;
   host: string | undefined;
-  /** How it came, as far as is known here. */
+  /** The scheme, as far as it is known. */
   scheme: Scheme;
 }
 
@@ -26,9 +26,9 @@ function isOurs({ origin, host, scheme }: Arrival, publicUrl: string | undefined
   const from = URL.parse(origin ?? "");
   if (from === null || from.origin !== origin) return false;
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
-  // A proxy may have put another Host in place of the one the browser called.
+  // A proxy may have replaced the Host that the browser used.
   if (from.origin === known?.origin) return true;
-  // TLS may end before us, unknown to us. Where it is known, plain HTTP does not pass for HTTPS.
+  // TLS may end at a proxy unknown to us. If the scheme is known, it must match.
   if (scheme === "https" && from.protocol !== "https:") return false;
   if (known !== undefined && from.protocol !== known.protocol) return false;
   return host !== undefined && URL.parse(`${from.protocol}//${host}`)?.host === from.host;

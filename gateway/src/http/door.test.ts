@@ -29,17 +29,21 @@ function serve(error: unknown) {
   return { ask, lines };
 }
 
-describe("behind the door", () => {
+describe("errors in a handler", () => {
   for (const [what, error, linesDue] of [
-    ["the store is known to be away", new Away("database", "secret words"), 0],
-    ["the limits are", new Away("limits", "secret words"), 0],
-    ["a lookup failed because it is", new Error("a lookup failed", { cause: new Away("database", "secret words") }), 0],
-    ["the store cannot be reached", coded("ECONNREFUSED"), 1],
-    ["its disk is full", coded("53100"), 1],
-    ["it was too long locked", coded("55P03"), 1],
-    ["a table is missing, as in a restore that is half done", coded("42P01"), 1],
+    ["the database is known to be unreachable", new Away("database", "secret words"), 0],
+    ["the limits server is unreachable", new Away("limits", "secret words"), 0],
+    [
+      "a cached lookup failed for that reason",
+      new Error("a lookup failed", { cause: new Away("database", "secret words") }),
+      0,
+    ],
+    ["the database cannot be reached", coded("ECONNREFUSED"), 1],
+    ["the database's disk is full", coded("53100"), 1],
+    ["a lock was held too long", coded("55P03"), 1],
+    ["a table is missing, as during a restore", coded("42P01"), 1],
   ] as const) {
-    test(`${what}: 503, to be tried again; the cause is not told, and in a flood it is logged once`, async () => {
+    test(`${what}: returns a retryable 503 without the cause, and logs a flood of them once`, async () => {
       const { ask, lines } = serve(error);
       for (let i = 0; i < 20; i++) {
         const { status, headers, text, error: told } = await ask("/v1/thing");
@@ -53,14 +57,14 @@ describe("behind the door", () => {
     });
   }
 
-  test("where nothing is ever billed nothing is said of it", async () => {
+  test("omits the billing note on routes that never bill", async () => {
     const { ask } = serve(new Away("database", "x"));
     const { status, error } = await ask("/console/api/thing");
     assert.equal(status, 503);
     assert.doesNotMatch(String(error.message), /billed/);
   });
 
-  test("short of file descriptors, requests get 503 and lose their connection, on every way", async (t) => {
+  test("closes the connection after a 503 when file descriptors run out, on every listener", async (t) => {
     const clock = manualClock();
     const files = { count: () => 4, max: 64 };
     const watch = watchOpenFiles({ files, clock, log: createLog("silent") });
@@ -114,7 +118,7 @@ describe("behind the door", () => {
   });
 
   for (const error of [coded("23505"), coded("42601"), new TypeError("secret words")]) {
-    test(`a bug stays one: ${error.name} ${"code" in error ? error.code : ""}`, async () => {
+    test(`returns 500 for a bug: ${error.name} ${"code" in error ? error.code : ""}`, async () => {
       const { ask, lines } = serve(error);
       const { status, headers, text } = await ask("/v1/thing");
       assert.deepEqual([status, headers["x-should-retry"]], [500, "false"]);

@@ -1,6 +1,6 @@
 /**
- * From a socket to a call and back. Every response carries the request's id; every fault becomes the error envelope, and so
- * does what the store cannot do now: try again. What is neither is a bug, logged with its cause and answered with the id alone.
+ * Wraps handlers: every response has the request ID, and every thrown fault becomes the error envelope, also a database failure (as a
+ * retryable 503). Anything else is a bug: logged with its cause, and answered with the ID only.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -11,19 +11,19 @@ import { turningAway } from "./turn-away.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before anything else looks at a request. */
+    /** Set before any other hook sees the request. */
     call: OpenCall;
   }
   interface FastifyInstance {
-    /** Handlers of POST requests by their exact address, which are called without Fastify's lifecycle. */
+    /** Handlers of POST requests by exact path, called without Fastify's lifecycle. */
     direct: Map<string, Handler>;
   }
 }
 
-/** Writes its answer itself. */
+/** Writes its own response. */
 type Handler = (call: OpenCall) => Promise<void> | void;
 
-/** Every request of this server becomes a call; whatever its handler throws becomes the envelope. */
+/** Turns every request into a call, and errors into the envelope. */
 export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   const { files } = door;
   if (files !== undefined) {
@@ -37,7 +37,7 @@ export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   app.addHook("onRequest", (request, reply, done) => {
     request.call = openCall(door, { request: request.raw, response: reply.raw, route: request.routeOptions.url });
     if (door.files?.refuses() !== true) return done();
-    // Its connection is one of those that are too many.
+    // Its connection is one of those above the limit.
     reply.raw.shouldKeepAlive = false;
     done(fault("no_capacity"));
   });
@@ -54,9 +54,8 @@ export function openDoor(app: FastifyInstance, door: DoorOptions): void {
 }
 
 /**
- * The ways that are asked for by the hundred a second use nothing of Fastify's lifecycle, whose hooks are some fifty functions on the way
- * of each. They are found by their address as it stands in the request; spelt in any other way (with a query, with escapes), and with
- * anything amiss that a hook would refuse, a request takes Fastify's way to the same handler.
+ * Hot paths skip Fastify's lifecycle, whose hooks are some fifty function calls. They are found by their exact path; a request with a
+ * query, escapes or anything that a hook would refuse takes Fastify's way to the same handler.
  */
 export function openDirect(app: FastifyInstance, door: DoorOptions): void {
   const direct = new Map<string, Handler>();
@@ -70,24 +69,21 @@ export function openDirect(app: FastifyInstance, door: DoorOptions): void {
     else answer(openCall(door, { request, response, route }), handle).catch(unanswered);
   });
   app.decorate("direct", direct);
-  // What comes after that is refused by Fastify.
+  // Fastify refuses the rest.
   app.addHook("preClose", async () => direct.clear());
 }
 
-/** HTTP/1.1 demands it of every request. */
+/** HTTP/1.1 requires a Host. */
 export const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.1" && headers.host === undefined;
 
-/**
- * For answers that are written as they come: from here on the socket is the handler's own, and a fault goes out as the
- * event or the cut that is left to say it.
- */
+/** For streamed responses: the handler owns the socket, and errors become a final event or a closed connection. */
 export async function takeOver({ call }: FastifyRequest, reply: FastifyReply, handle: Handler): Promise<void> {
   reply.hijack();
   await answer(call, handle);
 }
 
-/** Runs a handler that writes its answer itself. */
+/** Runs a handler that writes its own response. */
 export async function answer(call: OpenCall, handle: Handler): Promise<void> {
   try {
     await handle(call);

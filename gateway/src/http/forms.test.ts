@@ -40,7 +40,7 @@ const body = (bytes: number): string => {
   return JSON.stringify({ ...fields, filler: "x".repeat(bytes - JSON.stringify(fields).length) });
 };
 
-test("of strangers no more is read than 64 KiB, and they are told so", async () => {
+test("a body without credentials is read up to 64 KiB, then refused with 413", async () => {
   const strangers = { host: "console.test", "sec-fetch-site": "same-origin" };
   for (const path of ["sign-in/email", "sign-up/email", "sign-in/code", "reset-password", "verify-email"]) {
     const url = `/console/api/auth/${path}`;
@@ -61,7 +61,7 @@ test("of strangers no more is read than 64 KiB, and they are told so", async () 
   }
 });
 
-test("who has no session or token is told so, and nothing of a body is read", async () => {
+test("a request without a session or token returns 401 before its body is read", async () => {
   for (const [method, url, headers] of forms()) {
     const { cookie: _, authorization: __, ...nobody } = headers as Record<string, string>;
     const answer = await platform.app.inject({ method, url, headers: nobody, payload: body(BODY_BYTES_MAX + 1) });
@@ -69,7 +69,7 @@ test("who has no session or token is told so, and nothing of a body is read", as
   }
 });
 
-test("a form of more values than any has is refused, large or small", async () => {
+test("a form with too many values is refused, small or large", async () => {
   const [method, url, headers] = forms()[0] as readonly [string, string, Record<string, string>];
   for (const filler of ["", "x".repeat(STRANGER_BYTES_MAX)]) {
     const payload = JSON.stringify({ models: Array(FORM_VALUES_MAX).fill(0), filler });
@@ -86,7 +86,7 @@ describe("413", () => {
     ["declared", (bytes: number) => body(bytes)],
     ["chunked, without a length", (bytes: number) => Readable.from([Buffer.from(body(bytes))])],
   ] as const) {
-    test(`one byte over the limit is refused, the limit itself is not: ${how}`, async () => {
+    test(`refuses one byte over the limit, and accepts the limit itself: ${how}`, async () => {
       for (const [method, url, headers] of forms()) {
         const send = (bytes: number) => platform.app.inject({ method, url, headers, payload: payload(bytes) });
         assert.notEqual((await send(BODY_BYTES_MAX)).statusCode, 413, url);
@@ -99,7 +99,7 @@ describe("413", () => {
   }
 });
 
-test("a body that stops coming is a 408, which its route declares", async () => {
+test("returns 408, which its route declares, when a body stops arriving", async () => {
   const clock = manualClock();
   const app = platform.serve({ door: { ...platform.parts.door, clock } });
   for (const [method, url, headers] of forms()) {

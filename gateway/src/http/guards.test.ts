@@ -146,7 +146,7 @@ async function browserOf(accounts: Accounts | undefined, operator: boolean) {
 }
 
 for (const { who, accounts, operator = false, outcome } of ROWS) {
-  test(`each guard tells ${who}`, async () => {
+  test(`each guard passes ${who} to the handler`, async () => {
     const { browser } = await browserOf(accounts, operator);
     for (const guard of GUARDS) {
       const { status, body } = await browser.send("GET", `/console/api/${guard}`);
@@ -156,7 +156,7 @@ for (const { who, accounts, operator = false, outcome } of ROWS) {
   });
 }
 
-test("the account is named by a header, and has to be where there are several", async () => {
+test("the account is named by a header, which is required for identities with several accounts", async () => {
   const { browser, accountIds } = await browserOf([builder, builder, host, { ...host, ...suspended }], false);
   const stranger = await platform.person([builder]);
   const [first, second, farm, closed] = accountIds.map((id) => publicId("acc", id));
@@ -181,7 +181,7 @@ test("the account is named by a header, and has to be where there are several", 
   }
 });
 
-test("another site is refused before anybody looks at the session", async () => {
+test("a request from another site is refused before the session is read", async () => {
   const { browser } = await browserOf(undefined, false);
   const answer = await browser.send("POST", "/console/api/builder", { headers: { origin: "http://evil.test" } });
   assert.equal(answer.body.error?.code, "cross_site_blocked");
@@ -189,7 +189,7 @@ test("another site is refused before anybody looks at the session", async () => 
   assert.equal(ours.body.error?.code, "not_authenticated");
 });
 
-test("a path with several methods names them all", async () => {
+test("a 405 lists all methods of a path", async () => {
   const { browser } = await browserOf(undefined, false);
   const answer = await browser.send("DELETE", "/console/api/builder");
   assert.equal(answer.status, 405);

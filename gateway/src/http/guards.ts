@@ -1,7 +1,7 @@
 /**
- * Who is let in to a route, before anything of its body is read. Checks come in a fixed order: route, method, other site
- * (403), session or token (401), account (403), role in it (403). A route names its guard and what it needs; what the guard
- * found out is handed to its handler.
+ * Guards decide who may call a route, before its body is read. The order of checks is fixed: route, method, other site (403), session
+ * or token (401), account (403), role (403). A route names its guard and the permission it needs; the handler gets what the guard
+ * found.
  */
 import type { Guard } from "@tollgate/api/guards.ts";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
@@ -19,16 +19,16 @@ import { isCrossSite } from "./cross-site.ts";
 
 interface Person {
   who: SignedIn;
-  /** Where a script asks: what its session may do. */
+  /** A script's session: what it may do. */
   script?: ScriptAccess;
-  /** Who answers for the memory that a large body takes. */
+  /** The payer of a large body's memory. */
   payer: string;
 }
 interface Acting extends Person {
   account: Membership;
 }
 
-/** What each guard finds out. */
+/** What each guard passes to the handler. */
 export interface Found extends Record<Guard, object> {
   anyone: Record<never, never>;
   signedIn: Person;
@@ -40,13 +40,13 @@ export interface Found extends Record<Guard, object> {
   hostToken: { accountId: Uuid; payer: string };
 }
 
-/** Inference authenticates by itself: a key's limits are counted in the same step (inference/serve.ts). */
+/** Inference authenticates by itself, because a key's limits are counted in the same step (inference/serve.ts). */
 export type CheckedGuard = Exclude<Guard, "apiKey">;
 export type Checks = { [G in CheckedGuard]: (call: OpenCall, need?: Need) => Promise<Found[G]> };
 
 interface ConsoleGuardOptions {
   identities: Identities;
-  /** How browsers reach the gateway, where that is known. */
+  /** The public URL, if configured. */
   publicUrl: string | undefined;
 }
 
@@ -115,7 +115,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
 
 const isReading = ({ request }: OpenCall): boolean => request.method === "GET" || request.method === "HEAD";
 
-/** Refuses whoever's role in the account does not allow it. */
+/** Refuses callers whose role lacks the permission. */
 export function requireRole({ role }: Membership, need: Need): void {
   if (!mayDo(role, need)) throw roleRequired(need);
 }
@@ -140,7 +140,7 @@ function namedAccount({ request }: OpenCall): Uuid | undefined {
   return id;
 }
 
-/** One answer for an account that is not theirs and one that does not exist. */
+/** The same answer for a foreign account and an unknown one. */
 const notYours = (): Fault =>
   invalidRequest(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must be the ID of one of your accounts (acc_…).`);
 

@@ -1,22 +1,21 @@
 /**
- * A client may close its sending side once it has asked, and still wait for its answer. From here that looks like one who
- * has left: only writing tells them apart, because whoever is gone refuses what is written. So to a client that has closed
- * its side something harmless is written for as long as it has no answer: a few times at once, because most have left and
- * pay for what is generated until it is noticed, then every second.
+ * Tells a client that half-closed its connection and still waits from one that disconnected: only writing distinguishes them. Harmless
+ * bytes are written until the answer starts, several times at first, because most such clients have disconnected and pay for output
+ * until it is noticed, then every second.
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
 
-/** The first write is what a machine that is gone refuses; the next ones are told of it. */
+/** The first write provokes a reset from a closed peer; the following ones see it. */
 const FIRST_LOOKS_MS = [0, 10, 50, 250];
 const LOOK_EVERY_MS = 1_000;
 
-/** Calls `probe` from when the client has closed its side. The returned function ends it. */
+/** Calls `probe` after the client closed its side. Returns how to stop. */
 export function watchForLeaving({ socket }: IncomingMessage, clock: Clock, probe: () => void): () => void {
   let isOver = false;
   let stopTimer: (() => void) | undefined;
   const look = (nth: number): void => {
-    // Writing may have found that nobody is there, and ended it.
+    // The write may have found the connection closed.
     if (isOver) return;
     stopTimer = clock.after(FIRST_LOOKS_MS[nth] ?? LOOK_EVERY_MS, () => {
       probe();

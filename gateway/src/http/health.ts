@@ -1,4 +1,4 @@
-/** What the internal port tells: whether the gateway can serve, and its metrics. */
+/** Health endpoints and metrics of the internal port. */
 import type { Dependency } from "../base/dependency.ts";
 import { type Metrics, SETTING_DIFFERS } from "./metrics/metrics.ts";
 import type { Health, Readiness } from "./server.ts";
@@ -6,14 +6,14 @@ import type { Health, Readiness } from "./server.ts";
 interface HealthFacts {
   /** `isNeeded`: without it no request can be served. */
   dependencies: readonly { of: Dependency; isNeeded: boolean }[];
-  /** What else keeps the gateway from being ready, and why: by name. */
+  /** Other reasons why the gateway is not ready, by name. */
   obstacles: () => Record<string, string>;
   metrics: Metrics;
 }
 
 interface OpenHealth extends Health {
   ready(): Readiness;
-  /** From now on the gateway is not ready: it is about to stop. */
+  /** Marks the gateway as not ready, because it is about to stop. */
   drain(): void;
 }
 
@@ -30,7 +30,7 @@ interface Missing {
   settings?: readonly string[];
 }
 
-/** Of a gateway that starts, and waits for something it needs. There is little to measure yet. */
+/** For a gateway that is starting and waits for a dependency. It has few metrics yet. */
 export const startingHealth = (missing: () => Missing | undefined): Health => ({
   ready() {
     const { name, reason, settings } = missing() ?? { name: "gateway", reason: "it is starting" };
@@ -43,7 +43,7 @@ export const startingHealth = (missing: () => Missing | undefined): Health => ({
   },
 });
 
-/** Asks nobody: every adapter knows how its own dependency is, so the answer comes at once whatever hangs. */
+/** Queries nothing: every adapter knows its dependency's state, so the answer never hangs. */
 export function healthOf({ dependencies, obstacles, metrics }: HealthFacts): OpenHealth {
   let draining = false;
   return {

@@ -1,6 +1,6 @@
 /**
- * No field of a form takes as much text as a whole small body has. A longer text is cut to just more than that, so that it
- * is refused by its field's own bound, and looking at it holds nobody up.
+ * Truncates texts that exceed every form field's limit to slightly more than that limit, so that the field's own rule refuses them
+ * quickly.
  */
 import { SMALL_BYTES_MAX } from "./body.ts";
 

@@ -66,7 +66,7 @@ function pathsOf(app: FastifyInstance): string[] {
   return [...new Set(paths)];
 }
 
-test("every route of the console and of the node API is declared, and everything declared is a route", async () => {
+test("every route of the console and the node API is declared, and every declared route exists", async () => {
   const { app } = platform;
   await app.ready();
   const served: [string, string[]][] = [];
@@ -89,7 +89,7 @@ const DOORS: [string, () => FastifyInstance, [string, string[]][]][] = [
   ["the internal port", () => internal, ["/healthz", "/readyz", "/metrics"].map((url) => [url, READ])],
 ];
 
-describe("405 with the methods there are", () => {
+describe("a 405 lists the allowed methods", () => {
   for (const [name, app, paths] of DOORS) {
     test(name, async () => {
       assert.ok(paths.length > 0);
@@ -104,7 +104,7 @@ describe("405 with the methods there are", () => {
   }
 });
 
-test("what is no path of the node API is told so, whatever the method and the token", async () => {
+test("an unknown path of the node API returns 404 for any method and token", async () => {
   for (const method of ["GET", "POST", "DELETE"] as const) {
     for (const url of ["/node/v1", "/node/v1/nothing", "/node/v1/nodes/x/y/z"]) {
       const answer = await platform.app.inject({ method, url });
@@ -113,14 +113,14 @@ test("what is no path of the node API is told so, whatever the method and the to
   }
 });
 
-test("a path whose letters are written as codes is the same path", async () => {
+test("a percent-encoded path is the same path", async () => {
   for (const url of ["/v1/%6dodels", "/v1/models"]) {
     const { statusCode, headers } = await platform.app.inject({ method: "POST", url });
     assert.deepEqual([statusCode, headers.allow], [405, "GET, HEAD"], url);
   }
 });
 
-test("HEAD answers as GET does", async () => {
+test("HEAD returns the headers of GET", async () => {
   const { accountIds } = await platform.person([{ kind: "builder" }]);
   const { token } = await platform.parts.apiKeys.issue(accountIds[0] as Uuid, "a key");
   const keyed = { authorization: `Bearer ${token}` };
@@ -156,7 +156,7 @@ test("HEAD answers as GET does", async () => {
   }
 });
 
-test("HEAD has no body", async () => {
+test("HEAD returns no body", async () => {
   const app = platform.serve({});
   const port = await listen(app, { host: "127.0.0.1", port: 0 }, { host: "HOST", port: "PORT" });
   for (const url of ["/", "/v1/catalog/rates", "/v1/models", "/console/api/live", "/console/api/requests.csv"]) {
@@ -168,13 +168,13 @@ test("HEAD has no body", async () => {
   }
 });
 
-test("GET /health answers while the process runs, and takes no other method", async () => {
+test("GET /health answers while the process runs, and other methods return 405", async () => {
   const answer = await platform.app.inject({ method: "GET", url: "/health" });
   assert.deepEqual([answer.statusCode, answer.json()], [200, { status: "ok" }]);
   assert.equal((await platform.app.inject({ method: "POST", url: "/health" })).statusCode, 405);
 });
 
-test("a 401 says how to authenticate", async () => {
+test("a 401 states how to authenticate", async () => {
   for (const url of ["/v1/models", "/node/v1/nodes", "/console/api/me"]) {
     const { statusCode, headers } = await platform.app.inject({ method: "GET", url });
     assert.deepEqual([statusCode, headers["www-authenticate"]], [401, "Bearer"], url);

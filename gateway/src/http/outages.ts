@@ -1,4 +1,4 @@
-/** Since when what the gateway needs is away: looked at every second, because each adapter only knows how it is now. */
+/** Tracks since when dependencies are unreachable, by checking every second: adapters know only their current state. */
 import type { Clock } from "../base/clock.ts";
 import type { Dependency, Outage } from "../base/dependency.ts";
 

@@ -48,7 +48,7 @@ async function request(
   return { socket, read };
 }
 
-test("headers go out at once; what comes in one turn goes out in one write", async (t) => {
+test("sends headers immediately, and joins chunks of one event-loop turn in one write", async (t) => {
   const writes: string[] = [];
   const { read } = await request(t, systemClock, async ({ reply, request: { socket } }) => {
     const write = socket.write.bind(socket) as (chunk: string) => boolean;
@@ -70,7 +70,7 @@ test("headers go out at once; what comes in one turn goes out in one write", asy
   assert.ok(writes.some((chunk) => chunk.includes("data: one") && chunk.includes("data: three")));
 });
 
-test("a chunk's size counts bytes, and an answer behind another goes out after it", async (t) => {
+test("counts a chunk's size in bytes, and sends a pipelined answer after the first", async (t) => {
   const calls: OpenCall[] = [];
   const both = Promise.withResolvers<void>();
   const { socket, read } = await request(t, systemClock, async (call) => {
@@ -93,7 +93,7 @@ test("a chunk's size counts bytes, and an answer behind another goes out after i
   assert.match(answers, /data: second\n\n\r\n[\s\S]*data: third/);
 });
 
-test("a client of HTTP/1.0 gets a stream without chunks", async (t) => {
+test("streams without chunked encoding to an HTTP/1.0 client", async (t) => {
   const handle = async ({ reply }: OpenCall): Promise<void> => {
     reply.openStream();
     reply.event("one");
@@ -103,7 +103,7 @@ test("a client of HTTP/1.0 gets a stream without chunks", async (t) => {
   assert.match(await read("data: one\n\n"), /\r\n\r\ndata: one\n\n$/);
 });
 
-test("while nothing flows a comment goes out every 5 s, and none while something does", async (t) => {
+test("sends a comment every 5 s while a stream is idle, and none otherwise", async (t) => {
   const clock = manualClock();
   const opened = Promise.withResolvers<OpenCall>();
   const { read } = await request(t, clock, async (call) => {
@@ -130,7 +130,7 @@ test("while nothing flows a comment goes out every 5 s, and none while something
   assert.doesNotMatch(answer, /: ping/);
 });
 
-test("a client that left before its stream opened is not kept alive", async (t) => {
+test("keeps no reference to a client that disconnected before its stream opened", async (t) => {
   const clock = manualClock();
   let timers = 0;
   const counting = {
@@ -142,9 +142,9 @@ test("a client that left before its stream opened is not kept alive", async (t) 
   };
   const arrived = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
-  const { socket } = await request(t, counting, async ({ reply, gone }) => {
+  const { socket } = await request(t, counting, async ({ reply, cancelSignal }) => {
     arrived.resolve();
-    await new Promise<void>((resolve) => gone.addEventListener("abort", resolve));
+    await new Promise<void>((resolve) => cancelSignal.addEventListener("abort", resolve));
     timers = 0;
     reply.openStream();
     opened.resolve();
@@ -156,13 +156,13 @@ test("a client that left before its stream opened is not kept alive", async (t) 
   assert.equal(timers, 0);
 });
 
-test("a client that does not read is held to its buffer, then closed as one that left", async (t) => {
+test("closes a client that does not read when its buffer is full, as if it disconnected", async (t) => {
   const ended = Promise.withResolvers<number>();
-  const { socket } = await request(t, systemClock, async ({ reply, gone }) => {
+  const { socket } = await request(t, systemClock, async ({ reply, cancelSignal }) => {
     reply.openStream();
     const event = "x".repeat(64 * 1024);
     let sent = 0;
-    while (!gone.aborted && sent < 1000) {
+    while (!cancelSignal.aborted && sent < 1000) {
       reply.event(event);
       sent += 1;
       await new Promise((resolve) => setImmediate(resolve));
@@ -175,7 +175,7 @@ test("a client that does not read is held to its buffer, then closed as one that
   assert.ok(sent * 64 * 1024 > 1024 * 1024, "not before its buffer was full");
 });
 
-test("a stream that failed is cut off where its client does not read the end of it", async (t) => {
+test("closes a failed stream whose client does not read the final event", async (t) => {
   const clock = manualClock();
   const ended = Promise.withResolvers<void>();
   const failed = Promise.withResolvers<void>();
@@ -197,7 +197,7 @@ test("a stream that failed is cut off where its client does not read the end of 
   await ended.promise;
 });
 
-test("a fault after the headers is the stream's terminal event; before them it is a status", async (t) => {
+test("sends an error after the headers as the stream's last event, and before them as a status", async (t) => {
   const streamed = await request(t, systemClock, async ({ reply }) => {
     reply.openStream();
     throw fault("upstream_failed");

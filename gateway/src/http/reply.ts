@@ -1,7 +1,6 @@
 /**
- * Writing to a client. A stream's events are joined: what comes in one turn of the event loop goes out in one write, which
- * is where most of the cost of relaying lies. While nothing flows, a comment keeps proxies from closing the stream. A
- * client that does not read is held to a bounded buffer and then closed, as if it had left.
+ * Writes responses. Stream events of one event-loop turn share a write, which saves most of the cost of relaying. Comments keep an idle
+ * stream open through proxies. A client that does not read is limited to a buffer and then closed as if it had disconnected.
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../base/clock.ts";
@@ -11,12 +10,12 @@ import type { Reply } from "../inference/call.ts";
 
 const KEEP_ALIVE_MS = 5_000;
 const UNREAD_BYTES_MAX = 1024 * 1024;
-/** A client may take so long to read the end of a stream that failed. */
+/** How long a client may take to read the end of a failed stream. */
 const LINGER_MS = 10_000;
-/** A client should not keep a person waiting for longer than this; it says so, and leaves it to them. */
+/** The longest Retry-After: beyond it, clients should show the error instead of waiting. */
 const WAIT_S_MAX = 60;
 
-/** What an error says beside its envelope: whether to try again, and when. */
+/** The retry headers of an error. */
 export function faultHeaders(known: Fault): Record<string, string> {
   const headers: Record<string, string> = { ...known.headers };
   if (known.status === 401) headers["www-authenticate"] ??= "Bearer";
@@ -26,7 +25,7 @@ export function faultHeaders(known: Fault): Record<string, string> {
   return headers;
 }
 
-/** The last value of a name is the one that is said. */
+/** The last value of a header wins. */
 function put(headers: string[], name: string, value: string): void {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] !== name) continue;
@@ -39,7 +38,7 @@ function put(headers: string[], name: string, value: string): void {
 export class HttpReply implements Reply {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
-  /** Of whatever answer follows, name by name; written with its head. */
+  /** Headers for whatever answer follows. */
   readonly #headers: string[];
   #pending = "";
   #isStream = false;
@@ -56,7 +55,7 @@ export class HttpReply implements Reply {
     for (const name in headers) put(this.#headers, name, headers[name] as string);
   }
 
-  /** Sets them on the response, for who writes its head by other means. */
+  /** Sets the headers on the response, for handlers that write it themselves. */
   passHeaders(): void {
     for (let i = 0; i < this.#headers.length; i += 2) {
       this.#response.setHeader(this.#headers[i] as string, this.#headers[i + 1] as string);
@@ -80,7 +79,7 @@ export class HttpReply implements Reply {
 
   fault(known: Fault): void {
     if (this.#response.headersSent) {
-      // The status is gone. What is no event stream is cut: a part of a file must not pass for the whole.
+      // The status was already sent. Anything but an event stream is cut, so that a partial file is not taken for a complete one.
       if (!this.#isStream) {
         if (!this.#response.writableEnded) this.#response.destroy();
         return;
@@ -110,7 +109,7 @@ export class HttpReply implements Reply {
     this.#pending += `data: ${data}\n\n`;
   }
 
-  /** Writes what means nothing, to see whether anybody is there. An older client does not know of interim answers. */
+  /** Writes an interim response to detect a closed connection. HTTP/1.0 clients do not know those. */
   probe(): void {
     if (this.#response.writableEnded || this.#response.destroyed) return;
     if (this.#isStream) {
@@ -127,17 +126,14 @@ export class HttpReply implements Reply {
     this.#response.end();
   }
 
-  /**
-   * The terminal error event, and then the connection closes without the last chunk: clients that pass over the event see that the body
-   * is not finished.
-   */
+  /** Sends the final error event and closes without the last chunk, so that clients ignoring the event see an incomplete body. */
   failStream(data: string): void {
     this.#stopKeepAlive?.();
     this.event(data);
     this.#flush();
     const { socket } = this.#response;
     if (socket === null) {
-      // It is behind other answers on its connection, which have to go out whole.
+      // Earlier answers on its connection must be sent first.
       this.#response.end();
       return;
     }
@@ -148,9 +144,9 @@ export class HttpReply implements Reply {
     socket.destroySoon();
   }
 
-  /** One timer that looks again when something was written meanwhile, instead of one per write. */
+  /** One timer that re-arms itself, instead of one per write. */
   #keepAliveIn(delayMs: number): void {
-    // A client may leave before its stream opens, and is then never seen to close it.
+    // A client that disconnected before its stream opened emits no close event later.
     if (this.#response.destroyed) return;
     this.#stopKeepAlive = this.#clock.after(delayMs, () => {
       if (this.#clock.monotonic() - this.#wroteAt >= KEEP_ALIVE_MS) {
@@ -171,8 +167,8 @@ export class HttpReply implements Reply {
   }
 
   /**
-   * Node's response hands the socket a chunk's size, line ends and text one by one, and the socket gathers them again: as one text they
-   * cost half (bench/gateway, `steps-64`). Where the answer waits behind others on its connection, the response keeps it.
+   * Writes each chunk as one string: Node's response would write size, line ends and text separately, at twice the cost (bench/gateway,
+   * `steps-64`). An answer queued behind others still uses the response.
    */
   #write(text: string): void {
     const { socket, chunkedEncoding } = this.#response;

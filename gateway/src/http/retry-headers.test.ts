@@ -13,7 +13,7 @@ const wait = (seconds: number): { headers: Record<string, string> } => ({
   headers: { "retry-after": String(seconds) },
 });
 
-test("x-should-retry and Retry-After say what helps: later, never, or nothing", async (t) => {
+test("sets x-should-retry and Retry-After by whether and when a retry helps", async (t) => {
   let thrown: Fault;
   const server = createServer((request, response) => {
     void answer(openCall(door, { request, response }), async () => {

@@ -165,7 +165,7 @@ function send({ answer: declared }: Route, answer: unknown, request: FastifyRequ
 
 /** A slow reader holds the reading back, and one that leaves ends it. */
 async function writeFile(
-  { gone }: OpenCall,
+  { cancelSignal }: OpenCall,
   response: ServerResponse,
   type: string,
   { name, text }: TextFile,
@@ -179,13 +179,13 @@ async function writeFile(
     return;
   }
   for await (const part of text) {
-    if (!response.write(part) && !gone.aborted) await drained(response);
-    if (gone.aborted) return;
+    if (!response.write(part) && !cancelSignal.aborted) await drained(response);
+    if (cancelSignal.aborted) return;
   }
   response.end();
 }
 
-/** Until more may be written, or nobody is there to read it. */
+/** Until more may be written, or no one is there to read it. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const goOn = (): void => {

@@ -6,7 +6,7 @@ import { schemeOf, transportHeaders } from "./scheme.ts";
 const request = (encrypted: boolean, proto?: string): IncomingMessage =>
   ({ socket: { encrypted }, headers: proto === undefined ? {} : { "x-forwarded-proto": proto } }) as never;
 
-test("a request came under TLS where its connection did, or where a trusted proxy says so", () => {
+test("a request counts as TLS when its connection is, or when a trusted proxy says so", () => {
   for (const [asked, proxies, scheme] of [
     [request(false), 0, "http"],
     [request(true), 0, "https"],
@@ -20,7 +20,7 @@ test("a request came under TLS where its connection did, or where a trusted prox
   }
 });
 
-test("browsers are told to come by HTTPS where the gateway is known by its name alone, and only under TLS", () => {
+test("sends Strict-Transport-Security only under TLS and only when the gateway has its own hostname", () => {
   const told = (scheme: "http" | "https", publicUrl?: string): boolean =>
     "strict-transport-security" in transportHeaders(scheme, publicUrl);
   assert.ok(told("https", "https://a.test"));

@@ -9,8 +9,8 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, turn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { openTelling } from "../inference/story.ts";
-import { UnderWay } from "../inference/under-way.ts";
+import { InFlight } from "../inference/in-flight.ts";
+import { openRequestLogger } from "../inference/request-log.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
 import { testDoor } from "../routes/testing/door.ts";
@@ -51,10 +51,10 @@ async function open(t: TestContext): Promise<Door> {
   const gateway = {
     keys: { authenticate: async (header: string | undefined) => (header === undefined ? holder : undefined) },
     limits,
-    underWay: new UnderWay(),
+    inFlight: new InFlight(),
     refusals: { record: async () => {} },
     watch: { refused: () => {} },
-    telling: openTelling({ log: createLog("silent"), clock, tracing: noTracing }),
+    requestLogger: openRequestLogger({ log: createLog("silent"), clock, tracing: noTracing }),
     unfunded: { count: () => {} },
     refusedCalls: { note: () => {} },
     ledger: {
@@ -134,7 +134,7 @@ const statuses = (text: string): number[] =>
 const post = async (port: number): Promise<number> =>
   (await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: "POST", body: "no JSON" })).status;
 
-test("an address that stands in the request as it is declared, and one with a query, are answered alike", async (t) => {
+test("answers an absolute request target and one with a query like a plain path", async (t) => {
   const { port } = await open(t);
   /** All that one request is told, without what differs from one to the next. */
   const told = async (address: string, more: string): Promise<string> => {
@@ -160,7 +160,7 @@ test("an address that stands in the request as it is declared, and one with a qu
   }
 });
 
-test("headers that trickle in are refused in time, and the connection is cut", async (t) => {
+test("refuses headers that arrive too slowly, and closes the connection", async (t) => {
   const { clock, port, giveUpAfter } = await open(t);
   const { socket, text, ended } = client(t, port);
   giveUpAfter(100);
@@ -174,7 +174,7 @@ test("headers that trickle in are refused in time, and the connection is cut", a
   await trickle("the connection is cut", socket, "a", () => socket.destroyed);
 });
 
-test("a body that trickles in is refused in time, and its slot is free again", async (t) => {
+test("refuses a body that arrives too slowly, and frees its slot", async (t) => {
   const { clock, port, next } = await open(t);
   const { socket, text, ended } = client(t, port);
   const arrived = next();
@@ -192,7 +192,7 @@ test("a body that trickles in is refused in time, and its slot is free again", a
   assert.equal(await post(port), 400, "its slot is free");
 });
 
-test("a body that breaks off, or breaks the rules, gives its slot back too", async (t) => {
+test("frees the slot of a body that breaks off or is malformed", async (t) => {
   const { clock, port, next } = await open(t);
   const leaver = client(t, port).socket;
   let arrived = next();
@@ -219,7 +219,7 @@ test("a body that breaks off, or breaks the rules, gives its slot back too", asy
   assert.equal(await post(port), 400);
 });
 
-test("what follows a request that is being answered does not get into the answer", async (t) => {
+test("bytes after a request do not appear in its answer", async (t) => {
   const { port, stream, broken } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.write("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -234,7 +234,7 @@ test("what follows a request that is being answered does not get into the answer
   assert.match(text(), /data: one\n\n.*data: two\n\n.*\r\n0\r\n\r\n$/s);
 });
 
-test("nor does it come before the answer; and one answer is enough", async (t) => {
+test("bytes after a request are not answered before it, and malformed ones get one error", async (t) => {
   const { port } = await open(t);
   const pipelined = client(t, port);
   pipelined.socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n\0\0");
@@ -248,7 +248,7 @@ test("nor does it come before the answer; and one answer is enough", async (t) =
   assert.deepEqual(statuses(refused.text()), [401]);
 });
 
-test("after an answer, what is no request is told so", async (t) => {
+test("malformed bytes after an answer get an error", async (t) => {
   const { port } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -264,7 +264,7 @@ for (const [name, bytes, status] of [
   ["endless headers", `GET / HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(20_000)}\r\n\r\n`, 431],
   ["an unknown method", "BREW / HTTP/1.1\r\nhost: x\r\n\r\n", 400],
 ] as const) {
-  test(`${name}: ${status}, with the envelope and an id`, async (t) => {
+  test(`${name}: returns ${status}, with the error envelope and a request ID`, async (t) => {
     const { port } = await open(t);
     const { socket, text } = client(t, port);
     socket.write(bytes);
@@ -283,7 +283,7 @@ async function asked(t: TestContext, port: number, line: string, ...headers: str
   return one;
 }
 
-test("who asks before sending is not told to go on when the headers already decide, and the connection ends", async (t) => {
+test("refuses Expect: 100-continue when the headers already fail, and closes the connection", async (t) => {
   const { port, credit, next } = await open(t);
   const refused = async (status: number, line: string, ...headers: string[]): Promise<void> => {
     const one = await asked(t, port, line, ...headers);
@@ -307,7 +307,7 @@ test("who asks before sending is not told to go on when the headers already deci
   await refused(429, post, "content-length: 5");
 });
 
-test("who asks before sending is told to go on when the body is wanted, and the connection stays", async (t) => {
+test("answers Expect: 100-continue when the body is needed, and keeps the connection", async (t) => {
   const { port } = await open(t);
   const one = await asked(t, port, "POST /v1/chat/completions HTTP/1.1", "content-length: 2");
   assert.equal(one.text(), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -318,11 +318,11 @@ test("who asks before sending is told to go on when the body is wanted, and the 
   assert.deepEqual(statuses(one.text()), [100, 400, 404]);
 });
 
-test("who has said all and closes that side gets a stream to its end", async (t) => {
+test("streams to the end to a client that half-closed its connection", async (t) => {
   const { port, stream } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.end("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
-  const { reply, request, gone } = await stream;
+  const { reply, request, cancelSignal } = await stream;
   await eventually("the server knows", () => request.socket.readableEnded);
   reply.event("one");
   await turn();
@@ -330,10 +330,10 @@ test("who has said all and closes that side gets a stream to its end", async (t)
   reply.endStream();
   await ended;
   assert.match(text(), /data: one\n\n.*data: two\n\n.*\r\n0\r\n\r\n$/s);
-  assert.equal(gone.aborted, false);
+  assert.equal(cancelSignal.aborted, false);
 });
 
-test("who has said all and closes that side gets a whole answer, however long it takes", async (t) => {
+test("sends a whole answer to a client that half-closed, however long it takes", async (t) => {
   const { clock, port, whole } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.end("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -342,23 +342,26 @@ test("who has said all and closes that side gets a whole answer, however long it
   clock.advance(2_500);
   answer();
   await ended;
-  assert.equal(call.gone.aborted, false);
+  assert.equal(call.cancelSignal.aborted, false);
   assert.deepEqual(statuses(text()), [...Array(6).fill(100), 200], "four times at once, then every second");
   assert.match(text(), /\{"whole":true\}$/);
 });
 
 for (const path of ["/stream", "/whole"]) {
-  test(`who has left altogether is noticed soon: ${path}`, async (t) => {
+  test(`notices a disconnected client soon: ${path}`, async (t) => {
     const { clock, port, stream, whole } = await open(t);
     const { socket } = client(t, port);
     socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
     const call = path === "/stream" ? await stream : (await whole).call;
     socket.destroy();
-    await eventually("the server has read the end", () => call.request.socket.readableEnded || call.gone.aborted);
+    await eventually(
+      "the server has read the end",
+      () => call.request.socket.readableEnded || call.cancelSignal.aborted,
+    );
     // What is written to it comes back as a refusal, which the next write finds.
     await eventually("the call is cancelled", () => {
       clock.advance(1_000);
-      return call.gone.aborted;
+      return call.cancelSignal.aborted;
     });
   });
 }

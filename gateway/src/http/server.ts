@@ -1,4 +1,4 @@
-/** What both listeners are made of, and the internal one, for health and metrics. `site/public-server.ts` has the public one. */
+/** The common base of both listeners, and the internal server for health and metrics. `site/public-server.ts` has the public one. */
 import { type IncomingMessage, METHODS, type RequestListener, type Server } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { LiveCertificate } from "../base/certificate.ts";
@@ -15,19 +15,19 @@ import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
 import { boundUnread } from "./unread.ts";
 
-/** Headers that trickle in hold a connection; they have so long. Of bodies their readers judge (body.ts). An answer may take as long as it takes. */
+/** The deadline for headers. body.ts limits bodies; answers have no limit. */
 interface Patience {
   headersMs: number;
-  /** How often connections are looked at. */
+  /** How often connections are checked. */
   everyMs: number;
 }
 const PATIENCE: Patience = { headersMs: 15_000, everyMs: 5_000 };
-/** On the internal port nobody holds connections on purpose. A gateway at rest is not to be woken for either. */
+/** The internal port has no slow attackers, and an idle gateway should not wake up. */
 const INTERNAL_PATIENCE: Patience = { ...PATIENCE, everyMs: 10_000 };
-/** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
+/** Longer than the idle timeout of common load balancers, so that they close first and no request is lost. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** Requests are checked, and answers written, by the declarations in api/: what Fastify has for it is not even loaded. */
+/** Fastify's own validation and serialisation are not loaded; declarations in api/ are used instead. */
 const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
 function noCompiler(): never {
   throw new Error("routes must not have Fastify schemas: declare them in api/");
@@ -36,13 +36,13 @@ function noCompiler(): never {
 export interface Readiness {
   status: "ready" | "not ready" | "draining";
   dependencies: Record<string, "up" | "away">;
-  /** Of each dependency that is away, why. Absent where none is. */
+  /** The reason for each unreachable dependency. */
   reasons?: Record<string, string>;
 }
 
 export interface Health {
   ready(): Readiness | Promise<Readiness>;
-  /** What a worker's primary adds up. Absent while there is nothing to add. */
+  /** The metrics that a worker's primary combines. */
   figures?(): Promise<Figures>;
   metrics(): Promise<{ contentType: string; text: string }>;
 }
@@ -75,17 +75,14 @@ interface Listener {
   patience?: Patience;
 }
 
-/**
- * Bodies are left unread: the doors read them when their turn comes, after the checks that go before. So no method has a
- * body here, whatever its content type says, and every method there is can be told that it is the wrong one.
- */
+/** Fastify must not read bodies: handlers read them after all checks. This also lets every method of a path get a 405. */
 export function bareServer(door?: DoorOptions, { certificate, patience = PATIENCE }: Listener = {}): FastifyInstance {
   const { headersMs, everyMs } = patience;
   const http = {
     headersTimeout: headersMs,
     requestTimeout: 0,
     connectionsCheckingInterval: everyMs,
-    // Node's own refusal of a request without one has no envelope.
+    // Node's own 400 for a missing Host has no envelope.
     requireHostHeader: door === undefined,
   };
   const broken = brokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId, watch: door?.watch });
@@ -104,7 +101,7 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     clientErrorHandler: broken.refuse,
     ...(door !== undefined && { frameworkErrors: refuseBrokenPath(door) }),
   });
-  // Node leaves the body out. Fastify's own routes for it would double their number, and send a length with a 304.
+  // Node omits the body of HEAD. Fastify's HEAD routes would double the number of routes and send a length with a 304.
   app.addHook("onRoute", (route) => {
     if (route.method === "GET") route.method = ["GET", "HEAD"];
   });
@@ -115,12 +112,11 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
     answerPreflights(app, door.cors ?? []);
   }
   broken.watch(app.server);
-  // Who asks before it sends its body is told to go on when the body is about to be read, and what else a client expects is
-  // no reason to refuse it without an envelope.
+  // 100 Continue is sent when the body is about to be read, and unknown expectations are not refused.
   for (const asked of ["checkContinue", "checkExpectation"]) {
     app.server.on(asked, (request, response) => app.server.emit("request", request, response));
   }
-  // Who has closed its sending side may be waiting for its answer (half-close.ts). Node has no option for it.
+  // A client that half-closed its connection may be waiting (half-close.ts). Node has no option for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   watchConnections(app, door?.clock ?? systemClock);
   boundUnread(app.server, { clock: door?.clock ?? systemClock });
@@ -134,7 +130,7 @@ function requireHost(app: FastifyInstance): void {
   });
 }
 
-/** A path that cannot be read (`/v1/%zz`) or has an endless part is one that does not exist. No hook has seen it. */
+/** An unparsable path (`/v1/%zz`) or one with an endless segment returns 404. No hook has seen it. */
 function refuseBrokenPath(door: DoorOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
     const call = openCall(door, { request, response: reply.raw });
@@ -146,7 +142,7 @@ function refuseBrokenPath(door: DoorOptions) {
   };
 }
 
-/** Listens and returns the port, which the system chose when 0 was asked for. */
+/** Listens and returns the port, also when the system chose it. */
 export async function listen(
   app: FastifyInstance,
   at: { host: string; port: number },

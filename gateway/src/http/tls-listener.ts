@@ -1,10 +1,10 @@
-/** The public listener under TLS. A renewed certificate is for new connections; those that there are go on under theirs. */
+/** The public TLS listener. New connections use a renewed certificate; existing ones keep theirs. */
 import type { RequestListener, Server } from "node:http";
 import { createServer, type ServerOptions } from "node:https";
 import type { TLSSocket } from "node:tls";
 import type { LiveCertificate } from "../base/certificate.ts";
 
-/** Who has connected greets within this time, or is gone. */
+/** The deadline of the TLS handshake. */
 const HANDSHAKE_MS_MAX = 15_000;
 
 export function tlsListener(certificate: LiveCertificate, options: ServerOptions, handler: RequestListener): Server {
@@ -13,13 +13,13 @@ export function tlsListener(certificate: LiveCertificate, options: ServerOptions
       ...options,
       ...certificate.current(),
       handshakeTimeout: HANDSHAKE_MS_MAX,
-      // As servers without TLS have it (half-close.ts).
+      // Allows half-open connections, as without TLS (half-close.ts).
       allowHalfOpen: true,
     },
     handler,
   );
   certificate.onRenewal((renewed) => server.setSecureContext(renewed));
-  // Node would have these refused in HTTP, which nobody at the other end could read.
+  // Node would answer these in plain HTTP, which the client cannot read.
   server.removeAllListeners("tlsClientError");
   server.on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy());
   return server;

@@ -1,24 +1,24 @@
-/** What no route takes: the wrong method of a path is told which there are, and what is no path is told so. */
+/** Answers requests without a route: 405 with the allowed methods, or 404. */
 import type { FastifyInstance } from "fastify";
 import { notFound, wrongMethod } from "../faults.ts";
 
 const UNKNOWN =
   "This path does not exist. The API is under /v1: chat/completions, completions, embeddings, models, catalog/rates.";
 
-/** Paths that clients try, and what they are told; the first that fits. */
+/** Errors for paths that clients commonly try; the first match counts. */
 const TOLD: [RegExp, string][] = [
   [/^\/console\/api(\/|$)/, "This path does not exist under /console/api."],
   [/^\/node\/v1(\/|$)/, "This path does not exist under /node/v1."],
-  // An alternate dialect that is not implemented.
+  // Another API that is not implemented.
   [/^(\/anthropic|\/v1\/messages)(\/|$)/, "This API format is not supported. Use POST /v1/chat/completions."],
   [/^\/v1\/responses(\/|$)/, "This endpoint does not exist. Use POST /v1/chat/completions instead."],
 ];
 
-/** A parameter of a path is no longer than this to the router. */
+/** The router's maximum length of a path parameter. */
 const PARAMETER_CHARS_MAX = 100;
 const isParameter = (part: string): boolean => part.startsWith(":");
 
-/** What a route's address matches, as the router sees it. A route for each wrong method would be thousands of them. */
+/** The pattern of a route's path, as the router matches it. Registering a route per wrong method would need thousands. */
 const formOf = (url: string): RegExp => {
   const parts = url.split("/").map((part) => {
     if (part === "*") return ".*";
@@ -27,12 +27,12 @@ const formOf = (url: string): RegExp => {
   return new RegExp(`^${parts.join("/")}$`);
 };
 
-/** As the router reads it: a letter may be written as its code. One that cannot be read never comes here. */
+/** Decodes percent-encoded characters like the router. Unparsable paths never get here. */
 const decoded = (path: string): string => path.split("/").map(decodeURIComponent).join("/");
 
 const PAST_THE_END = 3;
 
-/** The router's order: plain words go before parameters, and these before whatever may come; the longer of two before its beginning. */
+/** The router's order: static segments, then parameters, then wildcards; longer before shorter. */
 function compareUrls(a: string, b: string): number {
   const [left, right] = [a, b].map((url) =>
     url.split("/").map((part) => (part === "*" ? 2 : isParameter(part) ? 1 : 0)),
@@ -44,12 +44,12 @@ function compareUrls(a: string, b: string): number {
   return 0;
 }
 
-/** To be called before the first route is there; what it returns, after the last. */
+/** Call it before the first route is registered, and its result after the last. */
 export function refuseTheRest(app: FastifyInstance): () => void {
   const methods = new Map<string, string[]>();
   app.addHook("onRoute", ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), method].flat()));
   return () => {
-    // The console's own pages are every other path below /console.
+    // All other paths below /console are pages of the console.
     for (const url of ["/console/api", "/console/api/*"]) app.all(url, (_request, reply) => reply.callNotFound());
     const known = [...methods]
       .sort(([a], [b]) => compareUrls(a, b))

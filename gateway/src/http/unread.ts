@@ -1,7 +1,6 @@
 /**
- * Answers that their clients do not read. A stream is held to its own buffer (reply.ts); an answer that is complete waits in memory
- * until the client has taken it. A client that takes nothing of it for a while is closed, as if it had left, and so is whoever
- * waits longest when all such answers together grow too large.
+ * Limits answers that their clients do not read. A stream has its own buffer (reply.ts); a complete answer waits in memory. A client
+ * that reads nothing for a while is closed, and so are the longest-waiting ones when all such answers together are too large.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -18,18 +17,18 @@ interface UnreadOptions {
 }
 
 interface Answer {
-  /** What was left when it was last looked at, and since when that did not change. */
+  /** The remaining bytes at the last check, and since when they are unchanged. */
   left: number;
   since: number;
 }
 
 interface Unread {
-  /** What waits in memory of answers that are complete. */
+  /** The memory of complete, unread answers. */
   readonly bytes: number;
 }
 
 export function boundUnread(server: Server, { clock, bytesMax = BYTES_MAX }: UnreadOptions): Unread {
-  /** The one that ended first comes first. */
+  /** Oldest first. */
   const waiting = new Map<Socket, Answer>();
   let stopLooking: (() => void) | undefined;
 
@@ -67,7 +66,7 @@ export function boundUnread(server: Server, { clock, bytesMax = BYTES_MAX }: Unr
       close(oldest);
     }
   };
-  // First: a handler may answer at once.
+  // First, because a handler may answer immediately.
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     response.once("prefinish", () => {
       if (socket.writableLength > 0 && !socket.destroyed) ended(socket);
@@ -82,8 +81,8 @@ export function boundUnread(server: Server, { clock, bytesMax = BYTES_MAX }: Unr
 }
 
 /**
- * A socket counts what it handed to the system in one go as unwritten until all of it is written; the system's own count moves with
- * every byte that the client takes. It is Node's own measure of progress (`Socket.setTimeout`), without a name of its own.
+ * A socket counts a batch of writes as unwritten until all of it is written, while the system's counter moves with every byte read.
+ * This is Node's internal progress measure (`Socket.setTimeout`).
  */
 function leftOf(socket: Socket): number {
   const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null };

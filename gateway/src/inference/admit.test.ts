@@ -134,7 +134,7 @@ describe("admission: prompts and the context limit", () => {
 });
 
 describe("the amounts of a 402", () => {
-  /** One prompt token at a price of 1.000001 µ, and a store that has so much left. */
+  /** One prompt token at a price of 1.000001 µ, and a database that has so much left. */
   const refusal = async (outcome: HoldOutcome): Promise<Fault> => {
     const gw = { ledger: { hold: async () => outcome }, unfunded: { count() {} } };
     const model = { id: "m", kind: "embedding", prices: { in: pico(1_000_001n), out: pico(0n) }, build: {} };

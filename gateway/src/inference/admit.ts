@@ -101,7 +101,7 @@ export async function placeHold(
   if (outcome.kind === "ended") throw new Error(`request ID ${call.id} was used before`);
   gw.unfunded.count(key, outcome);
   if (outcome.kind === "no_credit") throw fault("insufficient_credits");
-  // Holds of other requests may have taken all that is free; nobody is shown less than nothing.
+  // Holds of other requests may have taken all that is free; no one is shown less than nothing.
   const available = outcome.available > 0n ? outcome.available : ZERO;
   const extra = { required_micro: Number(ceilMicro(amount)), available_micro: Number(floorMicro(pico(available))) };
   const remedy = outputCap(model, ask) > 0 ? "Lower max_tokens" : "Send less input";

@@ -1,5 +1,5 @@
 /** The request and its reply as the inference path sees them. The doors in http/ implement these for real sockets. */
-import type { Gone } from "../base/gone.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
 
@@ -19,13 +19,13 @@ export interface Call {
   /** Reads the body to its end, at once where all of it has come; a large one out of the payer's part of the budget. Faults: 413, 415, 503, 400. */
   readBody(payer: string): Body | Promise<Body>;
   reply: Reply;
-  /** Aborts when the client goes away before its answer is complete. */
-  gone: Gone;
+  /** Aborts when the client disconnected before its answer is complete. */
+  cancelSignal: CancelSignal;
 }
 
 /** A body that has come. */
 export interface Body {
-  /** Small enough to be looked at without anybody waiting for it. */
+  /** Small enough to be looked at without anyone waiting for it. */
   isSmall: boolean;
   /** Parses it here and now. Fault: 400. */
   json(): unknown;

@@ -59,7 +59,7 @@ const SLOWNESS_MAX = 3;
 
 /**
  * Whether a node that has not begun to answer may still be reading the prompt: within 3 times the model's own time to first token, for a
- * prompt of this length where that is more. Of a model that nobody has measured yet there is nothing to say against it.
+ * prompt of this length where that is more. Of a model that no one has measured yet there is nothing to say against it.
  */
 export function explainsWait(
   { waitedMs, promptTokens }: { waitedMs: number; promptTokens: number },
@@ -71,7 +71,7 @@ export function explainsWait(
 
 /**
  * Whether an answer so far came at the pace of a model. One that crawls, and at less than a third of the model's own pace, did not: its
- * client left because of it. A model that is slow everywhere, or that nobody has measured yet, explains any pace.
+ * client left because of it. A model that is slow everywhere, or that no one has measured yet, explains any pace.
  */
 export function explainsPace(
   { tokens, outputMs }: { tokens: number; outputMs: number },

@@ -27,7 +27,7 @@ interface Pass {
 
 /**
  * Refuses a body that is declared too long, before it counts as a request. The refusal tells where the key stands, as every
- * answer to a key does; while nobody knows that, the refusal stands alone.
+ * answer to a key does; while no one knows that, the refusal stands alone.
  */
 export async function checkLength(gw: Gateway, { call, key }: Caller): Promise<void> {
   try {

@@ -16,8 +16,8 @@ import type { Limits } from "../limits/limits.ts";
 import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import type { Reader } from "./call.ts";
-import type { Telling } from "./story.ts";
-import type { UnderWay } from "./under-way.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { RequestLogger } from "./request-log.ts";
 
 /** A request whose ending is known. */
 export interface EndedRequest {
@@ -85,9 +85,9 @@ export interface Gateway {
   leases: Leases;
   dispatcher: Dispatcher;
   /** Every request, from its key to its answer. */
-  underWay: UnderWay;
+  inFlight: InFlight;
   watch: Watch;
   checks: AnswerChecks;
   /** Who tells operators of each request. */
-  telling: Telling;
+  requestLogger: RequestLogger;
 }

@@ -1,5 +1,5 @@
 /** The request path as routes use it. */
-import type { Gone } from "../base/gone.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Gateway } from "./gateway.ts";
 import type { PrivateJob, PrivateResult } from "./private-job.ts";
@@ -9,6 +9,6 @@ export interface InferenceParts {
   /** EMBEDDINGS_BASE64_COMPAT. */
   base64Compat: boolean;
   catalogue: () => Catalogue;
-  /** Runs a job on one node that nobody pays for; undefined when that node cannot take it. */
-  runPrivately: (job: PrivateJob, signal: Gone) => Promise<PrivateResult | undefined>;
+  /** Runs a job on one node that no one pays for; undefined when that node cannot take it. */
+  runPrivately: (job: PrivateJob, signal: CancelSignal) => Promise<PrivateResult | undefined>;
 }

@@ -1,9 +1,9 @@
 /**
  * A job of the platform's own on one node: a probe, a canary, a host's test of its machine. It goes the way of a request
- * from the prompt to the counted output, but nobody pays for it, nobody is paid, and it leaves no record.
+ * from the prompt to the counted output, but no one pays for it, no one is paid, and it leaves no record.
  */
 import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
-import type { Gone } from "../base/gone.ts";
+import type { CancelSignal } from "../base/cancel.ts";
 import { suffixOf, type Uuid } from "../base/ids.ts";
 import type { FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
@@ -45,7 +45,7 @@ export interface PrivateResult {
 export async function runPrivately(
   gw: Pick<Gateway, "dispatcher" | "meter">,
   job: PrivateJob,
-  signal: Gone,
+  signal: CancelSignal,
 ): Promise<PrivateResult | undefined> {
   const { model, texts } = job;
   const meter = gw.meter(model.build.tokenizer);
@@ -85,7 +85,7 @@ export async function runPrivately(
   };
 }
 
-/** One node was asked, and nobody pays: there are no second opinions, and how a node failed is told elsewhere. */
+/** One node was asked, and no one pays: there are no second opinions, and how a node failed is told elsewhere. */
 function plainEnd(end: DispatchResult["end"]): PrivateResult["end"] {
   if (end === "empty" || end === "unconfirmed") return "finished";
   // Nothing was learnt of the node.

@@ -12,7 +12,7 @@ export interface Asker {
   model?: string;
 }
 
-/** Every 4xx: what the client can do something about. A call that names no key is nobody's. */
+/** Every 4xx: what the client can do something about. A call that names no key is no one's. */
 export function noteRefused(gw: Pick<Gateway, "refusedCalls">, asker: Asker, error: unknown): void {
   if (!(error instanceof Fault) || error.status >= 500) return;
   const by = asker.key ?? named(asker.authorization);

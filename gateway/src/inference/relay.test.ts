@@ -294,7 +294,7 @@ describe("sampling options sent to a node", () => {
   });
 });
 
-describe("what reached the client", () => {
+describe("the output that reached the client", () => {
   test("includes thinking when it is streamed", () => {
     const { relay, events } = relayOf({ thinks: true, sendsThoughts: true });
     relay.delta("answer", "<think>hm");

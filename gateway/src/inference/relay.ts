@@ -200,12 +200,12 @@ export class Relay implements DispatchSink {
 
 const NOTHING: OutputCount = { answerTokens: 0, reasoningTokens: 0 };
 
-/** Parts that are joined for good at once. */
+/** Parts that are joined permanently at once. */
 const LOOSE_MAX = 256;
 
 /**
  * Text that grows by small parts. Adding string to string leaves a chain with a link for every part, which takes far more
- * memory than its text and, when it is read at last, a long time at once. Here parts are joined for good now and then.
+ * memory than its text and, when it is read at last, a long time at once. Here parts are joined permanently now and then.
  */
 class TextPile {
   #firm: string[] = [];

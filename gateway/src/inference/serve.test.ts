@@ -15,9 +15,9 @@ import { memoryLimits } from "../limits/memory.ts";
 import { chat } from "../routes/openai/chat.ts";
 import type { Call } from "./call.ts";
 import type { Gateway } from "./gateway.ts";
+import { InFlight } from "./in-flight.ts";
+import { openRequestLogger } from "./request-log.ts";
 import { serve } from "./serve.ts";
-import { openTelling } from "./story.ts";
-import { UnderWay } from "./under-way.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PROMPT_TOKENS = 7;
@@ -71,8 +71,8 @@ async function served(
   const events: string[] = [];
   const server = { nodeId: newId(), hostAccountId: newId() };
   const gateway = {
-    ...{ clock, log, limits: memoryLimits({ clock }), underWay: new UnderWay() },
-    telling: openTelling({ log, clock, tracing: noTracing }),
+    ...{ clock, log, limits: memoryLimits({ clock }), inFlight: new InFlight() },
+    requestLogger: openRequestLogger({ log, clock, tracing: noTracing }),
     keys: { authenticate: async () => ({ id: newId(), accountId: newId(), name: "k", models: null, own: {} }) },
     catalogue: () => ({ active: new Map([["m", MODEL]]) }),
     meter: () => METER,
@@ -98,7 +98,7 @@ async function served(
         sink.delta("answer", ANSWER);
         if (end === "finished") sink.finished();
         // As the dispatcher sees it, a gateway that stops is a client that left.
-        if (end === "stopped") gateway.underWay.stop();
+        if (end === "stopped") gateway.inFlight.stop();
         const told = end === "stopped" ? "cancelled" : end;
         const pace = { nodeId: "node_a", ttftMs: 2, spanMs: 2 + outputMs, outputMs };
         return { end: told, finish: null, server, attempts: 1, queueMs: 1, ttftMs: 2, pace };
@@ -112,7 +112,14 @@ async function served(
     messages: [{ role: "user", content: "?" }],
   };
   const call = {
-    ...{ id: newId(), arrivedAt: 0, headers: {}, client: "test", sdk: null, gone: new AbortController().signal },
+    ...{
+      id: newId(),
+      arrivedAt: 0,
+      headers: {},
+      client: "test",
+      sdk: null,
+      cancelSignal: new AbortController().signal,
+    },
     checkDeclaredLength() {},
     readBody: () => ({ isSmall: true, json: () => body }),
     reply: {

@@ -17,75 +17,75 @@ import { type Ending, explainsPace, explainsWait, type Facts, judge } from "./en
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
 import type { DrawnAnswer, Gateway } from "./gateway.ts";
+import type { InFlightEntry } from "./in-flight.ts";
 import { ignoredHeaders, readAsk } from "./read.ts";
 import { type Asker, noteRefused } from "./refused.ts";
 import { nodeSampling, Relay } from "./relay.ts";
+import type { RequestLog } from "./request-log.ts";
 import { requireKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
-import type { Story } from "./story.ts";
-import type { Stay } from "./under-way.ts";
 
 /** Throws a fault for every refusal before the reply is committed; afterwards it answers by itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
-  const stay = gw.underWay.enter(call.gone);
-  const story = gw.telling.begin(endpoint.name, call);
+  const entry = gw.inFlight.enter(call.cancelSignal);
+  const requestLog = gw.requestLogger.begin(endpoint.name, call);
   const asker: Asker = { authorization: call.authorization };
   try {
-    await answerOne(gw, endpoint, call, { stay, story, asker });
-    story.end();
+    await answerOne(gw, endpoint, call, { entry, requestLog, asker });
+    requestLog.end();
   } catch (error) {
-    story.end(error);
+    requestLog.end(error);
     noteRefused(gw, asker, error);
     throw error;
   } finally {
-    stay.leave();
+    entry.leave();
   }
 }
 
-/** What goes along with a request: its place among those under way, and what operators are told of it. */
+/** What goes along with a request: its place among those in flight, and what operators are told of it. */
 interface Along {
-  stay: Stay;
-  story: Story;
+  entry: InFlightEntry;
+  requestLog: RequestLog;
 }
 
 async function answerOne(
   gw: Gateway,
   endpoint: Endpoint,
   call: Call,
-  { stay, story, asker }: Along & { asker: Asker },
+  { entry, requestLog, asker }: Along & { asker: Asker },
 ): Promise<void> {
-  story.step("authenticate");
+  requestLog.step("authenticate");
   const key = await gw.keys.authenticate(call.authorization);
   if (key === undefined) throw fault("invalid_api_key"); // 401
-  story.by(key);
+  requestLog.by(key);
   asker.key = key;
   const caller = { call, key, endpoint: endpoint.name };
-  story.step("limits");
+  requestLog.step("limits");
   await checkLength(gw, caller); // 413
   const pass = await enterKey(gw, caller); // 429
   let done = NOTHING_DONE;
   try {
-    story.step("credit");
+    requestLog.step("credit");
     await checkCredit(gw, key); // 402
-    story.step("read and count");
+    requestLog.step("read and count");
     const asked = { call, payer: key.accountId, endpoint, allowed: key.models, labels: key.labels };
-    const read = await stay.unlessStopped(readAsk(gw, asked)); // 413 · 415 · 503 · 400 · 404
+    const read = await entry.unlessStopped(readAsk(gw, asked)); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
-    story.asked({ model: model.id, stream: ask.stream, promptTokens });
+    requestLog.asked({ model: model.id, stream: ask.stream, promptTokens });
     asker.model = model.id;
     call.reply.setHeaders(ignoredHeaders(ask));
     requireKeywords(gw.dispatcher, ask, model.id); // 400
-    story.step("model limit");
+    requestLog.step("model limit");
     const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
     try {
-      story.step("hold");
+      requestLog.step("hold");
       const order = { caller, endpoint, ask, model, meter, promptTokens };
       const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
-      // While the database commits it: all that the job needs besides. It is offered to nobody before.
+      // While the database commits it: all that the job needs besides. It is offered to no one before.
       const job = ahead(gw.clock, () => prepareJob(gw, order));
       const hold = await holding; // 402
-      done = await work(gw, { ...order, stay, story, hold, job });
+      done = await work(gw, { ...order, entry, requestLog, hold, job });
     } finally {
       await place.leave(0);
     }
@@ -93,7 +93,7 @@ async function answerOne(
     await pass.leave(done.tokens);
   }
   // Last: who has its answer may send the next request at once, and must find its slot free and its tokens counted.
-  story.step("answer");
+  requestLog.step("answer");
   await done.answer();
 }
 
@@ -157,7 +157,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
   return { meta, writer, stream, relay, order };
 }
 
-/** A request whose books are closed. */
+/** A request whose ledger is closed. */
 interface Done {
   /** What counts against the key's minute. */
   tokens: number;
@@ -169,18 +169,18 @@ const NOTHING_DONE: Done = { tokens: 0, answer: () => {} };
 
 /** From the hold to the settled ending. The hold ends here, whatever happens. */
 async function work(gw: Gateway, order: Work): Promise<Done> {
-  const { caller, stay, story, endpoint, ask, model, promptTokens, hold, job } = order;
+  const { caller, entry, requestLog, endpoint, ask, model, promptTokens, hold, job } = order;
   const { call, key } = caller;
   const letGo = gw.leases.keep(hold.id);
   let settled = false;
-  story.step("dispatch and relay");
+  requestLog.step("dispatch and relay");
   try {
     const { meta, writer, stream, relay, order: dispatched } = job();
     if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
     const { header } = dispatched;
     const startedAt = gw.clock.monotonic();
-    const result = await gw.dispatcher.run(dispatched, relay, stay.signal);
-    const end = result.end === "cancelled" && stay.isStopped ? "stopped" : result.end;
+    const result = await gw.dispatcher.run(dispatched, relay, entry.signal);
+    const end = result.end === "cancelled" && entry.isStopped ? "stopped" : result.end;
     // What a broken node gave last is not let through any more; of an answer that we break off, only what went out counts.
     const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";
     const counts = onlyDelivered ? relay.delivered() : relay.end();
@@ -195,13 +195,13 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const ending = judge(end, { accepted, hadOutput, reachedClient, ...explained });
     // What the gateway cut it ended itself; all else is the node's to say.
     const finish = relay.cut ?? result.finish ?? "stop";
-    story.ended(ending, result, counts);
+    requestLog.ended(ending, result, counts);
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
     const thinksApart = model.build.reasoning !== undefined;
     const reasoning = thinksApart ? relay.reasoning : undefined;
     const usage = { promptTokens, completionTokens, reasoningTokens: thinksApart ? counts.reasoningTokens : undefined };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
-    story.step("settle");
+    requestLog.step("settle");
     const settling = settle(gw, {
       ...{ call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish },
     });
@@ -286,7 +286,7 @@ function openStream(call: Call, writer: StreamWriter): void {
 }
 
 async function tellParts(gw: Gateway, call: Call, parts: Iterable<string>): Promise<void> {
-  const body = await bytesOf(parts, { clock: gw.clock, gone: call.gone });
+  const body = await bytesOf(parts, { clock: gw.clock, cancelSignal: call.cancelSignal });
   if (body !== undefined) call.reply.json(200, body);
 }
 

@@ -25,7 +25,7 @@ interface Closing {
   finish: FinishReason;
 }
 
-/** Settles the request. When this returns the charge is final: in the books, or on this gateway's disk on its way there. */
+/** Settles the request. When this returns the charge is final: in the ledger, or on this gateway's disk on its way there. */
 export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
   const durationMs = gw.clock.monotonic() - call.arrivedAt;

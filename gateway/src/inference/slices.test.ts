@@ -24,7 +24,7 @@ test("returns the same long answer in slices, and delays others by at most one s
     }
   };
   let body: Uint8Array[] | undefined;
-  const building = bytesOf(parts(), { clock, gone: new AbortController().signal }).then((bytes) => {
+  const building = bytesOf(parts(), { clock, cancelSignal: new AbortController().signal }).then((bytes) => {
     body = bytes;
   });
   let turns = 0;
@@ -49,7 +49,7 @@ test("stops building an answer when its client disconnects", async () => {
     }
   };
   const clock = manualClock();
-  const building = bytesOf(parts(), { clock, gone: gone.signal });
+  const building = bytesOf(parts(), { clock, cancelSignal: gone.signal });
   gone.abort();
   clock.advance(0);
   assert.equal(await building, undefined);

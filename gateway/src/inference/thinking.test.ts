@@ -57,7 +57,7 @@ describe("separating thinking from the answer", () => {
     );
   });
 
-  describe("what a node can send without it counting as text", () => {
+  describe("output that does not count as text", () => {
     const bound = SPACE_MAX + TAGS.close.length;
     const FLOODS: [name: string, before: string, unit: string][] = [
       ["spaces from the start", "", " "],

@@ -2,7 +2,7 @@
  * Parts thinking from answer in a build that delimits it (`<think>` … `</think>`). Thinking is recognised at the start of
  * the output only; a tag later on is text. Where the chat template opened it, the output begins inside it, whether or not the opening
  * tag is repeated, and is thinking up to the first closing tag. White space before a delimiter and line breaks after one belong to neither
- * part, up to a bound: a node must not be able to send text without end that is kept, or that nobody counts. What is held
+ * part, up to a bound: a node must not be able to send text without end that is kept, or that no one counts. What is held
  * back is short for the same reason, so that every character is looked at a fixed number of times.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
@@ -49,8 +49,8 @@ export class ThinkingSplitter {
   }
 
   /**
-   * What was held back when the output ended. Of one that broke off nobody knows whether it would have become a delimiter: it is
-   * neither part, and nobody pays for it.
+   * What was held back when the output ended. Of one that broke off no one knows whether it would have become a delimiter: it is
+   * neither part, and no one pays for it.
    */
   end({ isWhole }: { isWhole: boolean }): Part[] {
     const parts: Part[] = [];

@@ -21,13 +21,13 @@ import { bearerToken, cacheKeyOf, makeSecret, referenceOf, type SecretKind } fro
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
 
-/** How many secrets of an account may work at once: more than anybody needs, and an end to what one account can fill. */
+/** How many secrets of an account may work at once: more than anyone needs, and an end to what one account can fill. */
 export const OPEN_MAX = { api_key: OPEN_KEYS_MAX, host_token: OPEN_HOST_TOKENS_MAX } as const;
 
 /** A secret was changed, revoked or given a new one: its id. */
 export const CHANGED = { api_key: "api_key_changed", host_token: "host_token_changed" } as const;
 
-/** Limits that somebody set for one key; null where nothing was. */
+/** Limits that someone set for one key; null where nothing was. */
 export const LimitOverrides = row({
   requestsPerMinute: column.count.nullable(),
   tokensPerMinute: column.count.nullable(),
@@ -65,7 +65,7 @@ export interface Secrets<Record extends SecretRecord = SecretRecord> {
   issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
   /** The holder behind an Authorization header; undefined for every reason it may not act. */
   authenticate(authorization: string | undefined): Promise<Holder | undefined>;
-  /** An account's secrets: those that work, then those that were revoked, each the newest first. */
+  /** An account's secrets: those that work, then those that were revoked, each newest first. */
   list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<Record[]>;
   /** `accountId` null: whosever it is. */
   find(accountId: Uuid | null, id: Uuid): Promise<Record | undefined>;

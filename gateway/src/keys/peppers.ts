@@ -1,6 +1,6 @@
 /**
  * The pepper, and the one before or after it while it is being replaced. Secrets are known by any of them. One that was hashed
- * under the old pepper is hashed anew when it is shown, because nobody but its holder has it; which pepper a hash was made with is
+ * under the old pepper is hashed anew when it is shown, because no one but its holder has it; which pepper a hash was made with is
  * written beside it, so that an operator sees when the old one is needed no more.
  */
 import { createHmac } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
  * Writes down which pepper a secret's hash was made with, and hashes anew what was seen under the old one. Both happen beside the
- * request that showed the secret, which was answered for by the hash that was there: nobody waits, and what fails is done the
+ * request that showed the secret, which was answered for by the hash that was there: no one waits, and what fails is done the
  * next time. The hash is only replaced while it is the one that was seen, so two gateways at once, or a secret that is given a new
  * one meanwhile, lose nothing.
  */
@@ -48,7 +48,7 @@ const PLACES = {
 export function openRehashing(table: keyof typeof PLACES, options: Options): Rehashing {
   const { pool, log, pepper, old, keepsPeppers = () => true } = options;
   const fingerprint = fingerprintOf(pepper);
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const write = async ({ reference, token, hash }: Seen): Promise<void> => {
     for (const place of PLACES[table]) {
       await pool.query(
@@ -67,15 +67,15 @@ export function openRehashing(table: keyof typeof PLACES, options: Options): Reh
         .catch((error) =>
           log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not rehash a secret with the new pepper"),
         )
-        .finally(() => underWay.delete(writing));
-      underWay.add(writing);
+        .finally(() => inFlight.delete(writing));
+      inFlight.add(writing);
     },
     async issued(client, reference) {
       if (!keepsPeppers()) return;
       await client.query(`update ${table} set pepper = $2 where reference = $1`, [reference, fingerprint]);
     },
     async idle() {
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }

@@ -10,7 +10,7 @@ import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openApiKeys } from "./api-keys.ts";
 
-/** One gateway alone: nobody to tell, nobody to hear. */
+/** One gateway alone: no one to tell, no one to hear. */
 const silence: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
 async function openKeys(t: TestContext) {

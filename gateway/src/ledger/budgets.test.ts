@@ -69,7 +69,7 @@ describe("a key's budget", () => {
     return rows[0];
   };
 
-  test("lets as many of two hundred at once through as it has room for, over two gateways", async () => {
+  test("admits exactly as many of 200 concurrent requests as it has room for, across two gateways", async () => {
     const key = await openKey({ budgetDay: pico(37n * HOLD) });
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, (_, i) => (ledgers[i % 2] as Ledger).hold(holdBy(key))),
@@ -88,7 +88,7 @@ describe("a key's budget", () => {
   });
 
   for (const period of ["day", "month"] as const) {
-    test(`of a ${period} takes a hold of exactly what it has left, and not a picodollar more`, async () => {
+    test(`of a ${period} accepts a hold of exactly the amount left, and refuses one picodollar more`, async () => {
       const key = await openKey({ [period === "day" ? "budgetDay" : "budgetMonth"]: pico(2n * HOLD) });
       const more = { ...holdBy(key), amount: pico(HOLD + 1n) };
       assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
@@ -97,7 +97,7 @@ describe("a key's budget", () => {
     });
   }
 
-  test("has room again for what a request did not take, or was given back", async () => {
+  test("has room again for the unused part of a hold and for a voided hold", async () => {
     const key = await openKey({ budgetMonth: pico(HOLD + COST) });
     const first = holdBy(key);
     assert.deepEqual(await ledger.hold(first), { kind: "held" });
@@ -123,7 +123,7 @@ describe("a key's budget", () => {
     });
   });
 
-  test("a late settlement takes no more than the budget has left", async () => {
+  test("limits a late settlement to what the budget has left", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const lost = holdBy(key);
     await ledger.hold(lost);
@@ -135,16 +135,16 @@ describe("a key's budget", () => {
     assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: COST }]);
   });
 
-  test("counts what was spent and is under way when it is set", async () => {
+  test("counts spent and held amounts when it is set", async () => {
     const key = await openKey({});
-    const [spent, underWay] = [holdBy(key), holdBy(key)];
+    const [spent, inFlight] = [holdBy(key), holdBy(key)];
     await ledger.hold(spent);
-    await ledger.hold(underWay);
+    await ledger.hold(inFlight);
     await ledger.settle(settlementOf(spent, null));
     assert.equal(await keys.change(key.accountId, key.keyId, { budgetDay: pico(HOLD + COST) }), true);
     assert.deepEqual(await standing(key), { day_spent: COST, day_held: HOLD, month_spent: COST, month_held: HOLD });
     assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "exceeds_budget", of: "day", available: 0n });
-    await ledger.settle(settlementOf(underWay, null));
+    await ledger.settle(settlementOf(inFlight, null));
     assert.deepEqual(await standing(key), {
       day_spent: 2n * COST,
       day_held: 0n,
@@ -157,7 +157,7 @@ describe("a key's budget", () => {
     assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
   });
 
-  test("begins anew with the day; what is of the day before ends without a trace", async () => {
+  test("resets at the start of the day, and holds of the day before do not count", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const today = holdBy(key);
     assert.deepEqual(await ledger.hold(today), { kind: "held" });
@@ -176,7 +176,7 @@ describe("a key's budget", () => {
     assert.deepEqual([after.day_spent, after.day_held], [COST, 0n]);
   });
 
-  test("a request of the day before finds the room of its own day, also among others at once", async () => {
+  test("counts a request of the day before against that day, also among concurrent requests", async () => {
     const yesterday = systemClock.now() - DAY_MS;
     const key = await openKey({ budgetDay: pico(2n * HOLD) });
     // The day has begun: the key's counters are of today.
@@ -195,7 +195,7 @@ describe("a key's budget", () => {
     assert.deepEqual([day_spent, day_held], [0n, HOLD], "today's room is as it was");
   });
 
-  test("a late settlement of the day before takes no more than that day had left", async () => {
+  test("limits a late settlement of the day before to what that day had left", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const yesterday = systemClock.now() - DAY_MS;
     await ledger.hold(holdBy(key));
@@ -213,7 +213,7 @@ describe("a key's budget", () => {
     ["a hold", 0],
     ["a batch of holds", 1],
   ] as const) {
-    test(`refuses ${what} that waited for the account while the budget was set`, async () => {
+    test(`refuses ${what} that waited for the account lock while the budget was set`, async () => {
       const key = await openKey({});
       const setting = await db.pool.connect();
       try {
@@ -233,7 +233,7 @@ describe("a key's budget", () => {
     });
   }
 
-  test("set by a clock that is behind, it counts what was spent in the day that has begun", async () => {
+  test("counts spending of the current day when a gateway with a slow clock sets it", async () => {
     const key = await openKey({});
     const ahead = holdBy(key, systemClock.now() + DAY_MS);
     await ledger.hold(ahead);
@@ -246,7 +246,7 @@ describe("a key's budget", () => {
     });
   });
 
-  test("the proof of the books finds a counter that is off, and a budget without one", async () => {
+  test("is checked by the ledger check, which finds a wrong counter and a missing budget", async () => {
     const proof = async () => (await checkLedger(db.pool)).filter(({ name }) => name.includes("budget"));
     const key = await openKey({ budgetDay: pico(2n * HOLD), budgetMonth: pico(3n * HOLD) });
     const [first, second] = [holdBy(key), holdBy(key)];
@@ -278,7 +278,7 @@ describe("a key's budget", () => {
     assert.deepEqual((await proof())[0]?.differences, []);
   });
 
-  test("the balance refuses first, and a budget touches no other key", async () => {
+  test("is checked after the balance, and does not affect other keys", async () => {
     const key = await openKey({ budgetDay: pico(0n) });
     const poor = { ...holdBy(key), amount: pico(dollars(1) + 1n) };
     assert.deepEqual(await ledger.hold(poor), { kind: "exceeds_balance", available: dollars(1) });

@@ -1,15 +1,15 @@
-/** The checks of the rollups: labels, performance and the sums of closed days, each worked out again from what lies below it. */
+/** Checks the rollups (labels, performance, sums of closed days): computes each again from the records it summarises. */
 
 export interface Check {
   name: string;
   counts: string;
-  /** Selects one text column: a line per difference. */
+  /** A select of one text column, with a row per difference. */
   differs: string;
 }
 
 /**
- * What roll-ups have counted of each request so far: its record, less what still waits in `unrolled`. A request that was lost counts
- * without node, output and charge, as `history_roll_up` has it, until its late settlement is counted.
+ * What the rollups have counted of each request: its record, except requests that still wait in `unrolled`. A lost request counts
+ * without node, output and charge, like in `history_roll_up`, until its late settlement is counted.
  */
 const counted = (keptFrom: string): string => `(
   select sign, outcome, account_id, key_id, model, label, created_at, prompt_tokens, ttft_ms, duration_ms, queue_ms,
@@ -29,22 +29,28 @@ const NOBODY = "'00000000-0000-0000-0000-000000000000'::uuid";
 const FIGURES = "requests, ok, closed, failed, prompt_tokens, completion_tokens, flow_tokens, flow_ms, busy_ms".split(
   ", ",
 );
-/** Of a histogram: how many numbers it has, and the sum of their buckets. */
+/** The count of a histogram and the sum of its buckets. */
 const numbersOf = (histogram: string): string =>
   `(select coalesce(sum(n & ((1::bigint << 40) - 1)), 0), coalesce(sum((n >> 40) * (n & ((1::bigint << 40) - 1))), 0) from unnest(${histogram}) as n)`;
 
 const NUMBERS = ["ttft_numbers", "ttft_buckets", "duration_numbers", "duration_buckets"];
-/** For how long slots of five minutes and hours are compared: a day less than they are kept, for they are deleted meanwhile. */
+/**
+ * Age up to which five-minute and hourly slots are compared: a day less than they are kept, because a sweep may delete older ones
+ * during the check.
+ */
 const [FIVES_KEPT, HOURS_KEPT] = ["interval '2 days'", "interval '99 days'"];
 const ORIGIN = "timestamptz '2000-01-01 00:00Z'";
 
-/** Of milliseconds: by a way of its own, so that it would show a fault of the function `histogram_bucket`. Seven digits count, in bits. */
+/**
+ * The bucket of a duration in milliseconds, computed differently from `histogram_bucket` so that a bug in that function shows. It uses
+ * the seven highest bits.
+ */
 const bucketOf = (ms: string): string => {
   const shift = `(26 - position(B'1' in greatest(${ms}, 64)::bit(32)))`;
   return `(64 * ${shift} + (greatest(${ms}, 0) >> ${shift}))`;
 };
 
-/** What was counted, by key, node and model, in the shortest slots that are compared: of all that is older than two days, hours. */
+/** Expected counts by key, node and model, in five-minute slots, and in hours for everything older than two days. */
 const slots = (keptFrom: string): string => `(
   select account_id, key_id, node_id, model,
          date_bin(case when date_bin('5 minutes', created_at, ${ORIGIN}) >= now() - ${FIVES_KEPT} then interval '5 minutes' else '1 hour' end,
@@ -65,7 +71,7 @@ const slots = (keptFrom: string): string => `(
    cross join lateral (select outcome = 'ok' and completion_tokens > 1 and duration_ms > ttft_ms) f (flows)
    group by 1, 2, 3, 4, 5)`;
 
-/** `keptFrom`: the first moment whose records are all there. */
+/** `keptFrom`: the start of the oldest month whose records all exist. */
 export const rollupChecks = (keptFrom: string): Check[] => [
   {
     name: "the rollups by label are the sums of their requests",
@@ -110,7 +116,7 @@ export const rollupChecks = (keptFrom: string): Check[] => [
   },
 ];
 
-/** The days of a rollup whose sums are right: those into which something was written since are not read, nor compared. */
+/** Days of a rollup with current sums. Days that changed since they were closed are neither read nor compared. */
 const closedDays = (what: "usage" | "performance"): string =>
   `(select day from closed_day where what = '${what}' except select day from late_day where what = '${what}')`;
 
@@ -127,21 +133,21 @@ const ofUsage = (table: string, keys: string, day: string): Check => ({
              where s.sums is distinct from h.sums and coalesce(s.day, h.day) in ${closedDays("usage")}`,
 });
 
-/** Closed days have sums beside their hours. */
+/** Closed days have sums in addition to their hours. */
 export const CHECKS_OF_DAYS: Check[] = [
   ofUsage("usage_day", "account_id, key_id, model, outcome", "day"),
   ofUsage("usage_day_account", "account_id, outcome", "day"),
   ofUsage("usage_hour_all", "hour, model, outcome", "(hour at time zone 'UTC')::date"),
 ];
 
-/** A histogram as closed days have it, of the arrays of all rows with the same keys. */
+/** A closed day's histogram, added up from the arrays of all rows with the same keys. */
 const packed = (histogram: string, keys: string, rows: string): string => `(
   select ${keys}, string_agg(int2send(bucket::int2) || int4send(count::int4), '' order by bucket) as bytes
     from (select ${keys}, n >> 40 as bucket, sum(n & ((1::bigint << 40) - 1)) as count
             from performance p, unnest(p.${histogram}) as n where ${rows} group by ${keys}, n >> 40) numbers
    group by ${keys})`;
 
-/** `rows`: which of the rollup's rows the sums are made of. */
+/** `rows`: the rows of the rollup that the sums are computed from. */
 const ofPerformance = (table: string, keys: string, rows: string, kept = "true"): Check => ({
   name: `the totals in ${table} are the sums of the rollups that they summarize`,
   counts: `select count(*) from ${table}`,

@@ -1,13 +1,12 @@
 /**
- * Proves the books: works every figure out again from what lies below it and lists what differs. Reads one snapshot of the
- * database, so it can run beside a live system without seeing half of a transaction.
+ * The ledger check: computes every figure again from the records below it and lists differences. It reads one snapshot of the database,
+ * so it can run on a live system.
  */
 import type pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
 import { hasClosedDays, hasDaysByModel } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { booksOf } from "./books.ts";
 import {
   CHECK_OF_PERFORMANCE,
   CHECK_OF_PERFORMANCE_DAYS,
@@ -16,10 +15,11 @@ import {
   rollupChecks,
 } from "./check-rollups.ts";
 import { hasReserve } from "./reserve.ts";
+import { ledgerViews } from "./views.ts";
 
 interface CheckResult {
   name: string;
-  /** How many things were looked at, and those that differ (the first few, described). */
+  /** How many items were checked, and descriptions of the first few differences. */
   checked: bigint;
   differences: string[];
 }
@@ -30,14 +30,14 @@ const Backend = row({ pid: z.int() });
 
 const PLATFORM = "00000000-0000-0000-0000-000000000001";
 const DIFFERENCES_SHOWN = 20;
-/** The first moment whose records are all there: those of the months before were dropped, and their closings stand for them. */
+/** The start of the oldest month whose records exist. Older months were dropped, and their closings replace them. */
 const KEPT_FROM =
   "(select coalesce((max(month) + interval '1 month') at time zone 'UTC', '-infinity') from ledger_closing)";
 
-/** The ids from that moment on. */
+/** IDs generated since that moment. */
 const KEPT_FROM_ID = `(select coalesce(uuid_floor((max(month) + interval '1 month') at time zone 'UTC'),
                                uuid '00000000-0000-0000-0000-000000000000') from ledger_closing)`;
-/** What a limit refused moved nothing, and may be kept for a shorter time than the rest; its numbers stay in the rollups. */
+/** Refused requests moved no money and may be deleted earlier than others; the rollups keep their counts. */
 const REFUSED = "starts_with(outcome, 'rate_limit_')";
 const isKept = (hour: string): string =>
   `(not ${REFUSED} or ${hour} >= (select coalesce(max(refusals_from), '-infinity') from history_kept))`;
@@ -45,12 +45,12 @@ const isKept = (hour: string): string =>
 const MONTH_OF = (moment: string): string => `date_trunc('month', ${moment} at time zone 'UTC')::date`;
 const SUMS = "sum(amount), sum(requests), sum(prompt_tokens), sum(completion_tokens)";
 
-/** By a way of its own, so that it would show a fault of the function `host_share`. */
+/** The host's share, computed differently from `host_share` so that a bug in that function shows. */
 const shareOf = (charge: string): string => `div((${charge}) * ${HOST_SHARE_PERCENT}::numeric, 100)`;
-/** What an identity pays with granted credit earns its own hosts nothing. */
+/** Granted credit that an identity spends on its own nodes earns nothing. */
 const SHARED = "r.charge_pico - r.granted_pico";
 
-/** `shared`: what of a request's charge is shared. */
+/** `shared`: the part of a request's charge that is shared with the host. */
 const everyShare = (shared: string): Check => ({
   name: "every host got its share of the requests it served",
   counts: "select count(*) from request where host_account_id is not null",
@@ -90,8 +90,8 @@ const CHECKS: Check[] = [
   {
     name: "every charge is its token counts times its prices",
     counts: "select count(*) from request",
-    // Whom a host was paid for was billed; whom none was, in full or not at all. What a late settlement could not collect
-    // stands beside the charge.
+    // A request that paid a host was billed. One that paid no host was billed in full or not at all. `short` is what a late settlement
+    // could not collect.
     differs: `select format('request %s: charge %s, short %s, due %s', r.id, r.charge_pico, r.short_pico, d.due)
                 from request r left join price p on p.version = r.price_version and p.model = r.model,
              lateral (select r.charge_pico + r.short_pico as billed,
@@ -186,7 +186,7 @@ const CHECKS: Check[] = [
   {
     name: "every closed month matches its rollups",
     counts: "select count(*) from ledger_closing",
-    // A record of such a month that fitted no partition, for a clock was off by far, is still there.
+    // Records outside of every partition, written by a gateway with a wrong clock, are never dropped.
     differs: `select format('account %s, %s, %s: closed with %s, rollups %s', coalesce(c.account_id, u.account_id),
                             coalesce(c.month, u.month), coalesce(c.kind, u.kind), c.sums, u.sums)
                 from (select account_id, month, kind, (${SUMS})::text as sums
@@ -234,7 +234,7 @@ const CHECKS: Check[] = [
   },
 ];
 
-/** Before there was a reserve nothing was known of granted credit. */
+/** Before the reserve was introduced, granted credit was not tracked. */
 const CHECKS_WITHOUT_RESERVE: Check[] = [everyShare("r.charge_pico")];
 
 const CHECKS_OF_RESERVE: Check[] = [
@@ -242,7 +242,8 @@ const CHECKS_OF_RESERVE: Check[] = [
   {
     name: "every withheld share is its request's share",
     counts: "select count(*) from withheld_share",
-    // Not paid with the request, or paid and taken back; of a request whose record was dropped there is nothing to compare.
+    // A share is withheld when it was not paid with the request, or paid and taken back. A request with a dropped record cannot be
+    // compared.
     differs: `select format('request %s: charge %s, paid %s to %s, withheld %s from %s', w.request_id, r.charge_pico, r.host_pico,
                             r.host_account_id, w.amount_pico, w.host_account_id)
                 from withheld_share w left join request r on r.id = w.request_id
@@ -282,9 +283,9 @@ const CHECKS_OF_RESERVE: Check[] = [
 ];
 
 interface Stoppable {
-  /** Asked before every statement. */
+  /** Checked before every statement. */
   signal: AbortSignal;
-  /** By which process of the database it is done: whoever gives the signal ends there what runs. */
+  /** The process ID of the database session that runs the check, so that the caller can cancel its statement. */
   onBackend: (pid: number) => void;
 }
 
@@ -293,14 +294,14 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
   const client = await pool.connect();
   try {
     await client.query("begin transaction isolation level repeatable read read only");
-    // Before the first reading, which fixes what is seen: a month that was dropped since would be missing without its closing.
+    // This must precede the first read, which fixes the snapshot: otherwise a month dropped in between would miss its closing.
     await client.query("lock table request in access share mode");
     onBackend?.((await queryOne(client, Backend, "select pg_backend_pid() as pid")).pid);
-    // A large history takes longer than a request may.
+    // Reading a long history takes longer than the timeout of ordinary statements.
     await client.query("set local statement_timeout = 0");
-    // Sums over all records fit into memory so; there is one proof at a time.
+    // Larger memory for sums over all records is safe, because only one check runs at a time.
     await client.query("set local work_mem = '64MB'");
-    const books = await booksOf(client);
+    const books = await ledgerViews(client);
     const results: CheckResult[] = [];
     const checks = [...CHECKS, ...((await hasReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE)];
     checks.push(...rollupChecks(KEPT_FROM));
@@ -318,7 +319,7 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     return results;
   } finally {
     await client.query("rollback");
-    // One that was told to stop may be told so again, and that must not meet another's statement.
+    // The check may be cancelled twice, and a late cancellation must not hit another statement.
     client.release(signal?.aborted === true);
   }
 }

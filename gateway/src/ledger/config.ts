@@ -2,11 +2,11 @@
 import { domain, number, text } from "../base/settings.ts";
 
 interface LedgerConfig {
-  /** How long the credit of a request stays held after its gateway died. */
+  /** How long a request's credit stays held after its gateway died. */
   holdLeaseMs: number;
-  /** Where settlements wait that the store cannot take now. Undefined: below the data directory. */
+  /** The directory of settlements that the database cannot accept at the moment. Undefined: below the data directory. */
   spoolDir: string | undefined;
-  /** How long what was committed stays in the journals beside the spool. */
+  /** How long committed entries stay in the journals beside the spool. */
   replayWindowMs: number;
 }
 

@@ -6,7 +6,7 @@ import { openCredit } from "./credit.ts";
 
 const [ONE, TWO, THREE] = ["one", "two", "three"] as Uuid[] as [Uuid, Uuid, Uuid];
 
-/** A store whose answers are given by hand. */
+/** A database whose answers are given by hand. */
 function open(rememberedMax?: number) {
   const clock = manualClock();
   const looks: { accountId: Uuid; answer: (has: boolean) => void; fail: (error: Error) => void }[] = [];
@@ -17,7 +17,7 @@ function open(rememberedMax?: number) {
   return { clock, credit, looks, answer };
 }
 
-test("many who ask at once share one look, and what it found holds for a second", async () => {
+test("shares one balance query among concurrent callers and caches the result for one second", async () => {
   const { clock, credit, looks, answer } = open();
   const asked = [credit.has(ONE), credit.has(ONE), credit.has(ONE)];
   assert.equal(looks.length, 1);
@@ -32,7 +32,7 @@ test("many who ask at once share one look, and what it found holds for a second"
   assert.equal(await again, true);
 });
 
-test("the second begins with the look, not with its answer; a look that takes longer is not shared on", async () => {
+test("starts the cache's second when the query starts, and does not share a query that takes longer", async () => {
   const { clock, credit, looks } = open();
   const slow = credit.has(ONE);
   clock.advance(1_000);
@@ -45,7 +45,7 @@ test("the second begins with the look, not with its answer; a look that takes lo
   assert.equal(credit.has(ONE), true, "the older answer does not take the place of the newer");
 });
 
-test("an answer that took its time counts from when it was asked for: a second later it is looked up again", async () => {
+test("counts the cache time of a slow query from its start, then queries again", async () => {
   const { clock, credit, looks, answer } = open();
   const slow = credit.has(ONE);
   clock.advance(600);
@@ -58,7 +58,7 @@ test("an answer that took its time counts from when it was asked for: a second l
   assert.equal(looks.length, 1, "it is a second old");
 });
 
-test("what a hold found saves the look, unless something newer is known", async () => {
+test("takes the balance from a hold instead of a query, unless a newer balance is cached", async () => {
   const { clock, credit, looks } = open();
   const begun = clock.monotonic();
   credit.learned(ONE, true, begun);
@@ -70,7 +70,7 @@ test("what a hold found saves the look, unless something newer is known", async 
   assert.equal(looks.length, 0);
 });
 
-test("a transfer makes it look again, also while it looks", async () => {
+test("queries the balance again after a transfer, also when a query is in flight", async () => {
   const { credit, looks } = open();
   const before = credit.has(ONE);
   credit.forget(ONE);
@@ -82,7 +82,7 @@ test("a transfer makes it look again, also while it looks", async () => {
   assert.equal(credit.has(ONE), true);
 });
 
-test("a look that fails is told to those who asked, and not remembered", async () => {
+test("rejects all waiting callers when a balance query fails, and does not cache the failure", async () => {
   const { credit, looks, answer } = open();
   const asked = credit.has(ONE);
   looks.pop()?.fail(new Error("the store is away"));
@@ -92,7 +92,7 @@ test("a look that fails is told to those who asked, and not remembered", async (
   assert.equal(await again, true);
 });
 
-test("no more accounts are remembered than the bound says: the oldest goes first", async () => {
+test("removes the oldest cached account when the cache is full", async () => {
   const { clock, credit, looks } = open(2);
   for (const id of [ONE, TWO, THREE]) credit.learned(id, true, clock.monotonic());
   assert.equal(credit.has(TWO), true);

@@ -1,7 +1,7 @@
 /**
- * Whether an account has any credit at all, from a balance that is at most a second old: asked before a request's body is
- * read, so that an account at zero costs no more than this. Every hold tells it as well, so a busy account costs no query.
- * It refuses early and promises nothing: the hold decides.
+ * Checks whether an account has any credit before the request's body is read, so that an account at zero costs little. It uses a
+ * balance that is at most a second old. Every hold updates the cached balance, so a busy account needs no query. The hold itself still
+ * decides.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -10,11 +10,11 @@ const FRESH_MS = 1_000;
 const REMEMBERED_MAX = 50_000;
 
 interface Credit {
-  /** A balance above zero, as of a second ago at most. Those who ask at once share one look. */
+  /** Whether the balance was above zero at most a second ago. Concurrent callers share one query. */
   has(accountId: Uuid): boolean | Promise<boolean>;
-  /** What an operation that was begun at `asOf` (monotonic) found. */
+  /** The balance that an operation started at `asOf` (monotonic) returned. */
   learned(accountId: Uuid, has: boolean, asOf: number): void;
-  /** The balance was changed here: look again. */
+  /** Discards the cached balance, because this gateway changed it. */
   forget(accountId: Uuid): void;
 }
 
@@ -30,7 +30,7 @@ export function openCredit(options: {
   const learned: Credit["learned"] = (accountId, has, asOf) => {
     const before = known.get(accountId);
     if (before !== undefined && before.asOf > asOf) return;
-    // The one that was learned of longest ago stands first, and is the first to go.
+    // In the order of learning: the first entry is the oldest and is removed first.
     known.delete(accountId);
     known.set(accountId, { has, asOf });
     if (known.size > rememberedMax) known.delete(known.keys().next().value as Uuid);
@@ -47,7 +47,7 @@ export function openCredit(options: {
         asOf: now,
         answer: look(accountId)
           .then((has) => {
-            // Forgotten meanwhile: the answer may be older than what was changed.
+            // The entry was discarded during the query, so the result may be older than that change.
             if (looking.get(accountId) === one) learned(accountId, has, now);
             return has;
           })

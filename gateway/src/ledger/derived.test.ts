@@ -10,10 +10,10 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openRetention } from "../history/retention.ts";
 import { idAt, makePastMonths, monthsAgo, pastMidnight } from "../history/testing.ts";
 import { openOverview } from "../operators/overview.ts";
-import { DERIVED_SINCE } from "./books.ts";
 import { checkLedger } from "./check.ts";
 import { openStatement } from "./statement.ts";
 import { newId } from "./testing.ts";
+import { DERIVED_SINCE } from "./views.ts";
 
 const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId(), newId()];
 
@@ -90,7 +90,7 @@ async function openBefore(t: TestContext): Promise<TestDatabase["pool"]> {
   return pool;
 }
 
-test("from the schema before it, with requests, transfers, payouts and set-offs", async (t) => {
+test("upgrades a database with requests, transfers, payouts and set-offs from the previous schema", async (t) => {
   const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);
   await move("grant", BUILDER, 500);
@@ -114,7 +114,7 @@ test("from the schema before it, with requests, transfers, payouts and set-offs"
   assert.deepEqual(await told(), before);
 });
 
-test("a month that the version before recorded is closed like any other", async (t) => {
+test("closes a month that the previous version recorded like any other month", async (t) => {
   await pastMidnight();
   const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);

@@ -1,4 +1,4 @@
-/** The part of a file system that the spool needs, as a thing that is passed in, so that a simulator can lose what was not synced. */
+/** The file system operations that the spool needs, as a port: the simulator's version can lose unsynced writes. */
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 
 interface DiskStat {
@@ -10,7 +10,7 @@ interface DiskStat {
 
 export interface DiskFile {
   write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>;
-  /** All of it, at the end of a file that was opened to append to. */
+  /** Appends all of it to an open file. */
   writeFile(text: string): Promise<void>;
   read(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
   truncate(size: number): Promise<void>;
@@ -20,7 +20,7 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-/** What goes wrong is told with the codes of the system (`ENOENT`, `ENOSPC`). */
+/** Errors carry the system's codes (`ENOENT`, `ENOSPC`). */
 export interface Disk {
   mkdir(path: string, options: { recursive: true; mode: number }): Promise<string | undefined>;
   open(path: string, flags: "r" | "wx" | "a", mode?: number): Promise<DiskFile>;

@@ -1,4 +1,4 @@
-/** Credit taken aside for requests, as the books need it: the statements that take it, and what they answer. */
+/** Holding credit for requests: the SQL statements and their results. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -21,17 +21,17 @@ export interface HoldOrder {
   promptTokens: number;
   priceVersion: number;
   client: string;
-  /** The builder's own word for it. */
+  /** The builder's own label for the request. */
   label?: string | null;
 }
 
 export type HoldOutcome =
   | { kind: "held" }
   | { kind: "exceeds_balance"; available: Pico }
-  /** The key's own budget of the UTC day or month has no room for it. */
+  /** The hold exceeds what is left of the key's budget for the UTC day or month. */
   | { kind: "exceeds_budget"; of: "day" | "month"; available: Pico }
   | { kind: "no_credit" }
-  /** The id was used before by a request that ended. */
+  /** The ID belongs to a request that has already ended. */
   | { kind: "ended" };
 
 const HOLD = {
@@ -42,25 +42,28 @@ const HOLD = {
   $16::text::integer[], $17::text::text[], $18::text::text[])`,
 };
 
-/** A batch of one is what a quiet gateway sends: without arrays it costs the store half. */
+/**
+ * A single hold has its own statement without arrays, which costs the database half as much. Gateways with little traffic send mostly
+ * these.
+ */
 const HOLD_ONE = {
   name: "ledger_hold_one",
   text: `select code, available from ledger_hold_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 };
 
-/** One element for each operation of a batch, as PostgreSQL prints arrays: cheaper to read here than by pg. */
+/** One element per operation, in PostgreSQL's text format of arrays: parsing it here is cheaper than pg's parser. */
 const Codes = row({ codes: z.string(), available: z.string() });
 const Code = row({ code: z.int(), available: column.pico });
 
 interface Terms {
   gatewayId: string;
-  /** How long it lives, as the store reads it. */
+  /** The lease, as a PostgreSQL interval. */
   lease: string;
-  /** Whether the store has functions for batches of one. */
+  /** Whether the database has the functions for single operations. */
   hasOnes: boolean;
 }
 
-/** In one transaction. */
+/** Runs the batch in one transaction. */
 export async function holdBatch(pool: pg.Pool, orders: HoldOrder[], terms: Terms): Promise<HoldOutcome[]> {
   const { gatewayId, lease, hasOnes } = terms;
   const [first] = orders;
@@ -87,7 +90,7 @@ function holdOutcome(code: number, available: Pico): HoldOutcome {
     case -4:
       return { kind: "exceeds_budget", of: "month", available };
     default:
-      // -1: nothing left; -2: an account that never had credit.
+      // -1: the balance is zero or below. -2: the account never had credit.
       return { kind: "no_credit" };
   }
 }
@@ -129,7 +132,7 @@ function parameters(orders: HoldOrder[], gatewayId: string, lease: string): stri
   ];
 }
 
-/** What the record of each request will say, from its key to its label: the order of the SQL functions' arguments. */
+/** The request's future record, from key to label, in the order of the SQL functions' arguments. */
 export const requestColumns = (orders: HoldOrder[]): string[] => [
   plainArray(orders.map((o) => o.keyId)),
   textArray(orders.map((o) => o.keyName)),

@@ -1,4 +1,4 @@
-/** What a host has of the money it earned: paid, set off, still owed, and of that what is held back for now. And what is withheld. */
+/** What a host has earned: paid, set off, owed, held back and withheld amounts. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, ZERO } from "../base/money.ts";
@@ -6,15 +6,15 @@ import { column, queryOne, row } from "../db/rows.ts";
 import { hasReserve } from "./reserve.ts";
 
 export interface HostMoney {
-  /** Everything that was ever paid out. */
+  /** The sum of all payouts. */
   paidOut: Pico;
-  /** What went to builder accounts of its owners that owed after a refund or dispute. */
+  /** Set off against debts of its owners' builder accounts after refunds or disputes. */
   setOff: Pico;
-  /** What is still owed, promised payouts included. */
+  /** Still owed, including amounts in open payout batches. */
   pending: Pico;
-  /** What of it is too young to be paid out. */
+  /** The part of `owed` that is younger than the hold-back period. */
   heldBack: Pico;
-  /** Shares that the platform's reserve has, and that an operator may release: no part of the others. */
+  /** Withheld shares in the platform's reserve, which an operator may release. Not part of the other amounts. */
   withheld: Pico;
 }
 
@@ -25,7 +25,7 @@ const WITHHELD = `select coalesce(sum(amount_pico), 0) as withheld from withheld
 
 const NOTHING = { withheld: ZERO };
 
-/** `holdDays`: how long earnings are held back. */
+/** `holdDays`: the hold-back period. */
 export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (hostId: Uuid) => Promise<HostMoney> {
   const { pool, holdDays } = options;
   return async (hostId) => {
@@ -40,7 +40,7 @@ export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (ho
       [hostId, holdDays],
     );
     const { withheld } = (await hasReserve(pool)) ? await queryOne(pool, Withheld, WITHHELD, [hostId]) : NOTHING;
-    // A set-off may have taken of what was held back, and earlier batches paid without a hold-back.
+    // Set-offs may have used held-back earnings, and older batches were paid without a hold-back period.
     return { paidOut, setOff, pending, heldBack: young < pending ? young : pending, withheld };
   };
 }

@@ -17,7 +17,7 @@ import { COST, holdOf, newId, patientClock, settlementOf } from "./testing.ts";
 
 const CREDIT = 100_000_000_000n;
 
-describe("one account never stops others", () => {
+describe("isolation of locked accounts", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   const pools: pg.Pool[] = [];
@@ -84,7 +84,7 @@ describe("one account never stops others", () => {
     return ended;
   };
 
-  test("a locked account's holds wait; others' go through, in the same batch and after it", async (t) => {
+  test("delays holds of a locked account only, in the same batch and after it", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     const release = await lockAccount(t, locked);
     const orders = [holdOf(locked), holdOf(free), holdOf(locked), holdOf(free)];
@@ -101,7 +101,7 @@ describe("one account never stops others", () => {
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 3_000_000n);
   });
 
-  test("a locked builder's and a locked host's settlements wait; others' go through; each is charged once", async (t) => {
+  test("delays settlements of a locked builder or host only, and charges each once", async (t) => {
     const [locked, free, served] = [await account("builder"), await account("builder"), await account("builder")];
     const [host, lockedHost] = [await account("host"), await account("host")];
     const [a, b, c, d] = (await held(locked, free, served, free)) as [HoldOrder, HoldOrder, HoldOrder, HoldOrder];
@@ -118,7 +118,7 @@ describe("one account never stops others", () => {
     assert.deepEqual(await Promise.all([locked, free, served].map(chargedOf)), [COST, 2n * COST, 2n * COST]);
   });
 
-  test("a locked account's voids and late settlements wait; others' go through", async (t) => {
+  test("delays voids and late settlements of a locked account only", async (t) => {
     const [locked, free, host] = [await account("builder"), await account("builder"), await account("host")];
     const [a, b, lateA, lateB] = (await held(locked, free, locked, free)) as [
       HoldOrder,
@@ -143,7 +143,7 @@ describe("one account never stops others", () => {
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 0n);
   });
 
-  test("a lock on another row than the account's, too: of a key's budget", async (t) => {
+  test("delays only one account when its key's budget row is locked", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     const order = holdOf(locked);
     // The key itself is of no interest here.
@@ -164,7 +164,7 @@ describe("one account never stops others", () => {
     await db.pool.query("delete from key_budget");
   });
 
-  test("an operation that the database refuses fails alone, and its account is served again", async () => {
+  test("fails one refused operation alone and serves its account again", async () => {
     const [bad, good] = [await account("builder"), await account("builder")];
     const wrong = { ...holdOf(bad), amount: pico(-1n) };
     const outcomes = [wrong, holdOf(good), holdOf(good)].map((order) => ledger.hold(order));

@@ -1,4 +1,4 @@
-/** The text of a journal: lines as a spool has them, each with what was committed. Nothing of a prompt or an answer is in it. */
+/** The text format of the journal: checksummed lines like the spool's, one per committed entry. It contains no prompts and no output. */
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
@@ -6,17 +6,17 @@ import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
 import { HoldLine, SettlementLine, sealed, unsealed, writable, writableHold } from "./spool-lines.ts";
 
-/** Tables whose rows are journaled as they are after a change. */
+/** Tables whose rows the journal records after each change. */
 export const JOURNALED_TABLES = ["account", "api_key", "host_token"] as const;
 export type JournaledTable = (typeof JOURNALED_TABLES)[number];
 
 export type JournalEntry =
   | { kind: "request"; hold: HoldOrder; settlement: Settlement }
   | { kind: "grant"; id: Uuid; accountId: Uuid; amount: Pico; reason: string }
-  /** `xmin`: the transaction that made the row what it is. */
+  /** `xmin`: the transaction that wrote the row. */
   | { kind: "row"; table: JournaledTable; xmin: number; row: Record<string, unknown> };
 
-/** Of the fields below. Lines of another version are skipped and counted. */
+/** Version of the fields below. Lines of other versions are skipped and counted. */
 const VERSION = 1;
 const id = z.uuid().transform((text) => text as Uuid);
 const amount = z

@@ -1,9 +1,8 @@
 /**
- * What this gateway committed lately, on its own disk: after a failover that lost the end of the database's history it is entered again
- * (`reentry.ts`). Entries of a quarter of a second share a write, and nothing waits for the disk itself: a journal has to outlive its
- * gateway's process, not the machine. What is older than the window goes, file by file, oldest first; so does what passes the size.
- *
- * Beside a spool, one file after the other for each running gateway: `host~pid~gateway~number.requests`.
+ * A journal of what this gateway committed recently, on its own disk. After a failover that lost recent commits, `reentry.ts` enters
+ * them again. Entries of 250 ms share one write without fsync: a journal must survive the process, not the machine. Files that exceed
+ * the age or size limit are deleted, oldest first. Each running gateway writes numbered files beside its spool:
+ * `host~pid~gateway~number.requests`.
  */
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
@@ -15,28 +14,28 @@ import { openIfThere, textFrom } from "./replay.ts";
 import { removeIfThere, type Spool, writeAll } from "./spool.ts";
 
 const WRITE_AFTER_MS = 250;
-/** A file is finished at this size, or after a fifteenth of the window. */
+/** A file is closed at this size, or after a fifteenth of the window. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const FILES_PER_WINDOW = 15;
-/** Of one gateway. Ten minutes at a thousand requests a second. */
+/** Maximum size per gateway: ten minutes at a thousand requests a second. */
 const BYTES_MAX = 512 * 1024 * 1024;
 const PRIVATE_FILE = 0o600;
 
 export interface Journal {
-  /** On the disk within a quarter of a second. */
+  /** Written to disk within 250 ms. */
   add(entry: JournalEntry): void;
-  /** Resolves when all that was added is written. */
+  /** Resolves when all added entries are written. */
   written(): Promise<void>;
-  /** All that the gateways of this directory left, file by file, oldest first. `unread`: lines that cannot be read. */
+  /** The entries of all gateways of this directory, file by file, oldest first. `unread` counts unreadable lines. */
   read(): AsyncGenerator<{ entries: JournalEntry[]; unread: number }>;
-  /** While true nothing is removed: it is needed. */
+  /** While this returns true, nothing is deleted. */
   keepAll(isNeeded: boolean): void;
   close(): Promise<void>;
 }
 
 interface JournalOptions {
   spool: Pick<Spool, "disk" | "directory" | "directories" | "owner">;
-  /** What kind of entries: the files' ending. */
+  /** The kind of entries, which is the files' extension. */
   name: "requests" | "changes";
   windowMs: number;
   clock: Clock;
@@ -47,7 +46,7 @@ interface OwnFile {
   path: string;
   handle: DiskFile;
   size: number;
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   begunAt: number;
   writtenAt: number;
 }
@@ -60,7 +59,7 @@ export function openJournal(options: JournalOptions): Journal {
   let timer: (() => void) | undefined;
   let writing: Promise<void> = Promise.resolve();
   let file: OwnFile | undefined;
-  /** This gateway's finished files, and when each was written last, by the monotonic clock. */
+  /** This gateway's closed files, with the monotonic time of their last write. */
   const finished = new Map<string, number>();
   let number = 0;
   let isNeeded = false;
@@ -74,8 +73,8 @@ export function openJournal(options: JournalOptions): Journal {
     return file;
   };
   /**
-   * Whosever they are: what is too old for this gateway is too old for the others. Their files' times are compared with that of a new one,
-   * because it is not known whose clock sets them.
+   * This also deletes other gateways' old files. Ages are measured against the timestamp of a newly written file, because the file
+   * server's clock may differ from ours.
    */
   const prune = async ({ mtimeMs: newestMs }: { mtimeMs: number }): Promise<void> => {
     let bytes = 0;
@@ -107,7 +106,7 @@ export function openJournal(options: JournalOptions): Journal {
       to.size += bytes.length;
       to.writtenAt = clock.monotonic();
     } catch (error) {
-      // The database has it: only after a failover that loses it would it be missed.
+      // The entry is committed: it is only needed after a failover that loses it, so no caller waits for the disk.
       sparing.error("", { err: error, journal: name, entries: entries.length }, "could not write the journal");
       const broken = file;
       file = undefined;
@@ -155,7 +154,7 @@ export function openJournal(options: JournalOptions): Journal {
   };
 }
 
-/** The oldest first. */
+/** Oldest first. */
 async function filesOf({ disk, directories, owner }: JournalOptions["spool"], name: string) {
   const files: { path: string; size: number; mtimeMs: number; number: number; isOwn: boolean }[] = [];
   for (const directory of await directories()) {

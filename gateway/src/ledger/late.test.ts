@@ -1,4 +1,4 @@
-/** Leases that stand still while nobody can renew them, and requests that are settled after theirs ran out all the same. */
+/** Leases that stand still while no one can renew them, and requests that are settled after theirs ran out all the same. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -17,7 +17,7 @@ import { COST, holdOf, newId, patientClock, settlementOf, untilOneWaits } from "
 
 const LEASE_S = 60;
 
-describe("a request whose lease ran out", () => {
+describe("late settlement of a request whose lease expired", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   let host: Uuid;
@@ -38,7 +38,7 @@ describe("a request whose lease ran out", () => {
       await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: pico(credit), reason: "test" });
     return id;
   };
-  /** Held, and given back because nobody renewed it. */
+  /** Held, and given back because no one renewed it. */
   const lost = async (accountId: Uuid, amount?: bigint): Promise<HoldOrder> => {
     const hold = holdOf(accountId, amount);
     assert.deepEqual(await ledger.hold(hold), { kind: "held" });
@@ -51,12 +51,12 @@ describe("a request whose lease ran out", () => {
     const { rows } = await db.pool.query("select * from request where id = $1", [id]);
     return rows[0];
   };
-  const assertBooks = async (): Promise<void> => {
+  const assertLedger = async (): Promise<void> => {
     const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
     assert.deepEqual(differing, []);
   };
 
-  test("is charged and paid in full, once, and its record and the rollups are as if it had been in time", async () => {
+  test("charges and pays in full, once, and writes the same record and rollups as a timely settlement", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const before = await balance(host);
@@ -76,10 +76,10 @@ describe("a request whose lease ran out", () => {
       builder,
     ]);
     assert.deepEqual(used.rows, [{ outcome: "ok", requests: 1n, charge_pico: COST }]);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("that ended without a charge costs nothing and says how it ended", async () => {
+  test("charges nothing for a request that ended without a charge, and records its outcome", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const free = {
@@ -92,10 +92,10 @@ describe("a request whose lease ran out", () => {
     } as const;
     assert.equal(await ledger.settle(free), "late");
     assert.deepEqual([(await recordOf(hold.id)).outcome, await balance(builder)], ["upstream_stall", 5_000_000n]);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("never overspends: what the account has spent meanwhile is written down as short", async () => {
+  test("never overspends, and records what the account could not pay as short", async () => {
     const builder = await open("builder", 1_000_000n);
     const hold = await lost(builder);
     // All but 60,007 of it is promised to another request by now.
@@ -109,7 +109,7 @@ describe("a request whose lease ran out", () => {
     assert.equal((await balance(host)) - before, hostShareOf(60_007n));
     assert.equal(ledger.tallies.short, COST - 60_007n);
     assert.equal(await ledger.settle(settlementOf(hold, host)), "repeated");
-    await assertBooks();
+    await assertLedger();
 
     await ledger.settle(settlementOf(other, host));
     const third = await lost(builder, 500_000n);
@@ -117,19 +117,19 @@ describe("a request whose lease ran out", () => {
     await ledger.transfer({ id: newId(), kind: "refund", accountId: builder, amount: pico(owed), reason: "r" });
     assert.equal(await ledger.settle(settlementOf(third, host)), "late");
     assert.deepEqual([(await recordOf(third.id)).charge_pico, await balance(builder)], [0n, -1n]);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("a charge above what was held is refused, as in time; an account that there is not, too", async () => {
+  test("refuses a charge above the hold, and an unknown account", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder, COST - 1n);
     await assert.rejects(ledger.settle(settlementOf(hold, host)), /exceeds its hold/);
     await assert.rejects(ledger.settle(settlementOf(hold, newId())), /does not exist/);
     assert.deepEqual([(await recordOf(hold.id)).outcome, await balance(builder)], ["gateway_lost", 5_000_000n]);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("many of one account at once, from two gateways: each is charged once", async () => {
+  test("charges each of many requests of one account once, from two concurrent gateways", async () => {
     const builder = await open("builder", 50_000_000n);
     const holds: HoldOrder[] = [];
     for (let i = 0; i < 20; i++) holds.push(await lost(builder));
@@ -143,16 +143,16 @@ describe("a request whose lease ran out", () => {
     assert.equal(outcomes.filter((outcome) => outcome === "late").length, 20);
     assert.equal(outcomes.filter((outcome) => outcome === "repeated").length, 20);
     assert.equal(await balance(builder), 50_000_000n - 20n * COST);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("what is billed and paid to nobody is no difference: an answer that broke off", async () => {
+  test("accepts a broken answer that is billed to the builder and paid to no host", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = holdOf(builder);
     await ledger.hold(hold);
     const broken = { ...settlementOf(hold, null), outcome: "upstream_failed", finishReason: null } as const;
     assert.equal(await ledger.settle(broken), "settled");
-    await assertBooks();
+    await assertLedger();
   });
 });
 
@@ -206,7 +206,7 @@ describe("leases", () => {
     return rows.map((row) => row.left_s);
   };
 
-  test("stand still while the store is away: a living gateway has as long to renew as before", async () => {
+  test("do not expire while the database is unreachable, so a running gateway can still renew them", async () => {
     const ids = await away(100, [45, 59, 20]);
     assert.equal(await sweep(), 0);
     // All but the quarter of a lease in which a gateway renews anyway.
@@ -218,12 +218,12 @@ describe("leases", () => {
     assert.equal((await left(ids)).length, 3);
   });
 
-  test("run on where somebody sweeps: what was not renewed ends", async () => {
+  test("expire when another gateway sweeps and they were not renewed", async () => {
     await away(14, [1, 60]);
     assert.equal(await sweep(), 1);
   });
 
-  test("after a night without a gateway they end a lease after the first is back, and new ones are left alone", async () => {
+  test("expire one lease period after the first gateway restarts, and newer holds are left alone", async () => {
     const [old, fresh] = (await away(8 * 3600, [45, 8 * 3600 + LEASE_S])) as [Uuid, Uuid];
     assert.equal(await sweep(), 0);
     const [oldLeft, freshLeft] = (await left([old, fresh])) as [number, number];
@@ -234,7 +234,7 @@ describe("leases", () => {
     assert.equal(await sweep(), 1);
   });
 
-  test("sweeps that are seldom still come to an end, with another lease than the caller's, too", async () => {
+  test("expire also when sweeps are rare or use another lease period", async () => {
     const ids = await away(0, [45]);
     let sweeps = 0;
     for (let ended = 0; ended === 0; sweeps++) {
@@ -254,7 +254,7 @@ describe("leases", () => {
     ["released", "select ledger_void(array[$1]::uuid[])", 0],
     ["left alone", "select $1::uuid", 1],
   ] as const) {
-    test(`a sweep that waited for the account ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
+    test(`a sweep that waited for the account lock ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
       const [hold] = (await away(1, [0])) as [Uuid];
       await still.query("commit");
       const client = await db.pool.connect();
@@ -276,7 +276,7 @@ describe("leases", () => {
     });
   }
 
-  test("a hold that is just ending is passed over, and nobody waits for it", async () => {
+  test("sweeping skips a hold that is being settled, without waiting for it", async () => {
     const [ending, lasting] = (await away(100, [45, 45])) as [Uuid, Uuid];
     // Others see them from now on.
     await still.query("commit");
@@ -294,7 +294,7 @@ describe("leases", () => {
   });
 });
 
-test("from 0018 with rows: holds and records stay, gateways of before call what they called, a lost one is settled late", async (t) => {
+test("migrating from 0018 keeps holds and records, serves older gateways and settles late", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0018") });
   t.after(close);
   await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");

@@ -1,7 +1,7 @@
 /**
- * Keeps the holds of living requests alive, those that wait to be settled too, and ends those of dead gateways. A hold that
- * is not renewed is given back when its lease ends, so a crash can never strand a builder's credit. While the store is away
- * leases stand still (`ledger_expire`); renewing is then tried every moment, so that it is done when the store is back.
+ * Renews the holds of running requests and of spooled settlements, and expires those of dead gateways. A hold that is not renewed is
+ * released when its lease ends, so a crash cannot lock up credit. While the database is unreachable, leases do not expire
+ * (`ledger_expire`), and renewal is retried often so that it succeeds as soon as the database is back.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -9,13 +9,13 @@ import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
 import { HOLD_LEASE_MS, type Ledger } from "./ledger.ts";
 
-/** Parts of a lease: three renewals may fail before a living request loses its hold, and a dead one's ends soon after. */
+/** Fractions of a lease: three renewals may fail before a running request loses its hold, and a dead one's hold ends soon after. */
 const RENEWALS_PER_LEASE = 4;
 const SWEEPS_PER_LEASE = 12;
 const RENEW_AGAIN_MS = 1_000;
 
 export interface Leases {
-  /** The request is alive until the returned function is called. */
+  /** Counts the request as running until the returned function is called. */
   keep(id: Uuid): () => void;
   readonly alive: number;
   stop(): void;
@@ -57,11 +57,11 @@ export function keepLeases(options: LeaseOptions): Leases {
   };
 }
 
-/** Work that is done again and again. However long it takes, it is not begun twice; an outage is told once. */
+/** Runs work repeatedly, without overlapping runs. Logs an outage once. */
 function oneAtATime(what: string, log: Log, work: () => Promise<void>) {
   let [isRunning, isFailing] = [false, false];
   const failed = (error: unknown): void => {
-    // The store's own watch tells of an outage.
+    // The database guard logs its own outages.
     if (!isFailing) log[isStorageTrouble(error) ? "debug" : "error"]({ err: error }, `${what} failed; retrying`);
     isFailing = true;
   };

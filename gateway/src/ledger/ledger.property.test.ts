@@ -59,7 +59,7 @@ const budget = fc.record({
   month: fc.option(fc.bigInt({ min: BUDGET, max: 2n * BUDGET })),
 });
 
-describe("the ledger under random concurrent histories", () => {
+describe("the ledger under random concurrent operations", () => {
   let db: TestDatabase;
   let ledgers: Ledger[];
   const pools: ReturnType<typeof openPool>[] = [];
@@ -69,7 +69,7 @@ describe("the ledger under random concurrent histories", () => {
       pools.push(
         checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 3, connectMsMax: PATIENCE_MS })),
       );
-    // A lease that outlasts the test: leases stand still when nobody swept for a quarter of one.
+    // A lease that outlasts the test: leases stand still when no one swept for a quarter of one.
     const holdLeaseMs = 60 * 60 * 1000;
     ledgers = pools.map((pool, i) => openLedger({ pool, clock: patientClock, gatewayId: `gateway-${i}`, holdLeaseMs }));
     await (ledgers[0] as Ledger).expire();
@@ -79,7 +79,7 @@ describe("the ledger under random concurrent histories", () => {
     await db.close();
   });
 
-  test("never overspent, entries sum to zero, balances equal entries, and the sums are the model's", async () => {
+  test("never overspends, sums entries to zero, and matches the model's balances", async () => {
     const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
     const steps = fc.array(fc.oneof({ weight: 6, arbitrary: request }, transfer, budget), {
       minLength: 5,
@@ -139,7 +139,7 @@ describe("the ledger under random concurrent histories", () => {
       (check) => check.differences.length > 0 && !check.name.includes("counts times"),
     );
     assert.deepEqual(differing, []);
-    // Nobody set a smaller one meanwhile, so whatever the order was, no day of a key and no month passed the largest.
+    // No one set a smaller one meanwhile, so whatever the order was, no day of a key and no month passed the largest.
     const { rows: passed } = await db.pool.query(
       `select key_id, sum(charge_pico) from usage_hour where key_id = any ($1)
         group by key_id, date_trunc($2, hour at time zone 'UTC') having sum(charge_pico) > $3`,

@@ -28,7 +28,7 @@ describe("the ledger", () => {
   before(async () => {
     db = await openTestDatabase();
     ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
-    // Somebody looks for holds to end, as beside every gateway: otherwise their leases stand still.
+    // Someone looks for holds to end, as beside every gateway: otherwise their leases stand still.
     await ledger.expire();
   });
   after(() => db.close());
@@ -82,14 +82,14 @@ describe("the ledger", () => {
     return new Map(rows.map((row) => [row.account_id, row.amount]));
   };
 
-  /** As somebody who can put the guards aside. */
+  /** As someone who can put the guards aside. */
   const tamper = async (sql: string, values: unknown[], table: string): Promise<void> => {
     await db.pool.query(`alter table ${table} disable trigger user`);
     await db.pool.query(sql, values);
     await db.pool.query(`alter table ${table} enable trigger user`);
   };
 
-  test("who has any credit: as the store says, without a query for an account that holds, at once after a transfer", async () => {
+  test("knows whether an account has credit without a query after a hold, and updates it after a transfer", async () => {
     let queries = 0;
     const pool = new Proxy(db.pool, {
       get: (target, name) => {
@@ -111,7 +111,7 @@ describe("the ledger", () => {
     assert.equal(await counted.hasCredit(broke), true);
   });
 
-  test("a request is held, charged, shared seven to three, and the rest given back", async () => {
+  test("holds, charges, shares 70 to 30 and refunds the rest", async () => {
     const builder = await openAccount("builder", dollars(5));
     const host = await openAccount("host");
     const platformBefore = (await balance(PLATFORM)).balance;
@@ -153,7 +153,7 @@ describe("the ledger", () => {
     assert.deepEqual(used.rows, [{ requests: 1n, prompt_tokens: 7n, completion_tokens: 3n, charge_pico: charge }]);
   });
 
-  test("repeating any operation changes nothing", async () => {
+  test("changes nothing when an operation is repeated", async () => {
     const builder = await openAccount("builder", dollars(1));
     const hold = order(builder, 1000n);
     for (let i = 0; i < 3; i++) assert.deepEqual(await ledger.hold(hold), { kind: "held" });
@@ -169,7 +169,7 @@ describe("the ledger", () => {
     ]);
   });
 
-  test("refusals: not enough for this hold, no credit at all, no such account", async () => {
+  test("refuses a hold above the balance, a hold without credit and an unknown account", async () => {
     const builder = await openAccount("builder", pico(1000n));
     assert.deepEqual(await ledger.hold(order(builder, 600n)), { kind: "held" });
     assert.deepEqual(await ledger.hold(order(builder, 401n)), { kind: "exceeds_balance", available: 400n });
@@ -179,7 +179,7 @@ describe("the ledger", () => {
     assert.deepEqual(await ledger.hold(order(newId(), 1n)), { kind: "no_credit" });
   });
 
-  test("a host holds nothing, whatever it has earned, and nobody less than nothing, alone or among others", async () => {
+  test("refuses holds of a host account and negative holds, alone and in a batch", async () => {
     const [builder, host] = [await openAccount("builder", pico(1000n)), await openAccount("host", pico(1000n))];
     const hold = (accountId: Uuid, amount: bigint) => ledger.hold(order(accountId, amount)).catch(() => "refused");
     assert.deepEqual(await hold(host, 1n), { kind: "no_credit" });
@@ -190,7 +190,7 @@ describe("the ledger", () => {
     assert.equal((await balance(host)).held, 0n);
   });
 
-  test("of 200 holds at once, exactly those that fit are taken, first come first served", async () => {
+  test("accepts exactly the holds that fit, in order, of 200 concurrent holds", async () => {
     const builder = await openAccount("builder", pico(3750n));
     const outcomes = await Promise.all(Array.from({ length: 200 }, () => ledger.hold(order(builder, 100n))));
     assert.equal(outcomes.filter(({ kind }) => kind === "held").length, 37);
@@ -202,7 +202,7 @@ describe("the ledger", () => {
     assert.equal((await balance(builder)).held, 3700n);
   });
 
-  test("a batch that does not fit as a whole takes the holds that use up the balance exactly", async () => {
+  test("accepts the holds of a batch that use up the balance exactly", async () => {
     const builder = await openAccount("builder", pico(1000n));
     const outcomes = await Promise.all([600n, 401n, 400n, 1n].map((amount) => ledger.hold(order(builder, amount))));
     assert.deepEqual(outcomes, [
@@ -214,7 +214,7 @@ describe("the ledger", () => {
     assert.deepEqual(await balance(builder), { balance: 1000n, held: 1000n });
   });
 
-  test("a bad operation does not fail its neighbours", async () => {
+  test("fails only the invalid operation of a batch", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [good, bad, alsoGood] = [order(builder, 10n), order(builder, 10n), order(builder, 10n)];
     await Promise.all([good, bad, alsoGood].map((o) => ledger.hold(o)));
@@ -230,7 +230,7 @@ describe("the ledger", () => {
     assert.deepEqual(await balance(builder), { balance: dollars(1) - 19n, held: 10n });
   });
 
-  test("a settlement for a host that does not exist changes nothing", async () => {
+  test("changes nothing when a settlement names an unknown host", async () => {
     const builder = await openAccount("builder", dollars(1));
     const hold = order(builder, 10n);
     await ledger.hold(hold);
@@ -238,7 +238,7 @@ describe("the ledger", () => {
     assert.deepEqual(await balance(builder), { balance: dollars(1), held: 10n });
   });
 
-  test("connections that are lost in the middle: the same ids are sent again, and nothing is charged twice", async () => {
+  test("charges once when operations are repeated after lost connections", async () => {
     const builder = await openAccount("builder", dollars(100));
     const host = await openAccount("host");
     // Its tries follow each other at once and have no end: how fast this machine connects must not matter.
@@ -287,7 +287,7 @@ describe("the ledger", () => {
     assert.equal((await balance(host)).balance, hostShareOf(10n) * BigInt(pairs));
   });
 
-  test("a hold is given back by a void, or by its lease with a record", async () => {
+  test("releases a hold when it is voided, and records it when its lease expires", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [voided, abandoned, renewed] = [order(builder, 10n), order(builder, 20n), order(builder, 40n)];
     await Promise.all([voided, abandoned, renewed].map((o) => ledger.hold(o)));
@@ -304,7 +304,7 @@ describe("the ledger", () => {
     assert.deepEqual(rows, [{ id: abandoned.id, outcome: "gateway_lost", charge_pico: 0n }]);
   });
 
-  test("renewing waits for no hold that is just ending, and renews the others", async () => {
+  test("renews leases without waiting for a hold that is being settled", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [lasting, ending] = [order(builder, 10n), order(builder, 20n)];
     await Promise.all([lasting, ending].map((o) => ledger.hold(o)));
@@ -324,7 +324,7 @@ describe("the ledger", () => {
     assert.equal((await balance(builder)).held, 10n);
   });
 
-  test("a refund may take a builder below zero; nothing else may, and nobody is served there", async () => {
+  test("allows only a refund to make a balance negative, and refuses holds then", async () => {
     const builder = await openAccount("builder", pico(100n));
     const hold = order(builder, 80n);
     await ledger.hold(hold);
@@ -349,7 +349,7 @@ describe("the ledger", () => {
     );
   });
 
-  test("a set-off pays what is owed out of what was earned: once, and never more than either", async () => {
+  test("deducts a debt from earnings once, and never more than either", async () => {
     const [builder, host] = [await openAccount("builder"), await openAccount("host", pico(100n))];
     await ledger.transfer({ id: newId(), kind: "dispute", accountId: builder, amount: pico(60n), reason: "d" });
     const setOff = async (id: Uuid, from: Uuid, to: Uuid, amount: bigint): Promise<number> => {
@@ -375,7 +375,7 @@ describe("the ledger", () => {
     assert.deepEqual([(await balance(host)).balance, (await balance(builder)).balance], [60n, -20n]);
     const { rows } = await db.pool.query("select overdrawn from ledger_account where id = $1", [builder]);
     assert.equal(rows[0].overdrawn, true);
-    // Made by hand it has no payout that tells of it, and the proof of the books says so.
+    // Made by hand it has no payout that tells of it, and the ledger check says so.
     const name = "every set-off moved money from a host's balance to a debt and is recorded in its payout";
     const differences = async () =>
       (await checkLedger(db.pool)).find((check) => check.name === name)?.differences.length;
@@ -390,7 +390,7 @@ describe("the ledger", () => {
     assert.equal(await differences(), 0);
   });
 
-  test("what was moved is final: no record of a request or transfer can be changed in it, or go", async () => {
+  test("refuses to change or delete records of requests and transfers", async () => {
     const builder = await openAccount("builder", dollars(1));
     const host = await openAccount("host");
     const hold = order(builder, 10n);
@@ -422,7 +422,7 @@ describe("the ledger", () => {
     await tamper("delete from ledger_closing", [], "ledger_closing");
   });
 
-  test("the check proves the books, and finds every way they can be wrong", async () => {
+  test("the ledger check passes on a correct ledger and finds every kind of error", async () => {
     const differing = async (): Promise<string[]> => {
       // Charges of these tests are invented; that check has its own test on the whole platform.
       const results = await checkLedger(db.pool);
@@ -478,7 +478,7 @@ describe("the ledger", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("every balance is the sum of its entries, and the outside world's is numeric", async () => {
+  test("every balance equals the sum of its entries, and the external account's balance is a numeric", async () => {
     const { rows } = await db.pool.query(
       `select a.id, a.balance::text, coalesce(sum(e.amount), 0)::text as entries
          from ledger_book a left join ledger_entry e on e.account_id = a.id

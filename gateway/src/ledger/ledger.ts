@@ -1,6 +1,6 @@
 /**
- * The books: holds before work, settlements after it, transfers in and out. Every rule that protects money lives in the
- * SQL functions (gateway/sql/functions/ledger_*.sql), under row locks; this file feeds them in batches.
+ * The ledger: holds before work, settlements after it, and transfers. The rules that protect money are SQL functions
+ * (gateway/sql/functions/ledger_*.sql) that take row locks; this file calls them in batches.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -15,7 +15,6 @@ import { Batcher, type BatchFigures } from "../db/batcher.ts";
 import { isConnectionLoss, isLockWait } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { Schema } from "../db/schema.ts";
-import { DERIVED_SINCE } from "./books.ts";
 import { openCredit } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
 import type { Journal } from "./journal.ts";
@@ -27,16 +26,17 @@ import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./
 import { openSettling } from "./settling.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
+import { DERIVED_SINCE } from "./views.ts";
 
-/** How long a hold lives that nobody renews. */
+/** The lease of a hold. */
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
-/** A client waits for its hold. */
+/** A client is waiting for its hold, so it times out early. */
 const HOLD_WAIT_MAX_MS = 2_000;
 
 interface Transfer {
   id: Uuid;
-  /** A set-off is made by a payout alone (payout_create), and what moves from or to the reserve by `reserve.ts`. */
+  /** Set-offs are made by payouts only (payout_create), and transfers of the reserve by `reserve.ts`. */
   kind: Exclude<TransferKind, "setoff" | (typeof RESERVE_TRANSFER_KINDS)[number]>;
   accountId: Uuid;
   amount: Pico;
@@ -54,58 +54,58 @@ const Expired = row({ expired: column.count });
 
 export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
-  /** Whether the account has any credit at all, from a balance at most a second old. The hold decides. */
+  /** Whether the account has any credit, from a balance at most a second old. The hold decides. */
   hasCredit(accountId: Uuid): boolean | Promise<boolean>;
-  /** How many of the account's requests are under way. */
+  /** The number of the account's requests in flight. */
   holds(accountId: Uuid): Promise<number>;
   hold(order: HoldOrder): Promise<HoldOutcome>;
-  /** Resolves when it is in the books, however long that takes. Rejects with what proves that it can never be. */
+  /** Resolves when the settlement is in the ledger, however long that takes. Rejects if it can never be entered. */
   settle(settlement: Settlement): Promise<SettleOutcome>;
-  /** Resolves when the request may be answered: its settlement is in the books or on this gateway's disk. Within 2 s. */
+  /** Resolves when the request may be answered: its settlement is in the ledger or on this gateway's disk. Takes at most 2 s. */
   secure(settlement: Settlement): Promise<void>;
-  /** One try, for what lies on the disk of another gateway. Rejects when the store is in trouble. */
+  /** Tries once to settle a request from another gateway's spool. Rejects when the database fails. */
   trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
-  /** Ended requests that are not in the books yet. */
+  /** Requests that ended and are not in the ledger yet. */
   unsettled(): Uuid[];
-  /** Gives a hold back; nothing was dispatched for it. A store that is away does not keep the caller waiting. */
+  /** Releases a hold without a charge, because nothing was dispatched. Does not wait for an unreachable database. */
   void(id: Uuid): Promise<void>;
   transfer(transfer: Transfer): Promise<"moved" | "repeated" | "exceeds_balance" | "no_account">;
   renew(ids: Uuid[]): Promise<void>;
-  /** Ends holds whose lease ran out; returns how many. */
+  /** Ends holds with an expired lease, and returns their number. */
   expire(): Promise<number>;
   readonly tallies: Readonly<LedgerTallies>;
   readonly batches: Readonly<Record<"hold" | "settle" | "void", BatchFigures>>;
-  /** Resolves when every hold has its answer, and every settlement is in the books or on the disk. */
+  /** Resolves when every hold has its result and every settlement is in the ledger or on disk. */
   idle(): Promise<void>;
-  /** The same, within seconds whatever is away; nothing is tried after it. */
+  /** Like `idle`, within seconds even if the database is unreachable. Nothing is retried afterwards. */
   close(): Promise<void>;
 }
 
-/** Sums since the start. */
+/** Counters since the start. */
 export interface LedgerTallies extends SettlingTallies {
-  /** Holds that this gateway ended because their lease had run out. */
+  /** Holds with an expired lease that this gateway ended. */
   expired: number;
 }
 
 interface LedgerOptions {
   pool: pg.Pool;
-  /** For operations of accounts that somebody else has locked. */
+  /** A separate pool for operations of accounts that another transaction has locked. */
   apartPool?: pg.Pool;
   clock: Clock;
   gatewayId: string;
   holdLeaseMs?: number;
-  /** Until the database has had that migration, batches of one are batches like others. Undefined: it has. */
+  /** The migration that adds functions for single operations: until then they are sent as batches. Undefined: always present. */
   schema?: Pick<Schema, "reached">;
-  /** Where settlements wait that the store does not take. Without one they wait in memory. */
+  /** The spool for settlements that the database does not accept. Without one they wait in memory. */
   spool?: Spool;
-  /** What was committed is written there. Undefined: nobody could enter it again. */
+  /** The journal of committed entries. Undefined: nothing can be entered again after a failover. */
   journals?: Record<"requests" | "changes", Pick<Journal, "add" | "written">> | undefined;
-  /** Requests have ended, and the books say so: committed, not merely on their way. */
+  /** Called when requests are committed as ended. */
   onEnded?: () => void;
   log?: Log;
 }
 
-/** What a settlement locks. */
+/** The rows that a settlement locks. */
 const accountsOf = ({ accountId, paidHostId }: Settlement): Uuid[] =>
   paidHostId === null ? [accountId] : [accountId, paidHostId];
 
@@ -174,13 +174,13 @@ export function openLedger(options: LedgerOptions): Ledger {
   });
   const sendLate = (on: pg.Pool) => (batch: Settlement[]) =>
     Promise.all(batch.map((settlement) => settleLate(on, settlement, { hasReserve }).then(andTell)));
-  // One at a time: so many may be due after an outage that holds would find no connection.
+  // One at a time: after an outage many can be due, and would take all connections from holds.
   const late = new Batcher<Settlement, Awaited<ReturnType<typeof settleLate>>>(sendLate(pool), {
     ...common,
     sizeMax: 1,
     apart: { ...ofSettlements, send: sendLate(apartPool) },
   });
-  /** Holds of this gateway's requests, until these have ended: where they can be written down. */
+  /** The hold data of requests in flight, for the spool. */
   const orders = new Map<Uuid, HoldOrder>();
   const restore = async (order: HoldOrder): Promise<boolean> => (await restoreBatch(pool, [order]))[0] !== "no_account";
   const settling = openSettling({

@@ -1,6 +1,6 @@
 /**
- * Which accounts somebody else has locked, asked after a batch of the ledger waited for too long: only their operations go apart
- * (db/lanes.ts). What is locked at the moment of the question may be free in the next; then it is served apart once, and that is all.
+ * Finds out which accounts other transactions have locked, after a batch timed out waiting. Only those accounts' operations then run
+ * separately (db/lanes.ts). The answer may be outdated at once; the cost is one operation that ran separately without need.
  */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
@@ -19,9 +19,9 @@ async function lockedOf(pool: pg.Pool, text: string, asked: Uuid[]): Promise<Set
   return locked;
 }
 
-/** An account that does not exist counts as locked: what is asked of it is refused apart as well as in a batch. */
+/** An unknown account counts as locked: its operation is refused separately just as well. */
 export const lockedAccounts = (pool: pg.Pool, accounts: Uuid[]): Promise<Set<string>> =>
   lockedOf(pool, FREE, [...new Set(accounts)]);
 
-/** Of these holds, those whose account is locked. */
+/** The holds whose account is locked. */
 export const lockedHolds = (pool: pg.Pool, holds: Uuid[]): Promise<Set<string>> => lockedOf(pool, FREE_HOLDS, holds);

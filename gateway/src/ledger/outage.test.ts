@@ -1,4 +1,4 @@
-/** The ledger on a store that fails in every way we know: whatever was answered is charged once, and nobody waits for it. */
+/** The ledger on a database that fails in every way we know: whatever was answered is charged once, and no one waits for it. */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,13 +21,13 @@ import { enterSettlements, readSpools, waitingIn } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
 
-/** As long as a hold or an answer waits for the store, and until what hangs goes to the disk. */
+/** As long as a hold or an answer waits for the database, and until what hangs goes to the disk. */
 const [ANSWER_MS, SPOOL_MS] = [2_000, 1_000];
 const HOUR_MS = 3_600_000;
 
 const coded = (code: string): Error => Object.assign(new Error(`refused with ${code}`), { code });
 
-describe("a store in trouble", () => {
+describe("settling during database failures", () => {
   let db: TestDatabase;
   let builder: Uuid;
   let host: Uuid;
@@ -102,7 +102,7 @@ describe("a store in trouble", () => {
     return rows.map(({ charge }) => BigInt(charge));
   };
   const isCharged = async (id: Uuid): Promise<boolean> => (await chargesOf(id)).length > 0;
-  const assertBooks = async (): Promise<void> => {
+  const assertLedger = async (): Promise<void> => {
     const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
     assert.deepEqual(differing, []);
   };
@@ -111,21 +111,21 @@ describe("a store in trouble", () => {
   };
 
   const troubles: [string, Trouble][] = [
-    ["its disk is full", { before: () => coded("53100") }],
-    ["it is read only", { before: () => coded("25006") }],
-    ["it cannot read its own pages", { before: () => coded("XX001") }],
+    ["the database's disk is full", { before: () => coded("53100") }],
+    ["the database is read-only", { before: () => coded("25006") }],
+    ["the database cannot read its own pages", { before: () => coded("XX001") }],
     ["a grant is missing", { before: () => coded("42501") }],
     ["a pooler mixes up prepared statements", { before: () => coded("42P05") }],
-    ["a statement is prepared no more", { before: () => coded("26000") }],
-    ["a restore is half done: a table is missing", { before: () => coded("42P01") }],
-    ["a restore is half done: a function is missing", { before: () => coded("42883") }],
-    ["a plan has other columns", { before: () => coded("0A000") }],
+    ["a prepared statement is gone", { before: () => coded("26000") }],
+    ["a table is missing during a restore", { before: () => coded("42P01") }],
+    ["a function is missing during a restore", { before: () => coded("42883") }],
+    ["a plan's columns changed", { before: () => coded("0A000") }],
     ["the connection is lost before the commit", { before: () => coded("ECONNRESET") }],
     ["the connection is lost after the commit", { after: () => new Error("Connection terminated unexpectedly") }],
-    ["it is known to be away", { before: () => new Away("database", "no answer") }],
+    ["the database is known to be unreachable", { before: () => new Away("database", "no answer") }],
   ];
   for (const [what, how] of troubles) {
-    test(`${what}: the settlement is on the disk at once, and in the books once when it is over`, async (t) => {
+    test(`${what}: spools the settlement immediately and enters it once afterwards`, async (t) => {
       const { ledger, clock, trouble, lines, directory } = await open(t);
       const holds = [await held(ledger), await held(ledger)];
       Object.assign(trouble, how);
@@ -142,11 +142,11 @@ describe("a store in trouble", () => {
       assert.deepEqual([spooled, committed, unsafe, givenUp], [2, 2, 0, 0]);
       assert.equal(lines.length, 2, "an outage is two lines");
       assert.match(lines[0]?.request ?? "", /^req_/);
-      await assertBooks();
+      await assertLedger();
     });
   }
 
-  test("an account is locked: after a second the settlement is on the disk, and in the books once when it is over", async (t) => {
+  test("spools the settlement after 1 s when the account is locked, and enters it once afterwards", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("55P03");
@@ -158,10 +158,10 @@ describe("a store in trouble", () => {
     await passing("nothing waits", clock, () => ledger.unsettled().length === 0);
     for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
     assert.deepEqual([ledger.tallies.committed, ledger.tallies.givenUp], [2, 0]);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("it hangs: after a second the settlement is on the disk; others go there at once, and a stop does not wait", async (t) => {
+  test("spools after 1 s when the database hangs, then spools others immediately, and closes without waiting", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     const hanging = Promise.withResolvers<void>();
@@ -179,10 +179,10 @@ describe("a store in trouble", () => {
     await ledger.close();
     hanging.resolve();
     for (const { id } of holds) await eventually("what was on its way is done", () => isCharged(id));
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("the gateway dies with its settlements on the disk: the next one on that disk charges each of them once", async (t) => {
+  test("charges each spooled settlement once after the gateway was killed", async (t) => {
     const first = await open(t);
     const holds = [await held(first.ledger), await held(first.ledger), await held(first.ledger)];
     first.trouble.before = () => coded("57P03");
@@ -207,10 +207,10 @@ describe("a store in trouble", () => {
     for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
     assert.deepEqual(await onDisk(first.directory), []);
     assert.deepEqual([second.ledger.tallies.late, second.ledger.tallies.committed], [1, 2]);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("another gateway charges a spooled request late and once whose hold the database has lost", async (t) => {
+  test("charges a spooled request late and once by another gateway when its hold was lost", async (t) => {
     const dead = await open(t);
     const hold = await held(dead.ledger);
     dead.trouble.before = () => coded("57P01");
@@ -228,10 +228,10 @@ describe("a store in trouble", () => {
     assert.deepEqual(await chargesOf(hold.id), [COST]);
     assert.equal(next.ledger.tallies.late, 1);
     assert.deepEqual((await waitingIn(db.pool, settlements)).waiting, []);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("a ledger that closes with charges in its spool logs how many, how much and where", async (t) => {
+  test("logs the number, amount and location of charges that are left in the spool at shutdown", async (t) => {
     const { ledger, trouble, lines, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("57P01");
@@ -249,10 +249,10 @@ describe("a store in trouble", () => {
     const settlements = (await readSpools(directory)).flatMap((file) => file.settlements);
     await enterSettlements(next.ledger, settlements);
     for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("neither store nor disk take it: the client is answered after two seconds, and it is charged when one does", async (t) => {
+  test("answers the client after 2 s when neither database nor disk accept the settlement, and charges later", async (t) => {
     const { ledger, clock, trouble, lines, spool } = await open(t);
     const hold = await held(ledger);
     const append = t.mock.method(spool, "append", async () => {
@@ -271,10 +271,10 @@ describe("a store in trouble", () => {
     await ledger.idle();
     without(trouble);
     await passing("it is charged", clock, () => isCharged(hold.id));
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("an error of our own code keeps the settlement on the disk, and tells of it once", async (t) => {
+  test("keeps the settlement in the spool on an error of our own code, and logs it once", async (t) => {
     const { ledger, clock, trouble, lines, directory } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => new TypeError("a bug");
@@ -289,10 +289,10 @@ describe("a store in trouble", () => {
     without(trouble);
     await passing("it is charged", clock, () => isCharged(hold.id));
     assert.equal(ledger.tallies.givenUp, 0);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("a settlement whose values the database refuses is given up, by itself, and written down", async (t) => {
+  test("gives up only the settlement whose values the database refuses, and records it", async (t) => {
     const { ledger, lines, directory } = await open(t);
     const [bad, good] = [await held(ledger), await held(ledger)];
     await Promise.all([
@@ -312,10 +312,10 @@ describe("a store in trouble", () => {
     assert.equal(lines.filter(({ request }) => request === notes[0].request).length, 1);
     assert.deepEqual(ledger.unsettled(), []);
     await ledger.void(bad.id);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("a spooled settlement that proves a bug stays on the disk while giving it up cannot be written down", async (t) => {
+  test("keeps a settlement that reveals a bug in the spool until giving it up can be recorded", async (t) => {
     const { ledger, clock, trouble, directory, spool } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("57P03");
@@ -344,10 +344,10 @@ describe("a store in trouble", () => {
     await replay.run();
     assert.deepEqual(await onDisk(directory), [], "written down");
     await ledger.void(hold.id);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("a ledger that closes waits for the settlements that are on their way to the store", async (t) => {
+  test("waits at shutdown for settlements that are being written to the database", async (t) => {
     const { ledger, trouble, directory } = await open(t);
     const hold = await held(ledger);
     const hanging = Promise.withResolvers<void>();
@@ -364,7 +364,7 @@ describe("a store in trouble", () => {
     assert.deepEqual([await chargesOf(hold.id), await onDisk(directory)], [[COST], []]);
   });
 
-  test("what went on with a function that a migration had replaced meanwhile is tried again, not given up", async (t) => {
+  test("retries a settlement when a migration replaced the SQL function meanwhile", async (t) => {
     const { ledger, trouble } = await open(t);
     const [mine, anothers] = [await held(ledger), await held(ledger)];
     const onceTheTableIsGone = (): void => {
@@ -378,10 +378,10 @@ describe("a store in trouble", () => {
     onceTheTableIsGone();
     assert.equal(await ledger.trySettling(settlementOf(anothers, host)), "settled");
     assert.equal(ledger.tallies.givenUp, 0);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("a hold whose connection is lost after the commit is given back, though its client saw a refusal", async (t) => {
+  test("releases a hold whose connection was lost after the commit, while its client got a refusal", async (t) => {
     const { ledger, clock, trouble, done } = await open(t);
     trouble.after = () => coded("ECONNRESET");
     const asked = ledger.hold(holdOf(builder));
@@ -401,7 +401,7 @@ describe("a store in trouble", () => {
     assert.deepEqual(rows, [], "and not recorded as lost");
   });
 
-  test("a hold that hangs is refused after two seconds, and given back if the store took it after all", async (t) => {
+  test("refuses a hold that hangs after 2 s, and releases it if the database accepted it", async (t) => {
     const { ledger, clock, trouble, asked, done } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
@@ -415,10 +415,10 @@ describe("a store in trouble", () => {
     await eventually("it was taken and given back", () => done.includes("ledger_void"));
     assert.deepEqual(done, ["ledger_hold_one", "ledger_void"]);
     assert.equal((await ledger.balance(builder))?.held, 0n);
-    await assertBooks();
+    await assertLedger();
   });
 
-  test("credit that a slow hold found counts from when the hold was asked for", async (t) => {
+  test("counts the age of a balance that a slow hold returned from the hold's start", async (t) => {
     const { ledger, clock, trouble, asked } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
@@ -438,7 +438,7 @@ describe("a store in trouble", () => {
     await ledger.void(hold.id);
   });
 
-  test("away, it refuses holds at once", async (t) => {
+  test("refuses holds immediately while the database is unreachable", async (t) => {
     const { ledger, trouble } = await open(t);
     let queries = 0;
     trouble.before = () => {
@@ -449,7 +449,7 @@ describe("a store in trouble", () => {
     assert.equal(queries, 1);
   });
 
-  test("nobody waits for a hold to be given back while the store is away", async (t) => {
+  test("does not wait for the release of a hold while the database is unreachable", async (t) => {
     const { ledger, clock, trouble } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("ECONNREFUSED");
@@ -461,8 +461,8 @@ describe("a store in trouble", () => {
   });
 });
 
-describe("leases while the store is away", () => {
-  test("what waits to be settled is renewed too, every moment until it works; an outage is told once", async (t) => {
+describe("renewing leases while the database is unreachable", () => {
+  test("includes spooled settlements, repeats until it succeeds, and logs an outage once", async (t) => {
     const clock = manualClock();
     const lines: string[] = [];
     const log = createLog("debug", { write: (line) => void lines.push(line) });

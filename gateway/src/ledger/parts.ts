@@ -1,4 +1,4 @@
-/** Balances, statements and what hosts are owed, as routes use them. */
+/** The queries for balances, statements and amounts owed to hosts that routes use. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type HostMoney, openHostMoney } from "./host-money.ts";
@@ -12,16 +12,16 @@ export interface LedgerParts {
   statement: Statement;
   /** What moved an account's balance in a span of time. */
   moves: (accountId: Uuid, span: { from: Date; to: Date }) => Promise<Moves>;
-  /** What a host is owed, and how much of it may be paid out. */
+  /** What a host is owed, and how much of it can be paid out. */
   hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
-  /** Withheld shares, and what they pay for. */
+  /** Withheld shares and what they are spent on. */
   reserve: Reserve;
 }
 
 interface LedgerPartsOptions {
   pool: pg.Pool;
   ledger: Ledger;
-  /** How long earnings are held back before they are paid out. */
+  /** The hold-back period before earnings can be paid out. */
   payoutHoldDays: number;
 }
 

@@ -18,7 +18,7 @@ const price = (version: number, picodollars: bigint) => ({
   out: pico(picodollars),
 });
 
-test("a price that another gateway is recording at the same moment is found", async () => {
+test("finds a price that another gateway is recording at the same moment", async () => {
   const { pool } = database;
   const other = await pool.connect();
   await other.query("begin");
@@ -36,7 +36,7 @@ test("a price that another gateway is recording at the same moment is found", as
   await recorded;
 });
 
-test("a price that changes without a new version is refused", async () => {
+test("refuses a changed price without a new version", async () => {
   await recordPrices(database.pool, [price(902, 5n)]);
   await recordPrices(database.pool, [price(902, 5n)]);
   await assert.rejects(recordPrices(database.pool, [price(902, 6n)]), { name: "PriceChanged" });

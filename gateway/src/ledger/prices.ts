@@ -1,4 +1,4 @@
-/** The prices of a catalogue version, written down once: every charge can be worked out again from them for ever. */
+/** Records the prices of each catalogue version, so that every charge can be computed again. */
 import type pg from "pg";
 import type { Pico } from "../base/money.ts";
 import { column, queryOne, row } from "../db/rows.ts";
@@ -22,7 +22,7 @@ export async function recordPrices(pool: pg.Pool, prices: PriceRow[]): Promise<v
       `insert into price (version, model, price_in_pico, price_out_pico) values ($1, $2, $3, $4) on conflict do nothing`,
       [version, model, priceIn.toString(), priceOut.toString()],
     );
-    // A statement of its own: it sees what another gateway added while the one before waited for that.
+    // A separate statement, because only a new snapshot sees rows that the previous statement waited for.
     const recorded = await queryOne(
       pool,
       Recorded,

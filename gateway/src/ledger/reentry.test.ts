@@ -37,13 +37,13 @@ async function entriesOf(journal: Pick<Journal, "read">): Promise<JournalEntry[]
   return all;
 }
 
-describe("a journal", () => {
+describe("the re-entry journal", () => {
   const request = (): JournalEntry => {
     const hold = holdOf(newId());
     return { kind: "request", hold: { ...hold, label: "a label" }, settlement: settlementOf(hold, newId()) };
   };
 
-  test("gives back what was added, in its order, also to the next gateway", async (t) => {
+  test("returns entries in their order, also to the next gateway", async (t) => {
     const { journal, directory } = await open(t);
     const grant: JournalEntry = { kind: "grant", id: newId(), accountId: newId(), amount: pico(7n), reason: "why" };
     const row: JournalEntry = { kind: "row", table: "api_key", xmin: 7, row: { id: newId(), models: ["a"] } };
@@ -57,7 +57,7 @@ describe("a journal", () => {
     assert.deepEqual(await entriesOf(next), added);
   });
 
-  test("drops files that are older than the window, unless they are needed", async (t) => {
+  test("deletes files older than the window, unless they are needed", async (t) => {
     const { spool, directory } = await open(t);
     let now = 0;
     const clock = { ...systemClock, monotonic: () => now };
@@ -81,7 +81,7 @@ describe("a journal", () => {
     assert.equal(await files(), 1);
   });
 
-  test("tells the age of other gateways' files by the file system, whatever this machine's clock says", async (t) => {
+  test("takes the age of other gateways' files from the file system, not from this machine's clock", async (t) => {
     const { spool, directory } = await open(t);
     const left = async (gateway: string, at: number): Promise<string> => {
       const name = `elsewhere~1~${gateway}~1.requests`;
@@ -101,14 +101,14 @@ describe("a journal", () => {
     assert.deepEqual(theirs, [young]);
   });
 
-  test("counts lines that it cannot read, and keeps the others", () => {
+  test("counts unreadable lines and keeps the others", () => {
     const [one, other] = [request(), request()];
     const damaged = journalLine(one).replace('"kind"', '"kinb"');
     assert.deepEqual(readJournal(damaged + journalLine(other)), { entries: [other], unread: 1 });
   });
 });
 
-describe("entering again", () => {
+describe("re-entry after a failover", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   let host: Uuid;
@@ -159,7 +159,7 @@ describe("entering again", () => {
     return { kind: "request" as const, hold, settlement: settlementOf(hold, paidHost) };
   };
 
-  test("charges a lost request once, pays its host, and leaves those that are there alone", async () => {
+  test("charges a lost request once, pays its host, and skips requests that are present", async () => {
     const builder = await account("builder", 5_000_000n);
     const [there, held, lost] = [lostRequest(builder), lostRequest(builder), lostRequest(builder)];
     await ledger.hold(there.hold);
@@ -178,7 +178,7 @@ describe("entering again", () => {
     await assertBalanced();
   });
 
-  test("charges it once when several gateways enter it at the same time", async () => {
+  test("charges a lost request once when several gateways enter it concurrently", async () => {
     const builder = await account("builder", 50_000_000n);
     const lost = Array.from({ length: 20 }, () => lostRequest(builder));
     await Promise.all([enter(lost), enter(lost), enter([...lost].reverse())]);
@@ -206,7 +206,7 @@ describe("entering again", () => {
     await assertBalanced();
   });
 
-  test("lists a request whose account was lost too, and one that the account cannot pay", async () => {
+  test("lists a request whose account was lost, and one that its account cannot pay", async () => {
     const [gone, poor] = [lostRequest(newId()), lostRequest(await account("builder", 1n))];
     const { entered, notEntered } = await enter([gone, poor]);
     assert.deepEqual(entered, { requests: 1 });
@@ -245,7 +245,7 @@ describe("entering again", () => {
     return { id, image };
   };
 
-  test("revokes a key again that was revoked in what was lost, and tells the gateways", async () => {
+  test("revokes a key again when its revocation was lost, and notifies the gateways", async () => {
     const { id, image } = await key();
     await db.pool.query("update api_key set revoked_at = now() where id = $1", [id]);
     const journaled = await image();
@@ -256,7 +256,7 @@ describe("entering again", () => {
     assert.deepEqual((await change([journaled])).entered, {});
   });
 
-  test("creates a key again that was created in what was lost, with its budget", async () => {
+  test("creates a lost key again, with its budget", async () => {
     const { id, image } = await key();
     await db.pool.query("select key_budget_set(account_id, id, 5, null) from api_key where id = $1", [id]);
     const journaled = await image();
@@ -268,7 +268,7 @@ describe("entering again", () => {
     assert.deepEqual(rows, [{ day_max: 5 }]);
   });
 
-  test("lists a row that the database refuses, and goes on with the others", async () => {
+  test("lists a row that the database refuses, and continues with the others", async () => {
     const { id, image } = await key();
     const journaled = await image();
     await db.pool.query("delete from api_key where id = $1", [id]);
@@ -279,7 +279,7 @@ describe("entering again", () => {
   });
 });
 
-describe("which columns of a row are entered again", () => {
+describe("re-entered columns", () => {
   const image = { id: "1", name: "now", revoked_at: null, last_used_at: "x" };
   const wanted = { id: "1", name: "journaled", revoked_at: null, last_used_at: "y" };
   const revoked = { ...wanted, revoked_at: "2026-01-01" };
@@ -290,25 +290,25 @@ describe("which columns of a row are entered again", () => {
     changed: string[],
     reason?: RegExp,
   ][] = [
-    ["all of a row that is missing", wanted, undefined, ["id", "name", "revoked_at", "last_used_at"]],
-    ["what an earlier transaction wrote", wanted, { xmin: 90, isFresh: true }, ["name"]],
+    ["include all columns of a missing row", wanted, undefined, ["id", "name", "revoked_at", "last_used_at"]],
+    ["include what an earlier transaction wrote", wanted, { xmin: 90, isFresh: true }, ["name"]],
     [
-      "what an earlier transaction wrote before numbers went round",
+      "include what an earlier transaction wrote before IDs wrapped around",
       wanted,
       { xmin: 4_294_967_290, isFresh: true },
       ["name"],
     ],
-    ["nothing that the journal's own transaction wrote", wanted, { xmin: 100, isFresh: true }, []],
-    ["nothing that a later one wrote", wanted, { xmin: 101, isFresh: true }, []],
-    ["a revocation, whatever wrote the row", revoked, { xmin: 101, isFresh: true }, ["revoked_at"]],
+    ["exclude what the journal's own transaction wrote", wanted, { xmin: 100, isFresh: true }, []],
+    ["exclude what a later transaction wrote", wanted, { xmin: 101, isFresh: true }, []],
+    ["include a revocation, whatever transaction wrote the row", revoked, { xmin: 101, isFresh: true }, ["revoked_at"]],
     [
-      "only a revocation, long after the failover",
+      "include only a revocation, long after the failover",
       revoked,
       { xmin: 90, isFresh: false },
       ["revoked_at"],
       /overwrite name/,
     ],
-    ["nothing else, long after the failover", wanted, { xmin: 90, isFresh: false }, [], /overwrite name/],
+    ["exclude everything else, long after the failover", wanted, { xmin: 90, isFresh: false }, [], /overwrite name/],
   ];
   for (const [what, row, found, changed, reason] of table) {
     test(what, () => {
@@ -320,7 +320,7 @@ describe("which columns of a row are entered again", () => {
     });
   }
 
-  test("does not take a revocation back", () => {
+  test("do not undo a revocation", () => {
     const found = { image: { ...image, revoked_at: "2026-01-01" }, xmin: 101, isFresh: true };
     assert.deepEqual(rowChange({ table: "api_key", row: wanted, xmin: 100 }, found).changed, []);
   });

@@ -1,6 +1,6 @@
 /**
- * After a failover that lost the end of the database's history: enters what this gateway's journals have and the database lacks. Safe to
- * repeat, and several gateways may do it at once: a request is settled once by its id, a grant by its own, and a row is compared first.
+ * After a failover that lost recent commits, enters what this gateway's journals have and the database lacks. It can be repeated and
+ * can run on several gateways at once: requests and grants are entered once by their IDs, and rows are compared first.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,9 +12,9 @@ import { JOURNALED_TABLES, type JournalEntry, type JournaledTable } from "./jour
 import type { Ledger } from "./ledger.ts";
 import { restoreBatch } from "./restore.ts";
 
-/** As many as a batch of the ledger takes. */
+/** The batch size of the ledger. */
 const AT_ONCE = 128;
-/** Later than this after an epoch began, somebody may have changed a row on purpose: then a row is only revoked or suspended. */
+/** After this long, an operator may have changed a row on purpose. Then it is only revoked or suspended. */
 const FRESH = "5 minutes";
 
 interface NotEntered {
@@ -24,7 +24,7 @@ interface NotEntered {
 }
 
 export interface Reentry {
-  /** By kind, what the database lacked and has again. */
+  /** The lost and re-entered items, by kind. */
   entered: Record<string, number>;
   notEntered: NotEntered[];
 }
@@ -36,12 +36,12 @@ type RowEntry = Extract<JournalEntry, { kind: "row" }>;
 type Client = pg.ClientBase | pg.Pool;
 
 const Missing = row({ id: column.uuid });
-/** A lease that ran out in the new history is no answer: the request was answered. */
+/** A lease that expired in the new history does not count as an outcome, because the request was answered. */
 const MISSING = `select o.id from unnest($1::uuid[]) as o (id)
   where not exists (select from request r where r.id = o.id and r.outcome <> 'gateway_lost')`;
 const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico > 0";
 
-/** Every request that was answered and charged, in the order of the journals. Rejects when the store is in trouble. */
+/** Enters every answered and charged request, in journal order. Rejects when the database fails. */
 export async function enterRequests(
   { pool, ledger, journal }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling">; journal: Pick<Journal, "read"> },
   into: Reentry,
@@ -99,11 +99,11 @@ interface ChangesOptions {
   client: Client;
   journal: Pick<Journal, "read">;
   epoch: string;
-  /** A row was entered: other gateways may have read it before. */
+  /** Notifies other gateways, which may have cached the row's absence. */
   tell: (table: JournaledTable, id: string) => Promise<void>;
 }
 
-/** Grants, and rows of keys, tokens and accounts as they were last. Rejects when the store is in trouble. */
+/** Enters grants, and the latest rows of keys, tokens and accounts. Rejects when the database fails. */
 export async function enterChanges({ journal, ...entering }: ChangesOptions, into: Reentry): Promise<void> {
   const { client } = entering;
   const rows = new Map<string, RowEntry>();
@@ -138,7 +138,7 @@ export async function enterChanges({ journal, ...entering }: ChangesOptions, int
 
 const Image = row({ id: column.uuid, image: column.json, xmin: z.number(), isFresh: z.boolean() });
 
-/** All at once: whoever waits for the heartbeat waits for this. */
+/** In parallel, because requests wait for the heartbeat that calls this. */
 async function imagesOf(
   { client, epoch }: Pick<ChangesOptions, "client" | "epoch">,
   table: JournaledTable,
@@ -155,9 +155,9 @@ async function imagesOf(
   return new Map(found.map((image) => [image.id, image]));
 }
 
-/** Changes by itself all the time. */
+/** This column changes with every use. */
 const UNIMPORTANT = new Set(["last_used_at"]);
-/** A key that was revoked in what was lost is revoked again, whatever else happened to it. */
+/** A key whose revocation was lost is revoked again, whatever happened to it since. */
 const ENDS: Record<JournaledTable, string> = {
   account: "suspended_at",
   api_key: "revoked_at",
@@ -190,8 +190,8 @@ async function enterRow(
 }
 
 /**
- * Pure. Which columns of a row have to be entered again. A row that a later transaction wrote than the journal's was not lost, and what
- * it says now is right.
+ * Returns the columns of a row to enter again. A row written by a later transaction than the journal's was not lost and stays as it is.
+ * Pure.
  */
 export function rowChange(
   { table, row: wanted, xmin }: Pick<RowEntry, "table" | "row" | "xmin">,
@@ -204,7 +204,7 @@ export function rowChange(
   );
   const end = ENDS[table];
   const ended = image[end] === null && wanted[end] !== null ? [end] : [];
-  // Numbers of transactions go round: the distance tells which came first.
+  // Transaction IDs wrap around, so their distance decides which is older.
   const isLost = ((found.xmin - xmin) | 0) < 0;
   if (!isLost || different.length === 0) return { changed: ended };
   if (isFresh) return { changed: different };
@@ -213,7 +213,7 @@ export function rowChange(
   return { changed: ended, reason: `the failover is too long ago to overwrite ${left.join(", ")}` };
 }
 
-/** What proves that it can never be entered is noted, and the rest goes on. */
+/** Records items that can never be entered, and continues with the rest. */
 async function attempt(
   into: Reentry,
   subject: Pick<NotEntered, "kind" | "id">,

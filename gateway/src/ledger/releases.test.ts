@@ -1,4 +1,4 @@
-/** Holds that are given back: tried until the store has done it, and again where nobody knows whether it took the hold. */
+/** Holds that are given back: tried until the database has done it, and again where no one knows whether it took the hold. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -24,7 +24,7 @@ function open(there: number) {
   return { releases, after };
 }
 
-test("a hold in doubt is looked up at once, after a second, and after a quarter of its lease", async () => {
+test("a hold with an unknown outcome is queried immediately, after 1 s, and after a quarter of its lease", async () => {
   const { releases, after } = open(0);
   releases.doubtful(ID);
   assert.equal(await after(0), 1);
@@ -35,7 +35,7 @@ test("a hold in doubt is looked up at once, after a second, and after a quarter 
   assert.equal(await after(LEASE_MS), 3, "what is left ends with its lease");
 });
 
-test("a hold in doubt that was found and given back is not looked up again", async () => {
+test("a hold with an unknown outcome is not queried again after it was found and released", async () => {
   const { releases, after } = open(2);
   releases.doubtful(ID);
   assert.equal(await after(SECOND_MS), 2);

@@ -1,6 +1,6 @@
 /**
- * Gives holds back for which nothing was dispatched. It is tried until the store has done it, and nobody waits for a store
- * that is away: the client has had its refusal.
+ * Releases holds for which nothing was dispatched. It retries until the database has done it, but no caller waits for an unreachable
+ * database: the client already has its refusal.
  */
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
@@ -11,12 +11,12 @@ import { provesBug } from "../db/errors.ts";
 const WAIT_MAX_MS = 1_000;
 
 interface Releases {
-  /** Resolves when the hold is given back, or after a second. */
+  /** Resolves when the hold is released, or after one second. */
   release(id: Uuid): Promise<void>;
-  /** Of a hold that was given up: the store may have taken it, or be about to. */
+  /** For a hold that timed out, so it is unknown whether the database accepted it. */
   doubtful(id: Uuid): void;
   idle(): Promise<void>;
-  /** What is left then ends with its lease. */
+  /** Remaining holds end with their lease. */
   close(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ interface ReleaseOptions {
   clock: Clock;
   log: Log;
   holdLeaseMs: number;
-  /** Once. False where there is no such hold. */
+  /** Tries once. Returns false when no such hold exists. */
   release: (id: Uuid) => Promise<boolean>;
 }
 
@@ -48,7 +48,7 @@ export function openReleases(options: ReleaseOptions): Releases {
     log.error({ request: publicId("req", id), err: error }, "could not release a hold; it expires with its lease");
     return false;
   };
-  /** A statement whose connection broke may still be run by the server, after the first look. */
+  /** The server may still run a statement whose connection broke, after the first check. */
   const looking = async (id: Uuid): Promise<void> => {
     for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {
       if (await untilDone(id)) return;
@@ -73,7 +73,7 @@ export function openReleases(options: ReleaseOptions): Releases {
 
   return {
     release: (id) => within(keep(untilDone(id))),
-    // Nobody waits for this one, a gateway that stops neither.
+    // Nothing waits for this, including the shutdown.
     doubtful: (id) => void looking(id),
     idle,
     async close() {

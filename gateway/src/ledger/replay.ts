@@ -1,11 +1,9 @@
 /**
- * Settles what other gateways left on the disk: at the start, and every minute. Settling is idempotent by the request's id,
- * so that several may do it at once, and their owner too if it lives; each is charged once.
- *
- * A file is removed when all its lines are settled and nobody writes to it: its process is gone (on this machine), or for an
- * hour of watching nothing was written (on another, which cannot be asked; so too where the process's number may have been given to
- * another). The times of files are only compared with each other: whose clock set them is not known. Should its owner live all the same, no line is lost: what it wrote before the removal is read after it, and when
- * it has written it looks whether its file is still there.
+ * Settles what other gateways left in the spool directory, at the start and every minute. Settling is idempotent by request ID, so
+ * several gateways and the owner may do it at once. A file is removed when all its lines are settled and nothing writes to it: its
+ * process is gone on this machine, or it has not changed for an hour (on another machine, or when the process ID may have been reused).
+ * File times are only compared with each other, because the clock that sets them is unknown. If the owner is alive after all, no line
+ * is lost: lines written before the removal are read after it, and the owner notices the removal and writes a new file.
  */
 import { basename, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
@@ -19,7 +17,7 @@ import { readLines } from "./spool-lines.ts";
 
 const EVERY_MS = 60_000;
 const OLD_MS = 60 * 60 * 1000;
-/** As many as a batch of the ledger takes. */
+/** The batch size of the ledger. */
 const AT_ONCE = 128;
 
 interface ReplayOptions {
@@ -27,16 +25,16 @@ interface ReplayOptions {
   clock: Clock;
   log: Log;
   ledger: {
-    /** Once. Rejects when the store is in trouble; what cannot be settled at all is written down there. */
+    /** Tries once. Rejects when the database fails. Settlements that can never be entered are recorded. */
     trySettling: (settlement: Settlement) => Promise<SettleOutcome | "given_up">;
-    /** Takes it over: it is committed, or in this gateway's own spool. */
+    /** Takes a settlement over: resolves when it is committed or in this gateway's own spool. */
     secure: (settlement: Settlement) => Promise<void>;
   };
   isAlive?: (pid: number) => boolean;
 }
 
 interface Replay {
-  /** Looks through the directory now. Resolves with false while the store does not take what is there. */
+  /** Scans the directory now. Resolves with false while the database does not accept the settlements. */
   run(): Promise<boolean>;
   stop(): void;
 }
@@ -44,10 +42,10 @@ interface Replay {
 export function openReplay(options: ReplayOptions): Replay {
   const { spool, clock, log, ledger, isAlive = processIsAlive } = options;
   const { disk, directory: own, owner: self } = spool;
-  /** What is known to be in the books, by file, so that a file that stays is not sent to the store every minute. */
+  /** Settled lines by file, so that a remaining file is not sent again every minute. */
   const settled = new Map<string, Set<Uuid>>();
   const told = new Set<string>();
-  /** When each file was written last, and since when, by the monotonic clock, that is known. */
+  /** The last write of each file, and since when (monotonic) it is unchanged. */
   const watched = new Map<string, { mtimeMs: number; since: number }>();
   let running: Promise<boolean> | undefined;
 
@@ -62,7 +60,7 @@ export function openReplay(options: ReplayOptions): Replay {
     return host === self.host && (pid === self.pid || !isAlive(pid));
   };
 
-  /** False when the store is away: the rest waits for the next time. */
+  /** Returns false when the database is unreachable; the rest waits for the next scan. */
   const settleAll = async (name: string, settlements: Settlement[]): Promise<boolean> => {
     const known = settled.get(name) ?? new Set();
     settled.set(name, known);
@@ -87,7 +85,7 @@ export function openReplay(options: ReplayOptions): Replay {
     return true;
   };
 
-  /** False when the store is away. */
+  /** Returns false when the database is unreachable. */
   const replayFile = async (path: string, owner: SpoolOwner): Promise<boolean> => {
     const name = basename(path);
     const handle = await openIfThere(disk, path);
@@ -178,7 +176,7 @@ function processIsAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is another user's, then.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

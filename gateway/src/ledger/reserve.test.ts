@@ -99,7 +99,7 @@ describe("the reserve", () => {
     return rows[0].granted_pico;
   };
 
-  test("a withheld share is charged to the builder and booked to the reserve", async () => {
+  test("charges the builder for a withheld share and credits the reserve", async () => {
     const served = await parties();
     let id: Uuid | undefined;
     const books = await moved(async () => {
@@ -118,7 +118,7 @@ describe("the reserve", () => {
     assert.deepEqual([money.pending, money.withheld], [0n, SHARE]);
   });
 
-  test("a batch pays some, withholds others, and repeats neither", async () => {
+  test("pays some shares of a batch, withholds others, and repeats neither", async () => {
     const served = await parties();
     const batch = await Promise.all([
       ended(served),
@@ -139,7 +139,7 @@ describe("the reserve", () => {
     assert.deepEqual(reasons.toSorted(), ["node_failed", "node_silent"]);
   });
 
-  test("a late settlement withholds the share of what it could collect", async () => {
+  test("withholds the share of the amount that a late settlement could collect", async () => {
     const served = await parties();
     const settlement = await ended(served, "node_silent");
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [settlement.id]);
@@ -149,7 +149,7 @@ describe("the reserve", () => {
     assert.equal(await ledger.settle(settlement), "repeated");
   });
 
-  test("a released share is paid to its host once", async () => {
+  test("pays a released share to its host once", async () => {
     const served = await parties();
     const id = await serve(served, "no_first_token");
     const release = () => reserve.release({ requestIds: [id] }, { by: "operator:o", note: "our fault" });
@@ -162,7 +162,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.list({ hostId: served.host, open: true, limit: 10 }), []);
   });
 
-  test("all shares of a node are released at once, and those of another stay", async () => {
+  test("releases all shares of one node together, and none of another", async () => {
     const [one, other] = [await parties(), await parties()];
     for (const served of [one, one, other]) await serve(served, "node_failed");
     const released = await reserve.release({ nodeId: one.node }, { by: "operator:o", note: "" });
@@ -171,7 +171,7 @@ describe("the reserve", () => {
     assert.equal(await balance(other.host), 0n);
   });
 
-  test("withholding takes back what a node was paid since a moment, once, and no hold-back counts it", async () => {
+  test("takes back what a node was paid since a given time, once, without counting it as held back", async () => {
     const served = await parties();
     await serve(served);
     const { rows } = await db.pool.query("select clock_timestamp() + interval '1 millisecond' as at");
@@ -204,7 +204,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.withhold(served.node, since, "spot_check"), { shares: 0, amount: 0n });
   });
 
-  test("withholding takes no more than the host has and nothing that a payout promised", async () => {
+  test("withholds no more than the host has, and nothing that a payout includes", async () => {
     const served = await parties();
     for (let i = 0; i < 3; i++) await serve(served);
     await db.pool.query("select ledger_transfer($1, 'payout', $2, $3, 'paid')", [
@@ -224,7 +224,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.withhold(newId(), all, "spot_check"), { shares: 0, amount: 0n }, "no such node");
   });
 
-  test("a payout says what is withheld from its hosts", async () => {
+  test("a payout states what is withheld from its hosts", async () => {
     const served = await parties();
     await serve(served);
     await serve(served, "node_failed");
@@ -234,7 +234,7 @@ describe("the reserve", () => {
     assert.deepEqual([line?.amount, line?.withheld], [SHARE, SHARE]);
   });
 
-  test("a verifier is paid from the reserve while it has enough, from the platform's share after that, and once", async () => {
+  test("pays a verifier once, from the reserve first and then from the platform's share", async () => {
     const served = await parties();
     const empty = await book("reserve");
     await serve(served, "node_failed");
@@ -253,7 +253,7 @@ describe("the reserve", () => {
     assert.deepEqual(released, { reserve: 0n, platform: -SHARE }, "what the reserve spent, the platform pays");
   });
 
-  test("a withheld share cannot be changed, deleted or released again by hand", async () => {
+  test("refuses to change, delete or release a withheld share again by hand", async () => {
     const served = await parties();
     const id = await serve(served, "node_failed");
     await reserve.release({ requestIds: [id] }, { by: "operator:o", note: "" });
@@ -266,7 +266,7 @@ describe("the reserve", () => {
     await assert.rejects(db.pool.query("truncate withheld_share"), /append only/);
   });
 
-  test("the proof of the ledger finds shares, releases and granted credit that do not add up", async () => {
+  test("the ledger check finds shares, releases and granted credit that do not add up", async () => {
     const served = await parties();
     const id = await serve(served, "node_failed");
     const found = async (sql: string, undo: string): Promise<string[]> => {
@@ -307,7 +307,7 @@ describe("the reserve", () => {
   });
 
   describe("granted credit", () => {
-    test("earns nothing on the identity's own node; bought credit earns its share", async () => {
+    test("earns nothing on the identity's own node, while bought credit earns its share", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, COST + COST / 2n);
       await move("purchase", served.builder, 10n * COST);
@@ -318,7 +318,7 @@ describe("the reserve", () => {
       assert.equal(await balance(served.host), hostShareOf(COST - COST / 2n) + SHARE);
     });
 
-    test("of a batch is spent by each request in turn", async () => {
+    test("is spent by each request of a batch in turn", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       const stranger = await parties();
       await move("grant", served.builder, COST + COST / 2n);
@@ -329,7 +329,7 @@ describe("the reserve", () => {
       assert.equal(await balance(stranger.host), SHARE);
     });
 
-    test("is spent once by a request that is in a batch twice", async () => {
+    test("is spent once by a request that appears twice in a batch", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, 2n * COST);
       const [once, other] = await Promise.all([ended(served), ended(served)]);
@@ -340,7 +340,7 @@ describe("the reserve", () => {
       assert.equal(await balance(served.host), 0n);
     });
 
-    test("is spent last by requests that strangers serve, and pays them", async () => {
+    test("is spent last on other hosts' nodes, and pays them", async () => {
       const owner = await identity();
       const own = await parties({ owner, bought: 0n });
       const stranger = { ...(await parties()), builder: own.builder };
@@ -357,7 +357,7 @@ describe("the reserve", () => {
       assert.equal(await balance(own.host), SHARE);
     });
 
-    test("does not survive a refund that takes the balance below it", async () => {
+    test("is lost when a refund takes the balance below it", async () => {
       const served = await parties({ owner: await identity(), bought: 5n * COST });
       await move("grant", served.builder, 2n * COST);
       await move("refund", served.builder, 6n * COST);
@@ -366,7 +366,7 @@ describe("the reserve", () => {
       assert.equal(await granted(served.builder), COST);
     });
 
-    test("earns nothing when the share is withheld, nor when it is settled late", async () => {
+    test("earns nothing when the share is withheld or the request is settled late", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, COST + COST / 2n);
       await move("purchase", served.builder, 10n * COST);

@@ -1,6 +1,6 @@
 /**
- * Shares that are withheld from hosts, and the platform's reserve, which has them: taken back and released one by one, and spent on spot
- * checks. The rules are SQL functions (ledger_withhold.sql, ledger_release.sql, ledger_pay_check.sql); a settlement withholds its own share.
+ * Shares withheld from hosts and the platform's reserve: taking shares back, releasing them, and paying for spot checks. The rules are
+ * SQL functions (ledger_withhold.sql, ledger_release.sql, ledger_pay_check.sql). A settlement withholds its own share.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -10,12 +10,12 @@ import type { Pico } from "../base/money.ts";
 import { REQUEST_OUTCOMES, WITHHELD_REASONS, type WithheldReason } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
-/** The migration that brought the reserve. */
+/** The migration that adds the reserve. */
 export const RESERVE_SINCE = 39;
 
 const There = row({ isThere: z.boolean() });
 
-/** Before that migration, and a gateway works there too while a new version is rolled out, nothing is withheld. */
+/** On an older schema, during a rolling upgrade, nothing is withheld. */
 export const hasReserve = async (db: pg.Pool | pg.PoolClient): Promise<boolean> =>
   (await queryOne(db, There, `select to_regclass('withheld_share') is not null as "isThere"`)).isThere;
 
@@ -27,13 +27,13 @@ const WithheldShare = row({
   nodeName: z.string().nullable(),
   amount: column.pico,
   reason: z.enum(WITHHELD_REASONS),
-  /** It was paid, and taken back later. */
+  /** Whether the share was paid and taken back later. */
   takenBack: z.boolean(),
   at: column.moment,
   releasedAt: column.moment.nullable(),
   releasedBy: z.string().nullable(),
   note: z.string().nullable(),
-  /** Null once the request's record is kept no longer. */
+  /** Null when the request's record was dropped. */
   model: z.string().nullable(),
   outcome: z.enum(REQUEST_OUTCOMES).nullable(),
 });
@@ -46,21 +46,21 @@ const Code = row({ code: z.int() });
 interface WithheldQuery {
   hostId?: Uuid | undefined;
   nodeId?: Uuid | undefined;
-  /** Leaves out those that were released. */
+  /** Excludes released shares. */
   open?: boolean | undefined;
-  /** Continues a page. */
+  /** The cursor of the page. */
   before?: Uuid | undefined;
   limit: number;
 }
 
 export interface Reserve {
-  /** The newest request first. */
+  /** Newest request first. */
   list(query: WithheldQuery): Promise<WithheldShare[]>;
-  /** Takes back what the node's requests since then were paid, as far as its host has it. Safe to repeat. */
+  /** Takes back what the node's requests since then were paid, up to the host's balance. Can be repeated. */
   withhold(nodeId: Uuid, since: Date, reason: WithheldReason): Promise<Moved>;
-  /** Pays the hosts what was withheld: of these requests, or all of a node's. What was released before stays so. */
+  /** Pays hosts their withheld shares, of these requests or of a whole node. Released shares are skipped. */
   release(of: { requestIds: Uuid[] } | { nodeId: Uuid }, by: { by: string; note: string }): Promise<Moved>;
-  /** Pays a verifier's host from the reserve, or from the platform's share where the reserve has less. Safe to repeat with the same id. */
+  /** Pays a verifier's host from the reserve, or from the platform's share when the reserve is too small. Idempotent by ID. */
   payCheck(check: { id: Uuid; hostId: Uuid; amount: Pico }): Promise<"paid" | "repeated" | "no_host">;
 }
 

@@ -1,4 +1,4 @@
-/** What a request may cost and does cost. Pure: values in, amounts out. */
+/** Computes the maximum and actual cost of a request. Pure. */
 import { invariant } from "../base/invariant.ts";
 import { cost, type Pico, pico } from "../base/money.ts";
 
@@ -8,12 +8,12 @@ interface TokenPrices {
   out: Pico;
 }
 
-/** The largest possible cost: every prompt token, and the output cap in full. */
+/** The maximum cost: every prompt token and the full output cap. */
 export function holdAmount(prices: TokenPrices, tokens: { prompt: number; outputMax: number }): Pico {
   return pico(cost(tokens.prompt, prices.in) + cost(tokens.outputMax, prices.out));
 }
 
-/** The true cost of what was counted. Never above the hold, because the meter holds the output to its cap. */
+/** The actual cost of the counted tokens. Never above the hold, because the meter enforces the output cap. */
 export function chargeAmount(prices: TokenPrices, tokens: { prompt: number; output: number }, hold: Pico): Pico {
   const charge = pico(cost(tokens.prompt, prices.in) + cost(tokens.output, prices.out));
   invariant(charge <= hold, `charge ${charge} exceeds its hold ${hold}`);

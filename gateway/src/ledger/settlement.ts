@@ -1,4 +1,4 @@
-/** How a request ended, as the books need it: the statements that enter it, and what they answer. */
+/** Settling requests: the SQL statements and their results. */
 import type pg from "pg";
 import { z } from "zod";
 import { timeOf, type Uuid } from "../base/ids.ts";
@@ -11,10 +11,10 @@ import type { HoldOrder } from "./hold.ts";
 export interface Settlement {
   id: Uuid;
   accountId: Uuid;
-  /** The node that accepted it last, and the host that is paid for it: null where there is none. */
+  /** The node that last accepted the request, and the host to pay. Null: none. */
   nodeId: Uuid | null;
   paidHostId: Uuid | null;
-  /** The host whose share is withheld, and why. Absent: none is. */
+  /** The host whose share is withheld, and the reason. Absent: not withheld. */
   withheld?: { hostId: Uuid; reason: WithheldReason } | null;
   charge: Pico;
   outcome: RequestOutcome;
@@ -26,13 +26,13 @@ export interface Settlement {
   queueMs: number | null;
   ttftMs: number | null;
   durationMs: number;
-  /** What was held for it: only where it lies on a disk, should the database have lost the hold. */
+  /** The hold's data, needed only in the spool in case the database loses the hold. */
   hold?: HoldOrder;
 }
 
 /**
- * `repeated`: it was settled before, as when a connection broke after the commit. `late`: its lease had run out, and it was
- * settled over the record of that. `unknown`: there was never such a hold.
+ * `repeated`: settled before, for example when a connection broke after the commit. `late`: the lease had expired, and the settlement
+ * replaced that record. `unknown`: no such hold existed.
  */
 export type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
 const OUTCOMES: SettleOutcome[] = ["unknown", "settled", "repeated", "late"];
@@ -46,25 +46,28 @@ const SETTLE = {
 };
 const SETTLE_LATE = `select code::int, charged from ledger_settle_late($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
   $14)`;
-/** Statements of their own, so that the many settlements that withhold nothing send no more than before. */
+/** Separate statements, so that ordinary settlements send no additional arguments. */
 const SETTLE_WITHHELD = {
   name: "ledger_settle_withheld",
   text: SETTLE.text.replace("$15::text::bigint[])", "$15::text::bigint[], $16::text::uuid[], $17::text::text[])"),
 };
 const SETTLE_LATE_WITHHELD = SETTLE_LATE.replace("$14)", "$14, p_withheld => $15, p_reason => $16)");
 
-/** A batch of one is what a quiet gateway sends: without arrays it costs the store half. */
+/**
+ * A single settlement has its own statement without arrays, which costs the database half as much. Gateways with little traffic send
+ * mostly these.
+ */
 const SETTLE_ONE = {
   name: "ledger_settle_one",
   text: "select ledger_settle_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) as code",
 };
 
-/** One element for each operation of a batch, as PostgreSQL prints arrays: cheaper to read here than by pg. */
+/** One element per operation, in PostgreSQL's text format of arrays: parsing it here is cheaper than pg's parser. */
 const Codes = row({ codes: z.string() });
 const Code = row({ code: z.int() });
 const Late = row({ code: column.count, charged: column.pico });
 
-/** What the store's migrations have brought by now. */
+/** The features that the database's schema has so far. */
 interface StoreFunctions {
   hasOnes: boolean;
   hasReserve: boolean;
@@ -73,9 +76,8 @@ interface StoreFunctions {
 const withholds = ({ withheld }: Settlement): boolean => withheld != null;
 
 /**
- * Enters a batch in one transaction. `late` says here that it is not done yet: `settleLate` has to be called. `hasOnes`: whether
- * the store has functions for batches of one. `hasReserve`: whether it can withhold a share; where it cannot, the host is not paid and
- * the platform keeps the share.
+ * Enters a batch in one transaction. The result `late` means that `settleLate` must be called. `hasOnes`: the database has functions
+ * for single operations. `hasReserve`: it can withhold shares; otherwise the host is not paid and the platform keeps the share.
  */
 export async function settleBatch(
   pool: pg.Pool,
@@ -99,7 +101,7 @@ export async function settleBatch(
   return parseNumbers(codes).map((code) => OUTCOMES[code] as SettleOutcome);
 }
 
-/** Of one whose lease ran out. `short` is what the account did not have any more. */
+/** Settles a request with an expired lease. `short` is what the account could no longer pay. */
 export async function settleLate(
   pool: pg.Pool,
   s: Settlement,

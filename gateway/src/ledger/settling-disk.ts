@@ -1,4 +1,4 @@
-/** The way round a store that does not take settlements: the disk, until the store has taken them after all. */
+/** Keeps settlements on disk until the database accepts them. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Pauses } from "../base/pauses.ts";
@@ -10,7 +10,7 @@ import type { Spool } from "./spool.ts";
 
 interface DetourOptions {
   spool: Spool | undefined;
-  /** What is held for a request of this gateway. */
+  /** The hold's data of a request of this gateway. */
   holdOf: (id: Uuid) => HoldOrder | undefined;
   pauses: Pauses;
   works: Works;
@@ -21,7 +21,7 @@ interface DetourOptions {
 
 export class DiskDetour {
   readonly #options: DetourOptions;
-  /** How many are on the disk only, and how many were since the store went away. */
+  /** How many settlements are only on disk, and how many were spooled since the database became unreachable. */
   #onDisk = 0;
   #sinceAway = 0;
 
@@ -29,12 +29,12 @@ export class DiskDetour {
     this.#options = options;
   }
 
-  /** Whether settlements wait on it. */
+  /** Whether settlements wait on disk. */
   get isUsed(): boolean {
     return this.#onDisk > 0;
   }
 
-  /** Again and again while the disk refuses too. `cause`: what the database said, if it said anything. */
+  /** Repeats while the disk refuses too. `cause`: the database's error, if any. */
   async take(work: Work, cause?: unknown): Promise<void> {
     const { spool, holdOf, pauses, sparing } = this.#options;
     if (spool === undefined || work.isSpooling) return;
@@ -44,7 +44,7 @@ export class DiskDetour {
       try {
         const hold = holdOf(id);
         await spool.append(hold === undefined ? work.settlement : { ...work.settlement, hold });
-        // Committed meanwhile.
+        // The settlement was committed meanwhile.
         if (work.isOver) return spool.done(id);
         return this.#taken(work, cause);
       } catch (error) {
@@ -54,7 +54,7 @@ export class DiskDetour {
     }
   }
 
-  /** `isKept`: the disk need not keep it any more. */
+  /** `isKept`: the disk need not keep it any longer. */
   ended(work: Work, isKept: boolean): void {
     const { spool, log } = this.#options;
     if (!work.isSpooled) return;

@@ -1,4 +1,4 @@
-/** One try to settle a request, what it is counted as, and what is done with one that can never be settled. */
+/** A single try to settle a request, its counters, and the handling of settlements that can never be entered. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
@@ -8,29 +8,29 @@ import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import type { Spool } from "./spool.ts";
 
-/** Sums since the start. */
+/** Counters since the start. */
 export interface SettlingTallies {
-  /** Entered while their holds lived, or found there by a repeat. */
+  /** Entered during the lease, or found entered by a repetition. */
   committed: number;
-  /** Entered over the record of a lease that had run out. */
+  /** Entered after the lease had expired. */
   late: number;
   givenUp: number;
-  /** Tries that the store did not take. */
+  /** Tries that the database did not accept. */
   retried: number;
   spooled: number;
-  /** Answered although neither store nor disk had taken them. */
+  /** Answered although neither database nor disk had accepted them. */
   unsafe: number;
-  /** What late settlements could not collect. */
+  /** Amounts that late settlements could not collect. */
   short: Pico;
 }
 
 export interface TriesOptions {
-  /** Once. `late` means that it has to be settled late. */
+  /** Tries once. `late` means that it must be settled late. */
   settle: (settlement: Settlement) => Promise<SettleOutcome>;
   settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
-  /** Records a request that the store has lost with its hold, so that it can be settled late. False: it cannot. */
+  /** Records a request again that the database lost with its hold. False: not possible. */
   restore?: ((id: Uuid) => Promise<boolean>) | undefined;
-  /** The same with the hold of another gateway's request, as a spool has it. */
+  /** The same for another gateway's request, with the hold from its spool. */
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
   spool: Spool | undefined;
   log: Log;
@@ -55,7 +55,7 @@ export class SettlingTries {
     this.#options = options;
   }
 
-  /** Of a request of this gateway. `unknown`: there is neither a hold nor a record of it. */
+  /** For a request of this gateway. `unknown`: neither a hold nor a record exists. */
   async settle(settlement: Settlement): Promise<SettleOutcome> {
     let outcome = await this.#options.settle(settlement);
     if (outcome === "unknown" && (await this.#options.restore?.(settlement.id))) outcome = "late";
@@ -64,7 +64,7 @@ export class SettlingTries {
     return outcome;
   }
 
-  /** Of another gateway's. What can never be settled is written down; rejects when the store is in trouble. */
+  /** For another gateway's request. Settlements that can never be entered are recorded. Rejects when the database fails. */
   async once(settlement: Settlement): Promise<SettleOutcome | "given_up"> {
     const settle = async (): Promise<SettleOutcome> => {
       let outcome = await this.#options.settle(settlement);
@@ -86,7 +86,7 @@ export class SettlingTries {
     throw result.error;
   }
 
-  /** The store did not take it, and will be asked again. */
+  /** The database did not accept it; it is retried. */
   refused({ id }: Settlement, error: unknown): void {
     this.tallies.retried += 1;
     const { log, sparing } = this.#options;
@@ -99,7 +99,7 @@ export class SettlingTries {
     return this.giveUp(settlement, unknownHold());
   }
 
-  /** Whether it is written down; if not, it stays where it is. */
+  /** Whether it was recorded; if not, it stays in the spool. */
   async giveUp(settlement: Settlement, error: unknown): Promise<boolean> {
     const { log, spool } = this.#options;
     const request = publicId("req", settlement.id);

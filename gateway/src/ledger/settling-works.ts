@@ -1,4 +1,4 @@
-/** The settlements on their way, and which of them are safe: in the ledger, on the disk, or given up. */
+/** Tracks settlements in progress and which of them are safe: in the ledger, on disk, or given up. */
 import type { Due } from "../base/deadlines.ts";
 import { PassingSet, type Seat } from "../base/passing.ts";
 import type { Settlement } from "./settlement.ts";
@@ -9,16 +9,16 @@ export interface Work {
   isSpooled: boolean;
   isSpooling: boolean;
   isSafe: boolean;
-  /** Whoever waits to answer the request. */
+  /** The callers that wait to answer the request. */
   answer: (() => void) | undefined;
-  /** Its place among those on their way, and among those that may be slow. */
+  /** Its indexes in the list of settlements and in the list of slow ones. */
   seat: Seat<Work> | undefined;
   due: Due<Work> | undefined;
 }
 
 export class Works {
   readonly #works = new PassingSet<Work>();
-  /** How many are not safe yet, and who waits until none is. */
+  /** The number of unsafe settlements, and the callers waiting for zero. */
   #unsafe = 0;
   readonly #idlers: (() => void)[] = [];
 

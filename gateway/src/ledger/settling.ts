@@ -1,8 +1,7 @@
 /**
- * Brings every ended request into the ledger, whatever becomes of the store meanwhile. A settlement is tried for as long as
- * this process lives; where the store does not take it soon, it is first made safe on the disk (`spool.ts`), and from then on
- * the request may be answered. Only the database's refusal of the settlement's own values is final: such a settlement is written
- * down for a person, and its hold ends with its lease. Everything else is tried again.
+ * Enters every ended request into the ledger, also across database failures. A settlement is retried as long as the process lives. When
+ * the database does not accept it soon, it is first written to disk (`spool.ts`), after which the request may be answered. Only a
+ * refusal of the settlement's own values is final: it is recorded for an operator, and its hold ends with the lease.
  */
 import type { Clock } from "../base/clock.ts";
 import { openDeadlines } from "../base/deadlines.ts";
@@ -18,34 +17,34 @@ import { DiskDetour } from "./settling-disk.ts";
 import { type SettlingTallies, SettlingTries, type TriesOptions } from "./settling-tries.ts";
 import { type Work, Works } from "./settling-works.ts";
 
-/** A store that has not committed by then is taken for one that is away. */
+/** A database that has not committed by then counts as unreachable. */
 const SPOOL_AFTER_MS = 1_000;
-/** Nobody waits much longer for the disk: two seconds in all. */
+/** The additional time for the disk: two seconds in total. */
 const DISK_MAX_MS = 1_000;
-/** A gateway that stops with neither store nor disk waits this long for one of them. */
+/** How long a shutdown waits when neither database nor disk accept settlements. */
 const CLOSE_MAX_MS = 10_000;
 
 interface SettlingOptions extends Omit<TriesOptions, "sparing"> {
   clock: Clock;
-  /** What is held for a request of this gateway. */
+  /** The hold's data of a request of this gateway. */
   holdOf?: (id: Uuid) => HoldOrder | undefined;
-  /** A request of this gateway is over: in the ledger, or given up. */
+  /** Called when a request is entered or given up. */
   ended?: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
 interface Settling {
-  /** Resolves when it is in the ledger. Rejects with what proves that it can never be. */
+  /** Resolves when it is in the ledger. Rejects if it can never be entered. */
   settle(settlement: Settlement): Promise<SettleOutcome>;
-  /** Resolves when the request may be answered: in the ledger or on the disk, or after two seconds. */
+  /** Resolves when the request may be answered: entered, on disk, or after two seconds. */
   secure(settlement: Settlement): Promise<void>;
-  /** One try, for what lies on the disk of another gateway. Rejects when the store is in trouble. */
+  /** Tries once to settle a request from another gateway's spool. Rejects when the database fails. */
   trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
-  /** Requests that are not in the ledger yet: their leases have to be kept. */
+  /** Requests that are not in the ledger yet, whose leases must be renewed. */
   waiting(): Uuid[];
   readonly tallies: Readonly<SettlingTallies>;
-  /** Resolves when every settlement is in the ledger or on the disk. */
+  /** Resolves when every settlement is in the ledger or on disk. */
   idle(): Promise<void>;
-  /** After that nothing is tried any more. */
+  /** Stops all retries. */
   close(): Promise<void>;
 }
 
@@ -76,7 +75,7 @@ export function openSettling(options: SettlingOptions): Settling {
   };
   const begin = (settlement: Settlement): { work: Work; ended: Promise<SettleOutcome> } => {
     const work = works.begin(settlement);
-    // Others wait on the disk: the store is known to be away, and nobody has to find out again.
+    // Other settlements are already on disk, so the database is known to be unreachable.
     if (disk.isUsed) void disk.take(work);
     work.due = slow.add(work);
     return { work, ended: carry(work, { tries, disk, pauses, end, tellEnded }) };
@@ -86,7 +85,7 @@ export function openSettling(options: SettlingOptions): Settling {
     settle: (settlement) => begin(settlement).ended,
     async secure(settlement) {
       const { work, ended } = begin(settlement);
-      // What went wrong was told where it did.
+      // The error was already logged where it occurred.
       ended.catch(() => undefined);
       if (work.isSafe) return;
       await new Promise<void>((resolve) => {
@@ -105,12 +104,12 @@ interface Carrying {
   tries: SettlingTries;
   disk: DiskDetour;
   pauses: Pauses;
-  /** It is over. `isKept`: in the ledger, or written down. */
+  /** The settlement is finished. `isKept`: entered or recorded. */
   end: (work: Work, isKept: boolean) => void;
   tellEnded: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
-/** Until it is in the ledger, or the database has refused its values twice. */
+/** Retries until it is entered, or the database refused its values twice. */
 async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carrying): Promise<SettleOutcome> {
   const { settlement } = work;
   let isDoubted = false;
@@ -122,7 +121,7 @@ async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carryi
       return outcome;
     } catch (error) {
       if (isRefusal(error) && !isDoubted) {
-        // It may have waited for a migration, and gone on with a function that was replaced meanwhile.
+        // The first refusal may come from an SQL function that a migration replaced meanwhile.
         isDoubted = true;
         continue;
       }
@@ -131,7 +130,7 @@ async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carryi
         end(work, await tries.giveUp(settlement, error));
         throw error;
       }
-      // Closed: what is on the disk is settled by the next gateway.
+      // Closed: the next gateway settles what is on disk.
       if (pauses.areOver) throw error;
       tries.refused(settlement, error);
       void disk.take(work, error);

@@ -21,7 +21,7 @@ async function shares(charges: bigint[]): Promise<bigint[]> {
   return rows.map((row) => row.share);
 }
 
-test("the host's share is seven tenths, rounded down to the picodollar, for every amount there can be", async () => {
+test("the host's share is 70%, rounded down to the picodollar, for every possible amount", async () => {
   assert.deepEqual(await shares([0n, 1n, 10n, 19n, 1_000_003n, LARGEST]), [
     0n,
     0n,
@@ -39,7 +39,7 @@ test("the host's share is seven tenths, rounded down to the picodollar, for ever
   );
 });
 
-test("the planner puts the share's expression in place of the call, so that settling does not pay for it", async () => {
+test("the planner inlines the share's expression, so settling does not pay for a function call", async () => {
   const { rows } = await database.pool.query({
     text: "explain (verbose) select host_share(charge_pico) from request_other",
     rowMode: "array",

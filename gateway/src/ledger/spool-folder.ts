@@ -1,4 +1,4 @@
-/** The spools in a directory, as an operator sees them: what is not in the ledger yet, and entering it, each settlement once. */
+/** The spools of a directory for an operator: lists settlements that are not in the ledger, and enters each once. */
 import { join } from "node:path";
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
@@ -20,7 +20,7 @@ export interface SpoolFile {
   foreign: number;
 }
 
-/** The oldest first. */
+/** Oldest first. */
 export async function readSpools(directory: string): Promise<SpoolFile[]> {
   const files: SpoolFile[] = [];
   for (const name of await systemDisk.readdir(directory)) {
@@ -38,10 +38,10 @@ export async function readSpools(directory: string): Promise<SpoolFile[]> {
 }
 
 const Known = row({ id: column.uuid });
-/** A request whose lease ran out was answered all the same. */
+/** A request with an expired lease was answered all the same. */
 const KNOWN = "select id from request where id = any ($1::uuid[]) and outcome <> 'gateway_lost'";
 
-/** Those of them that are not in the ledger, each once, and what they come to. */
+/** The settlements that are not in the ledger, each once, and their sum. */
 export async function waitingIn(
   pool: pg.Pool,
   settlements: Settlement[],
@@ -54,12 +54,12 @@ export async function waitingIn(
 
 interface EnteredCounts {
   entered: number;
-  /** In the ledger before. */
+  /** Already in the ledger. */
   known: number;
   givenUp: number;
 }
 
-/** Rejects when the store is in trouble; then it may be repeated. */
+/** Rejects when the database fails; it can be repeated. */
 export async function enterSettlements(
   ledger: Pick<Ledger, "trySettling">,
   settlements: Settlement[],

@@ -1,7 +1,7 @@
 /**
- * The text of a spool: a line for each settlement, a checksum before its JSON. A line that a crash cut short is the last and
- * was never answered for; any other that does not fit its checksum was damaged afterwards. Amounts are strings, because they
- * pass what a JSON number can hold. IDs, counts, times and what the history would say of the request: nothing of a prompt or an answer.
+ * The text format of the spool: one line per settlement, with a checksum before the JSON. A line cut short by a crash is the last one
+ * and was never confirmed; any other line with a wrong checksum was damaged later. Amounts are strings, because they can exceed JSON
+ * numbers. Lines contain no prompts and no output.
  */
 import { crc32 } from "node:zlib";
 import { z } from "zod";
@@ -11,7 +11,7 @@ import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, WITHHELD_REASONS } from ".
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
 
-/** Of the fields below. One that a newer gateway wrote is left to it, and so is a line with a field that is not known here. */
+/** Version of the fields below. Lines of newer gateways, and lines with unknown fields, are left for those gateways. */
 const VERSION = 1;
 
 const id = z.uuid().transform((text) => text as Uuid);
@@ -39,7 +39,7 @@ export const HoldLine = z.strictObject({
   label: z.string().nullable().optional(),
 }) as z.ZodType<HoldOrder>;
 
-/** A settlement as a line has it. */
+/** A settlement's line. */
 export const SettlementLine = z
   .strictObject({
     v: z.literal(VERSION),
@@ -47,7 +47,7 @@ export const SettlementLine = z
     accountId: id,
     nodeId: id.nullable(),
     paidHostId: id.nullable(),
-    /** Not in lines of gateways that withheld nothing. */
+    /** Absent in lines of gateways without withholding. */
     withheld: z.strictObject({ hostId: id, reason: z.enum(WITHHELD_REASONS) }).optional(),
     charge: amount,
     outcome: z.enum(REQUEST_OUTCOMES),
@@ -59,7 +59,7 @@ export const SettlementLine = z
     queueMs: count.nullable(),
     ttftMs: count.nullable(),
     durationMs: count,
-    /** Not in lines of gateways that could not record a hold again. */
+    /** Absent in lines of gateways that could not record a hold again. */
     hold: HoldLine.optional(),
   })
   .transform(
@@ -72,10 +72,10 @@ export const SettlementLine = z
 
 export const lineOf = (settlement: Settlement): string => sealed(JSON.stringify(writable(settlement)));
 
-/** With a checksum before it. */
+/** With a leading checksum. */
 export const sealed = (json: string): string => `${checksum(json)} ${json}\n`;
 
-/** As JSON can hold it. */
+/** As JSON-compatible values. */
 export function writable(settlement: Settlement): object {
   const { withheld, hold, ...rest } = settlement;
   return {
@@ -91,9 +91,9 @@ export const writableHold = (hold: HoldOrder): object => ({ ...hold, amount: hol
 
 interface SpoolText {
   settlements: Settlement[];
-  /** Lines that do not fit their checksum and are not the last. */
+  /** Lines with a wrong checksum, except the last. */
   damaged: number;
-  /** Whole lines that this version cannot read. */
+  /** Complete lines of an unknown version. */
   foreign: number;
 }
 
@@ -113,7 +113,7 @@ export function unsealed(text: string): { jsons: string[]; damaged: number } {
   const jsons: string[] = [];
   let damaged = 0;
   const lines = text.split("\n");
-  // What stands after the last line's end, whole or not, was not answered for.
+  // Text after the last line end was not confirmed.
   lines.pop();
   for (const [i, line] of lines.entries()) {
     const json = line.slice(9);

@@ -53,20 +53,20 @@ async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, num
   return { replay, books, state };
 }
 
-describe("lines", () => {
-  test("come back as they were, beyond what a number holds", () => {
+describe("spool lines", () => {
+  test("round-trip unchanged, also beyond the range of a JavaScript number", () => {
     const all = [ended(), { ...ended(), charge: pico(2n ** 62n + 1n), nodeId: null, paidHostId: null, ttftMs: null }];
     assert.deepEqual(readLines(all.map(lineOf).join("")), { settlements: all, damaged: 0, foreign: 0 });
   });
 
-  test("carry a withheld share, and are read without one as older gateways wrote them", () => {
+  test("carry a withheld share, and lines of older gateways without one are readable", () => {
     const paid = ended();
     assert.doesNotMatch(lineOf(paid), /withheld/);
     const withheld = { ...ended(), paidHostId: null, withheld: { hostId: newId(), reason: "node_failed" as const } };
     assert.deepEqual(readLines(lineOf(paid) + lineOf(withheld)).settlements, [paid, withheld]);
   });
 
-  test("the last, cut short anywhere, is ignored; those before it are read", () => {
+  test("ignore a truncated last line and read those before it", () => {
     const [first, last] = [ended(), ended()];
     const [whole, cut] = [lineOf(first), lineOf(last)];
     for (let length = 0; length < cut.length; length++)
@@ -74,7 +74,7 @@ describe("lines", () => {
     assert.deepEqual(readLines(`${whole}${cut.slice(0, 40)}\n`).settlements, [first]);
   });
 
-  test("one in the middle that does not fit its checksum is told of, and so is one of a newer gateway", () => {
+  test("report a line with a wrong checksum and a line of a newer gateway", () => {
     const [first, last] = [ended(), ended()];
     const damaged = lineOf(ended()).replace('"httpStatus":200', '"httpStatus":201');
     assert.deepEqual(readLines(lineOf(first) + damaged + lineOf(last)), {
@@ -87,8 +87,8 @@ describe("lines", () => {
   });
 });
 
-describe("a gateway's own file", () => {
-  test("holds what is open, for its user alone, and is emptied when nothing is", async (t) => {
+describe("a gateway's own spool file", () => {
+  test("holds open settlements, is readable by its user only, and is emptied when none is open", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const all = [ended(), ended(), ended()];
@@ -107,7 +107,7 @@ describe("a gateway's own file", () => {
     assert.deepEqual(await linesOf(directory), [next], "what is open stays");
   });
 
-  test("goes when the gateway stops and nothing is open in it", async (t) => {
+  test("is removed when the gateway stops and no settlement is open", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const settlement = ended();
@@ -117,7 +117,7 @@ describe("a gateway's own file", () => {
     assert.deepEqual(await spools(directory), []);
   });
 
-  test("somebody removed it: what is open is written anew before anybody is told that it is safe", async (t) => {
+  test("is written again after it was deleted, before a settlement is confirmed as safe", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
@@ -128,7 +128,7 @@ describe("a gateway's own file", () => {
     await spool.close();
   });
 
-  test("a disk that refuses is told; when it takes files again, what is open is in a new one", async (t) => {
+  test("reports a full disk, and moves open settlements to a new file when the disk accepts writes", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
@@ -143,7 +143,7 @@ describe("a gateway's own file", () => {
     await spool.close();
   });
 
-  test("what is given up is written down with its request and its reason, and can be put back", async (t) => {
+  test("records a settlement that was given up with its reason, and lets it be put back", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const all = [ended(), ended()];
@@ -165,7 +165,7 @@ describe("a gateway's own file", () => {
   });
 });
 
-test("a spool on a full disk is not opened, and leaves nothing behind", async (t) => {
+test("a spool is not created on a full disk, and leaves no partial file", async (t) => {
   const directory = await newDirectory(t);
   const full: Disk = {
     ...systemDisk,
@@ -189,8 +189,8 @@ test("a spool on a full disk is not opened, and leaves nothing behind", async (t
   assert.deepEqual(await readdir(directory), []);
 });
 
-describe("what others left", () => {
-  test("of a gateway that is gone is settled once, and its file removed", async (t) => {
+describe("spool files of other gateways", () => {
+  test("are settled once and removed when their gateway is gone", async (t) => {
     const directory = await newDirectory(t);
     const [dead, mine] = [await open(directory, "dead", DEAD), await open(directory, "mine")];
     const all = [ended(), ended()];
@@ -212,7 +212,7 @@ describe("what others left", () => {
     await mine.close();
   });
 
-  test("the number of a dead process was given to this one: its file is not taken for this gateway's", async (t) => {
+  test("are recognised when their process ID was reused by this gateway", async (t) => {
     const directory = await newDirectory(t);
     const before = await open(directory, "before", 1);
     const settlement = ended();
@@ -226,7 +226,7 @@ describe("what others left", () => {
     await mine.close();
   });
 
-  test("a gateway that died between the commit and the emptying of its file: a repeat, no second charge", async (t) => {
+  test("charge once when the gateway died between commit and emptying the file", async (t) => {
     const directory = await newDirectory(t);
     const dead = await open(directory, "dead", DEAD);
     const settlement = ended();
@@ -239,7 +239,7 @@ describe("what others left", () => {
     await Promise.all([dead.close(), mine.close()]);
   });
 
-  test("of one that lives is settled and stays; on another machine, until nothing was written for an hour", async (t) => {
+  test("are settled and kept while their gateway runs; on another machine, until unchanged for an hour", async (t) => {
     const directory = await newDirectory(t);
     const living = await open(directory, "living", 77);
     const remote = await open(directory, "remote", 1, "elsewhere");
@@ -279,7 +279,7 @@ describe("what others left", () => {
     await Promise.all([living.close(), remote.close(), mine.close()]);
   });
 
-  test("a line written while its file is removed is read after that", async (t) => {
+  test("keep a line that is written while the file is removed", async (t) => {
     const directory = await newDirectory(t);
     const other = await open(directory, "other", DEAD);
     const [first, second] = [ended(), ended()];
@@ -293,7 +293,7 @@ describe("what others left", () => {
     await Promise.all([other.close(), mine.close()]);
   });
 
-  test("a torn line is no obstacle; a damaged one keeps the file aside; a newer gateway's waits for it", async (t) => {
+  test("are read despite a torn line, kept aside when damaged, and left alone when newer", async (t) => {
     const directory = await newDirectory(t);
     const mine = await open(directory, "mine");
     const [torn, damaged, newer] = [ended(), ended(), ended()];
@@ -318,7 +318,7 @@ describe("what others left", () => {
   });
 });
 
-test("a gateway settles what workers have left in their directories, and its own worker directory is one of them", async (t) => {
+test("a gateway settles the spool files in all worker directories, its own included", async (t) => {
   const root = await newDirectory(t);
   const [left, right] = [ended(), ended()];
   const options = { clock: systemClock, log, host: HERE, root };

@@ -1,10 +1,8 @@
 /**
- * Settlements on this gateway's own disk, for as long as the store does not take them: money that is owed. One file for each
- * running gateway, which alone writes to it; `replay.ts` settles what others have left behind.
- *
- * Appends that wait share one write and one fsync. When nothing is open the file is emptied. After any trouble with a file
- * (a full disk, an fsync that failed and says nothing about the next) it is written to no more: what is open goes into a new
- * one, and only when that is safe is the old one removed.
+ * Settlements on this gateway's own disk while the database does not accept them. Each running gateway writes one file; `replay.ts`
+ * settles what others left. Concurrent appends share one write and one fsync. The file is emptied when no settlement is open. After any
+ * error (a full disk, a failed fsync) a file is not written again: open settlements go to a new file, and the old one is removed once
+ * the new one is safe.
  */
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,13 +13,13 @@ import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
 import type { Settlement } from "./settlement.ts";
 import { lineOf } from "./spool-lines.ts";
 
-/** Settlements that the database refuses for good, for a person to look at. */
+/** Settlements that the database refused permanently, for an operator. */
 const GIVEN_UP = "given-up.jsonl";
 const PRIVATE_FILE = 0o600;
-/** A disk with less room than this at the start is full: a few hundred settlements. */
+/** Minimum free space at the start: room for a few hundred settlements. */
 const ROOM_BYTES = 256 * 1024;
 
-/** Who writes a file; its name says it: `host~pid~gateway~number.spool`. */
+/** The writer of a file, from its name: `host~pid~gateway~number.spool`. */
 export interface SpoolOwner {
   host: string;
   pid: number;
@@ -31,33 +29,33 @@ export interface SpoolOwner {
 export interface Spool {
   readonly disk: Disk;
   readonly directory: string;
-  /** All directories in which gateways of this one's `SPOOL_DIR` leave files: that itself, and one for each worker process. */
+  /** All directories of gateways with this `SPOOL_DIR`: itself, and one per worker process. */
   directories(): Promise<string[]>;
   readonly owner: SpoolOwner;
-  /** Resolves when the settlement is on the disk for good. */
+  /** Resolves when the settlement is durably on disk. */
   append(settlement: Settlement): Promise<void>;
-  /** It is in the books, or given up. */
+  /** Removes a settlement that is entered or given up. */
   done(id: Uuid): void;
-  /** Writes down, for good, that this one cannot be settled and why. */
+  /** Records durably that a settlement cannot be entered, and why. */
   giveUp(settlement: Settlement, reason: string): Promise<void>;
-  /** Leaves the file behind if something is open in it. */
+  /** Keeps the file if it has open settlements. */
   close(): Promise<void>;
 }
 
 interface SpoolOptions {
   directory: string;
-  /** `SPOOL_DIR`, where `directory` is a worker's own below it. */
+  /** `SPOOL_DIR`, when `directory` is a worker's directory below it. */
   root?: string | undefined;
   gatewayId: string;
   clock: Clock;
   log: Log;
   host?: string;
   pid?: number;
-  /** This machine's, unless told. */
+  /** The machine's name, unless given. */
   disk?: Disk;
 }
 
-/** Fails where the directory cannot be written to: a gateway that could not keep what it is owed must not start. */
+/** Fails when the directory is not writable: a gateway that could lose charges must not start. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { directory, gatewayId, clock, log, host = hostname(), pid = process.pid, disk = systemDisk } = options;
   const { root = directory } = options;
@@ -81,10 +79,10 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
 const WORKER = /^worker-\d+$/;
 
-/** The directory of one worker process; no two that live share one. */
+/** The directory of a worker process; two running workers never share one. */
 export const workerDirectory = (root: string, worker: number): string => join(root, `worker-${worker}`);
 
-/** `root` and those of workers below it. */
+/** `root` and the workers' directories below it. */
 export async function spoolDirectories(root: string, readdir: (path: string) => Promise<string[]>): Promise<string[]> {
   const names = (await readdir(root)).filter((name) => WORKER.test(name));
   return [root, ...names.sort().map((name) => join(root, name))];
@@ -108,12 +106,12 @@ class OwnFile {
   readonly #directory: string;
   readonly #owner: SpoolOwner;
   readonly #log: Log;
-  /** The lines of what is neither done nor refused, in the order they came. */
+  /** Lines of open settlements, in order. */
   readonly #open = new Map<Uuid, string>();
   #appends: Append[] = [];
   #running: Promise<void> | undefined;
   #file: { path: string; handle: DiskFile; size: number } | undefined;
-  /** Files that are written to no more, and go when a new one is safe. */
+  /** Closed files, which are removed when a new one is safe. */
   #old: string[] = [];
   #number = 0;
 
@@ -149,7 +147,7 @@ class OwnFile {
   }
 
   async #run(): Promise<void> {
-    // Everything of this turn shares the first write.
+    // All appends of this event-loop turn share the first write.
     await Promise.resolve();
     while (this.#appends.length > 0 || this.#canBeEmptied()) {
       const appends = this.#appends.splice(0);
@@ -178,12 +176,12 @@ class OwnFile {
     await file.handle.datasync();
     file.size += bytes.length;
     if (await isAt(this.#disk, file.path, file.handle)) return;
-    // Somebody took this gateway for gone and removed its file; see replay.ts.
+    // Another gateway took this one for dead and removed its file; see replay.ts.
     await this.#abandon();
     await this.begin();
   }
 
-  /** Fails where the disk has no room: an empty file says nothing of that. */
+  /** Writes test data, because an empty file would not reveal a full disk. */
   async reserve(): Promise<void> {
     const file = this.#file;
     if (file === undefined) return;
@@ -198,7 +196,7 @@ class OwnFile {
     }
   }
 
-  /** A new file with all that is open, safe under its name. */
+  /** Writes a new file with all open settlements and renames it into place. */
   async begin(): Promise<void> {
     const { host, pid, gatewayId } = this.#owner;
     this.#number += 1;
@@ -216,7 +214,7 @@ class OwnFile {
     return this.#open.size === 0 && this.#file !== undefined && this.#file.size > 0;
   }
 
-  /** A crash may bring the lines back; who settles them again is told that they were. */
+  /** A crash may restore the lines; settling them again returns `repeated`. */
   async #empty(): Promise<void> {
     const file = this.#file;
     if (file === undefined) return;
@@ -244,7 +242,7 @@ async function writeGivenUp(
   const note = { ...why, request: publicId("req", settlement.id), line: lineOf(settlement).trimEnd() };
   const handle = await disk.open(join(directory, GIVEN_UP), "a", PRIVATE_FILE);
   try {
-    // A line of its own, also after one that a full disk cut short.
+    // Starts a new line, also after a line that a full disk cut short.
     await handle.writeFile(`\n${JSON.stringify(note)}\n`);
     await handle.datasync();
   } finally {
@@ -260,7 +258,7 @@ export async function writeAll(handle: DiskFile, bytes: Buffer, position: number
   }
 }
 
-/** Whether that file still has that name. */
+/** Whether the path still refers to that file. */
 async function isAt(disk: Disk, path: string, handle: DiskFile): Promise<boolean> {
   try {
     const [named, ours] = await Promise.all([disk.stat(path), handle.stat()]);

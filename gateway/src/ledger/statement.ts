@@ -1,6 +1,6 @@
 /**
- * A builder account's statement, newest first: by line, every entry of the ledger that is its own with what it was for; and by
- * day, one row for the usage of each day and one for each transfer.
+ * A builder account's statement, newest first: by line, every ledger entry with its reason; by day, one row for each day's usage and
+ * one for each transfer.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -9,33 +9,33 @@ import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { booksOf } from "./books.ts";
+import { ledgerViews } from "./views.ts";
 
 const StatementLine = row({
-  /** Grows with time; the position of a page. */
+  /** Increasing; the cursor of a page. */
   id: z.string(),
   kind: z.enum(BUILDER_ENTRY_KINDS),
   amount: column.pico,
-  /** What moved it: a request, a transfer, or all requests of a month whose records are kept no longer. */
+  /** The source: a request, a transfer, or all requests of a dropped month. */
   of: z.enum(["request", "transfer", "closing"]),
   operation: column.uuid,
-  /** Why a transfer was made; else null. */
+  /** The reason of a transfer, else null. */
   reason: z.string().nullable(),
   at: column.moment,
 });
 export type StatementLine = z.infer<typeof StatementLine>;
 
 const StatementRow = row({
-  /** The position of a page; text that sorts. */
+  /** The cursor of a page, as sortable text. */
   place: z.string(),
   kind: z.enum(["usage", ...TRANSFER_KINDS]),
-  /** The next three are of usage, the three after the balance of a transfer; else they are null. */
+  /** The next three fields are for usage, the three after the balance for transfers; otherwise null. */
   day: z.string().nullable(),
   requests: column.count.nullable(),
   promptTokens: column.count.nullable(),
   completionTokens: column.count.nullable(),
   amount: column.pico,
-  /** With this row and everything older. */
+  /** The balance including this row and everything older. */
   balance: column.pico,
   transferId: column.uuid.nullable(),
   reason: z.string().nullable(),
@@ -84,8 +84,8 @@ function byDayText(hasDays: boolean): string {
 }
 
 /**
- * Where the oldest day begins that a page can show (`$3` days, the newest ending before `$2`): each day is found by one look into the index.
- * Asked apart: with the moment itself in the statement, its hours are read in the order that they lie in.
+ * Finds the start of the oldest day on the page (`$3` days, the newest ending before `$2`), with one index lookup per day. A separate
+ * query, because within the statement the planner reads the hours in physical order.
  */
 const OLDEST_DAY = `with recursive used as (
     (select date_trunc('day', hour at time zone 'UTC') as day, 1 as place from usage_hour
@@ -99,7 +99,7 @@ const OLDEST_DAY = `with recursive used as (
   select min(day) at time zone 'UTC' as day from used`;
 const OldestDay = row({ day: column.moment.nullable() });
 
-/** Where the newest day ends whose usage comes after this place: usage itself is placed at the end of its day. */
+/** The end of the newest day whose usage sorts after the cursor: usage sorts at the end of its day. */
 function endOfDayAfter(place: string): Date {
   const standsMs = Math.floor(Number(place.slice(0, 18)) / 1000);
   const isUsage = place[18] === "0";
@@ -107,8 +107,8 @@ function endOfDayAfter(place: string): Date {
 }
 
 /**
- * What requests moved and what else did are read apart, each from its newest: the view of both would be put in order whole, all that the
- * account ever asked. So the charges come from the records themselves, as the view has them. `$1` account, `$2` before, `$3` limit.
+ * Charges and other entries are read separately, each newest first, because the planner would sort the whole view. `$1` account, `$2`
+ * before, `$3` limit.
  */
 function linesText(books: string): string {
   const charges =
@@ -116,8 +116,8 @@ function linesText(books: string): string {
       ? `select id as position, 'charge' as kind, -charge_pico::numeric as amount, 'request' as "of", id as operation,
                 account_id, finished_at as at from request where charge_pico > 0`
       : "select * from ledger_entry where \"of\" = 'request'";
-  // The account as a list of one, and first in the order: only the index of accounts and ids can serve that. Of an account with many
-  // records the planner would rather read everybody's by their ids until it comes to them.
+  // The account as a one-element array and first in the order, so that only the index on (account, id) fits. Otherwise the planner may
+  // scan all accounts' records by ID.
   const newest = (from: string, also: string): string => `
     (select e.position, e.kind, e.amount, e.of, e.operation, e.at from ${from} e
       where e.account_id = any (array[$1::uuid]) and ${also} and ($2::uuid is null or e.position < $2)
@@ -130,14 +130,14 @@ function linesText(books: string): string {
 
 export interface Statement {
   lines(accountId: Uuid, page: { before?: string | undefined; limit: number }): Promise<StatementLine[]>;
-  /** Without a limit: all of it, as it is at one moment. */
+  /** Without a limit: the whole statement in one snapshot. */
   byDay(accountId: Uuid, page?: { before: string | undefined; limit: number | undefined }): Promise<StatementRow[]>;
 }
 
 export function openStatement({ pool }: { pool: pg.Pool }): Statement {
   return {
     lines: async (accountId, { before, limit }) =>
-      queryRows(pool, StatementLine, linesText(await booksOf(pool)), [accountId, before ?? null, limit]),
+      queryRows(pool, StatementLine, linesText(await ledgerViews(pool)), [accountId, before ?? null, limit]),
     async byDay(accountId, { before, limit } = { before: undefined, limit: undefined }) {
       const end = before === undefined ? null : endOfDayAfter(before);
       const oldest =

@@ -1,4 +1,4 @@
-/** For tests of the ledger: a hold and a settlement of it, and a disk to spool to. */
+/** Helpers for ledger tests: a hold, its settlement, and a disk for the spool. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,20 +14,17 @@ import type { Settlement } from "./settlement.ts";
 
 export const newId = newIds(systemClock, systemRandom());
 
-/**
- * For a ledger on a machine of any speed: what fails is tried again, and no deadline ever passes, neither a client's for its hold
- * nor that of a balance that is remembered.
- */
+/** A ledger without deadlines for machines of any speed: failures are retried, and no timeout or cache expiry passes. */
 export const patientClock: Clock = {
   ...systemClock,
   monotonic: () => 0,
   after: (delayMs, run) => (delayMs < DEADLINE_MS_MIN ? systemClock.after(delayMs, run) : () => {}),
   every: () => () => {},
 };
-/** Pauses before another try are shorter, until the fifth. */
+/** Shorter pauses for the first five retries. */
 const DEADLINE_MS_MIN = 1_000;
 
-/** What the prices of `openBooks` come to for the counts below. */
+/** The charge for the counts below at the test prices. */
 export const COST = 3n * 20_000n + 5n * 40_000n;
 
 export const holdOf = (accountId: Uuid, amount = 1_000_000n): HoldOrder => ({
@@ -63,7 +60,7 @@ export const settlementOf = (hold: Pick<HoldOrder, "id" | "accountId">, paidHost
   durationMs: 3,
 });
 
-/** Until a statement like this one waits for a lock that another transaction has. */
+/** Resolves when a statement like this one waits for another transaction's lock. */
 export const untilOneWaits = (pool: pg.Pool, statement: string): Promise<unknown> =>
   eventually(`${statement} waits for a lock`, async () => {
     const { rowCount } = await pool.query(

@@ -4,7 +4,7 @@ import { choice, domain, text } from "../base/settings.ts";
 interface LimitsConfig {
   /** Where limits are counted. Undefined: in memory, for one gateway. */
   valkeyUrl: string | undefined;
-  /** While the limits' store is away: nothing is admitted, or each gateway counts alone with its share. */
+  /** While the limits' store is unreachable: nothing is admitted, or each gateway counts alone with its share. */
   limitsWhenAway: "refuse" | "local";
 }
 

@@ -29,7 +29,7 @@ export interface KeyLimits {
 
 export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
 
-/** What somebody set for one key; null where nothing was. */
+/** What someone set for one key; null where nothing was. */
 type SetLimits = { [Name in keyof KeyLimits]: number | null };
 
 /** An operator's limits take the place of the platform's; the owner's own hold where they are lower. */
@@ -109,7 +109,7 @@ export function mayEnter(held: { places: number; own: number }, ceiling: number,
 /** What kept the counts from being asked: no answer in time, no connection, or an answer that was an error. */
 export type UnavailableCause = "timeout" | "disconnected" | "error";
 
-/** Nobody could say whether the request is within its limits. It must be refused: nothing goes through unlimited. */
+/** No one could say whether the request is within its limits. It must be refused: nothing goes through unlimited. */
 export class LimitsUnavailable extends Error {
   override name = "LimitsUnavailable";
   /** The operation may have been carried out although no answer came. */

@@ -1,4 +1,4 @@
-/** A gateway that counts alone while the shared server is away. */
+/** A gateway that counts alone while the shared server is unreachable. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";

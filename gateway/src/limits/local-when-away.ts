@@ -1,5 +1,5 @@
 /**
- * For operators who would rather serve than refuse while the shared server is away (`LIMITS_WHEN_AWAY=local`): this gateway
+ * For operators who would rather serve than refuse while the shared server is unreachable (`LIMITS_WHEN_AWAY=local`): this gateway
  * counts alone then, in memory, with its share of every limit, so that all gateways together stay within them as long as
  * requests are spread evenly. What a client reads in its headers is that share: it is what it can count on here.
  *
@@ -19,7 +19,7 @@ interface LocalOptions {
 
 export function localWhenAway({ shared, clock, gateways }: LocalOptions): Limits {
   const local = memoryLimits({ clock });
-  /** At least one, or a platform with more gateways than a limit counts would serve nobody; nothing of nothing. */
+  /** At least one, or a platform with more gateways than a limit counts would serve no one; nothing of nothing. */
   const share = (limit: number): number => {
     checkCount("limit", limit);
     return limit === 0 ? 0 : Math.max(1, Math.floor(limit / Math.max(1, gateways())));

@@ -32,7 +32,7 @@ interface Leases {
    * the front.
    */
   ends: Map<string, number>;
-  /** Until then nobody has to look. */
+  /** Until then no one has to look. */
   noneEndsBefore: number;
 }
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -97,7 +97,7 @@ export class Board {
 }
 
 interface MemoryLimits extends Limits {
-  /** Frees what is held at once: nobody is left who would leave it. */
+  /** Frees what is held at once: no one is left who would leave it. */
   abandon(): void;
 }
 

@@ -43,7 +43,7 @@ export class Departures {
     if (!(await this.#attempt(pending))) this.#keep(pending);
   }
 
-  /** For an entry whose answer never came: it may hold a slot that nobody knows of. */
+  /** For an entry whose answer never came: it may hold a slot that no one knows of. */
   undo(departure: Departure): void {
     this.#keep({ ...departure, sure: false, until: this.#clock.monotonic() + LEASE_MS });
   }
@@ -56,7 +56,7 @@ export class Departures {
   /** One last attempt, then what is left is given up. */
   async close(): Promise<void> {
     this.#stopTimer?.();
-    // An attempt that is under way may have passed over what came after it began.
+    // An attempt that is in flight may have passed over what came after it began.
     await this.#trying;
     await this.#tryAll();
     this.#closed = true;

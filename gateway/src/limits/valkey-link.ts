@@ -1,6 +1,6 @@
 /**
  * The connection to the server: one question, one answer, in bounded time. A server that left a question unanswered, answered
- * with an error or cannot be reached is away: every further question is refused at once, and one probe at a time asks
+ * with an error or cannot be reached is unreachable: every further question is refused at once, and one probe at a time asks
  * whether it is back. An outage is logged when it begins and when it is over, however many questions it costs.
  */
 import { Redis, type RedisOptions } from "ioredis";
@@ -15,7 +15,7 @@ import { type ScriptedRedis, scripts } from "./valkey-scripts.ts";
 const UNANSWERED_MAX = 10_000;
 const RECONNECT_MS_MAX = 1_000;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A connection on which a server that is away said nothing for this long is given up, and everything asked on it. */
+/** A connection on which a server that is unreachable said nothing for this long is given up, and everything asked on it. */
 const SILENT_MS_MAX = 2_000;
 const PROBE_MS_MIN = 250;
 const PROBE_MS_MAX = 1_000;
@@ -36,9 +36,9 @@ interface LinkOptions {
   answerTimeoutMs: number;
   /** Fails while the server cannot do its work, and does no harm. */
   probe: Question;
-  /** For each question of a request that nobody could answer. */
+  /** For each question of a request that no one could answer. */
   unavailable?: ((cause: UnavailableCause) => void) | undefined;
-  /** The server was away and answers again; what it remembers is not known. */
+  /** The server was unreachable and answers again; what it remembers is not known. */
   back?: () => void;
 }
 
@@ -48,7 +48,7 @@ interface Outage {
   readonly cause: UnavailableCause;
   /** Questions of requests that it cost. */
   refused: number;
-  /** When a probe was answered; undefined while the server is away. */
+  /** When a probe was answered; undefined while the server is unreachable. */
   backAt: number | undefined;
   probing: boolean;
   probeMs: number;

@@ -20,7 +20,7 @@ import { type Departure, Departures } from "./valkey-departures.ts";
 import { type Connect, ValkeyLink } from "./valkey-link.ts";
 import { VERDICTS } from "./valkey-scripts.ts";
 
-/** Long enough for a machine that is busy for a moment: once it has passed, the server counts as away for everybody. */
+/** Long enough for a machine that is busy for a moment: once it has passed, the server counts as away for everyone. */
 const ANSWER_TIMEOUT_MS = 1_500;
 const RENEW_IDS_MAX = 1_000;
 const RENEW_AT_ONCE = 100;
@@ -31,7 +31,7 @@ interface ValkeyOptions {
   clock: Clock;
   log: Log;
   answerTimeoutMs?: number;
-  /** For each question of a request that nobody could answer. */
+  /** For each question of a request that no one could answer. */
   unavailable?: (cause: UnavailableCause) => void;
   /** Platforms that share a server have a prefix each. */
   prefix?: string;

@@ -26,7 +26,7 @@ const Build = z.strictObject({
     })
     .optional(),
   vector_width: z.int().min(1).optional(),
-  /** The weights' licence, as whoever made the build states it. Null or absent: nobody did. */
+  /** The weights' licence, as whoever made the build states it. Null or absent: no one did. */
   licence: z.string().min(1).max(100).nullish(),
 });
 
@@ -118,9 +118,9 @@ export interface ActiveModel {
   build: Build;
   /** The most requests admitted at once on the whole platform; undefined: worked out from the connected slots. */
   admissionMax: number | undefined;
-  /** Tokens per second that nobody reaches who runs this model. */
+  /** Tokens per second that no one reaches who runs this model. */
   speedMax: number;
-  /** Tokens per second of a new prompt that nobody reads who runs this model. */
+  /** Tokens per second of a new prompt that no one reads who runs this model. */
   readingSpeedMax: number;
   /** Null: nodes are asked no canaries for this model. */
   canaries: Canary[] | null;

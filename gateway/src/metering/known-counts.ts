@@ -1,7 +1,7 @@
 /**
  * The counts of texts that were counted before. Who talks to a model sends the whole conversation again with every turn, and all of it
- * but the end is known. Kept are digests and numbers, never text; for each payer apart, so that nobody learns by the time it takes
- * what somebody else has sent. One per thread and tokenizer.
+ * but the end is known. Kept are digests and numbers, never text; for each payer apart, so that no one learns by the time it takes
+ * what someone else has sent. One per thread and tokenizer.
  *
  * Long texts are known by blocks, which end at line breaks: what was appended to one leaves its first blocks as they were. That
  * is exact where no piece that is encoded lies across such an end, and nothing is joined across it (bpe/pieces.ts): after a

@@ -85,7 +85,7 @@ export class WorkerPool<Result> {
       if (worker === undefined) return;
       const job = this.#next();
       this.#workers.set(worker, job);
-      // A worker holds the process open only while somebody waits for it.
+      // A worker holds the process open only while someone waits for it.
       worker.ref();
       worker.postMessage(job.message);
     }

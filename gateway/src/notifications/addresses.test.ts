@@ -14,7 +14,7 @@ const REFUSED = {
   "reserved and broadcast": ["240.0.0.1", "255.255.255.255"],
   documentation: ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1", "3fff::1"],
   benchmarks: ["198.18.0.1", "198.19.255.255", "2001:2::1"],
-  "IPv4 within IPv6": [
+  "IPv4-mapped IPv6 addresses": [
     "::ffff:127.0.0.1",
     "::ffff:8.8.8.8",
     "::ffff:7f00:1",
@@ -23,8 +23,8 @@ const REFUSED = {
     "2002:7f00:1::",
   ],
   "Teredo and other special prefixes": ["2001::1", "100::1"],
-  "site-local of old": ["fec0::1"],
-  "no address": ["", "localhost", "1.2.3", "0x7f000001", "2130706433", "127.1"],
+  "deprecated site-local addresses": ["fec0::1"],
+  "invalid addresses": ["", "localhost", "1.2.3", "0x7f000001", "2130706433", "127.1"],
 };
 
 describe("webhooks are refused to", () => {

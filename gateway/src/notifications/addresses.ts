@@ -1,6 +1,6 @@
 /**
- * Which addresses webhooks may be sent to. Somebody else chooses them, and the gateway stands inside the operator's network: what is
- * not an address of the public internet is refused, whatever name leads to it. Pure.
+ * Decides which addresses webhooks may be sent to. Users choose them and the gateway is inside the operator's network, so only public
+ * addresses are allowed, whatever name resolves to them. Pure.
  */
 import { BlockList, isIP } from "node:net";
 

@@ -1,4 +1,4 @@
-/** Sends what is due, a bounded number at once, and notes how each try ended. */
+/** Sends due deliveries, a limited number at a time, and records each outcome. */
 import type { Mail } from "../accounts/mail.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";

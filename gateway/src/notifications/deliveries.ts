@@ -1,6 +1,6 @@
 /**
- * The outbox of notifications: rows that were written with their events. Whichever gateway moves a row's next try on first has it;
- * one that dies with it leaves it to the others. After a crash between sending and noting so it is sent once more, under the same id.
+ * The outbox: delivery rows written together with their events. A gateway claims a row by postponing its next try; if it dies, another
+ * claims it. After a crash between sending and recording, a delivery is repeated under the same ID.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -67,7 +67,7 @@ export interface Deliveries {
   /** Those that are due, of these channels. */
   take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
   tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: Tried): Promise<void>;
-  /** The account's latest, the newest first. */
+  /** The account's latest, newest first. */
   log(accountId: Uuid): Promise<ShownDelivery[]>;
   /** How many test deliveries the account has begun since then. */
   testsSince(accountId: Uuid, since: Date): Promise<number>;

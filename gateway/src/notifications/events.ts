@@ -1,7 +1,6 @@
 /**
- * Finds what happened that nobody was told of yet. The rows that other parts write in their own transactions say that it did:
- * a quarantine, a paid batch, a refused request, a key's end. So nothing is lost with a gateway, and whoever causes it, an operator's
- * command line too, need not know of notifications.
+ * Finds new events in rows that other parts commit: a quarantine, a paid batch, a refused request, an expiring key. So no event is lost
+ * with a gateway, and other parts need not know of notifications.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -12,7 +11,7 @@ import { DAY_MS, seconds } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { type Event, NOTIFICATIONS_SCHEMA, type Notify } from "./notify.ts";
 
-/** How far back: longer than all gateways are away. Nobody is told of what is older. */
+/** How far back: longer than all gateways are unreachable. No one is told of what is older. */
 const LOOK_BACK_MS = 3 * DAY_MS;
 const FOUND_MAX = 200;
 /** A key's end is told so long before, and no sooner than in the last quarter of its life. */

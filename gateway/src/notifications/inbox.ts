@@ -1,11 +1,11 @@
-/** The console's list of notifications. What somebody has read, others of the account have not. */
+/** The console's list of notifications, with read marks per person. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { StoredFact } from "./words.ts";
 
-/** Nobody reads a greater number. */
+/** No one reads a greater number. */
 const UNREAD_MAX = 100;
 
 const Listed = row({
@@ -30,7 +30,7 @@ interface Reader {
 }
 
 export interface Inbox {
-  /** The newest first. */
+  /** Newest first. */
   list(reader: Reader, page: { before?: Uuid | undefined; limit: number }): Promise<ListedNotification[]>;
   /** How many the reader has not read, up to 100. */
   unread(reader: Reader): Promise<number>;

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openAccounts } from "../accounts/accounts.ts";
-import type { Letter } from "../accounts/mail.ts";
+import type { Email } from "../accounts/mail.ts";
 import { newIds, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
@@ -41,7 +41,7 @@ let gateways: ReturnType<typeof openTestNotifications>[];
 let received: Received[] = [];
 let answer = 200;
 let receiver: string;
-const mailed: Letter[] = [];
+const mailed: Email[] = [];
 const server = createServer(async (request, response) => {
   let body = "";
   for await (const piece of request) body += piece;
@@ -53,7 +53,7 @@ before(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   receiver = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const post = openPost({ allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock });
-  const mail = { delivers: true, send: async (letter: Letter) => void mailed.push(letter) };
+  const mail = { delivers: true, send: async (letter: Email) => void mailed.push(letter) };
   gateways = [0, 1].map(() => openTestNotifications({ pool: db.pool, clock, newId, log, mail, post }));
 });
 after(async () => {
@@ -94,7 +94,7 @@ async function withWebhook(): Promise<{ id: Uuid; secret: string }> {
 }
 
 describe("an event", () => {
-  test("is told once, in the transaction that it belongs to", async () => {
+  test("is recorded once, in the transaction that causes it", async () => {
     const id = await account();
     const event = { ...LOW, accountId: id, about: "1" };
     const undone = inTransaction(db.pool, async (client) => {
@@ -110,7 +110,7 @@ describe("an event", () => {
     assert.equal(mailed.length, 1);
   });
 
-  test("goes to every owner and every address, but not where it is turned off", async () => {
+  test("goes to every owner and every address, unless it is turned off", async () => {
     const id = await account("builder", 2);
     const choices = [{ kind: "low_credit", channel: "email", on: false } as const];
     await settings().change(id, { choices, webhookUrl: `${receiver}/hook`, slackUrl: `${receiver}/slack` });
@@ -127,7 +127,7 @@ describe("an event", () => {
 });
 
 describe("a webhook", () => {
-  test("is signed over its time and body, with the account's secret of now", async () => {
+  test("is signed over its time and body with the account's current secret", async () => {
     const { id, secret } = await withWebhook();
     await first().notify(db.pool, { ...LOW, accountId: id, about: "1" });
     await send();
@@ -142,7 +142,7 @@ describe("a webhook", () => {
     assert.equal(again.headers["tollgate-signature"], signatureOf(again.body, { secret: next as string, unixSeconds }));
   });
 
-  test("is sent once by two gateways, and by another when the one that took it is gone", async () => {
+  test("is sent once by two gateways, and by the other one when the first died", async () => {
     const { id } = await withWebhook();
     for (let n = 0; n < 30; n++) await first().notify(db.pool, { ...LOW, accountId: id, about: String(n) });
     // Taken by one that dies.
@@ -155,7 +155,7 @@ describe("a webhook", () => {
     assert.equal(new Set(received.map(({ body }) => JSON.parse(body).id)).size, 30);
   });
 
-  test("is tried again until it is taken, and the log says how it went", async () => {
+  test("is retried until it is accepted, and each attempt is logged", async () => {
     const { id } = await withWebhook();
     answer = 503;
     await first().notify(db.pool, { ...LOW, accountId: id, about: "1" });
@@ -172,7 +172,7 @@ describe("a webhook", () => {
     assert.deepEqual([done?.state, done?.attempts, done?.answerStatus, done?.nextAt], ["delivered", 2, 204, null]);
   });
 
-  test("is given up after a day, a redirect is not followed, and one whose address was removed ends", async () => {
+  test("is given up after a day, does not follow redirects, and ends when its address is removed", async () => {
     const { id } = await withWebhook();
     answer = 302;
     await first().notify(db.pool, { ...LOW, accountId: id, about: "1" });
@@ -192,7 +192,7 @@ describe("a webhook", () => {
     assert.deepEqual([removed?.state, removed?.problem], ["failed", "the webhook address was removed"]);
   });
 
-  test("to an address that is not public is never sent, though its name was harmless when it was set", async () => {
+  test("is never sent to a private address, also when its hostname was public at first", async () => {
     const { id } = await withWebhook();
     const post = openPost({
       allows: addressRule({ allowLoopback: false }),
@@ -211,7 +211,7 @@ describe("a webhook", () => {
     assert.deepEqual([refused?.state, refused?.problem], ["pending", "The address is not on the public internet."]);
   });
 
-  test("of an account that never answers keeps no other account waiting", async () => {
+  test("of an account that never answers does not delay other accounts", async () => {
     const [slow, quick] = [await withWebhook(), await withWebhook()];
     for (let n = 0; n < 40; n++) await first().notify(db.pool, { ...LOW, accountId: slow.id, about: String(n) });
     await first().notify(db.pool, { ...LOW, accountId: quick.id, about: "1" });
@@ -221,7 +221,7 @@ describe("a webhook", () => {
   });
 });
 
-test("an email's problem is the operator's: the account is told no word of the mail server", async () => {
+test("an email failure is shown to the operator, and the account sees no detail of the mail server", async () => {
   const id = await account();
   const mail = {
     delivers: true,
@@ -235,7 +235,7 @@ test("an email's problem is the operator's: the account is told no word of the m
   assert.equal((await logOf(id))[0]?.problem, "the mail server did not accept the email");
 });
 
-test("emails wait where a platform sends none, and are given up after three days", async () => {
+test("emails wait on a platform without a mail server, and are given up after three days", async () => {
   const id = await account();
   const { notify, deliverer, deliveries } = openTestNotifications({
     pool: db.pool,
@@ -255,7 +255,7 @@ test("emails wait where a platform sends none, and are given up after three days
   assert.deepEqual(await logOf(id), []);
 });
 
-describe("what others wrote down", () => {
+describe("events of other parts", () => {
   const find = () => Promise.all(gateways.map(({ notify }) => openEvents({ pool: db.pool, clock, notify }).find()));
   const told = async (accountId: Uuid): Promise<{ kind: string; data: unknown }[]> => {
     const rows = await openInbox({ pool: db.pool }).list({ accountId, identityId: newId() }, { limit: 10 });
@@ -267,7 +267,7 @@ describe("what others wrote down", () => {
     clock.advance(-clock.now() + Date.now());
   });
 
-  test("a quarantine and a payout are told to the host, once", async () => {
+  test("include quarantines and payouts, each sent to the host once", async () => {
     const id = await account("host");
     const node = newId();
     await db.pool.query("insert into node (id, account_id, name, state) values ($1, $2, 'rig', 'quarantined')", [
@@ -302,7 +302,7 @@ describe("what others wrote down", () => {
     );
   });
 
-  test("a budget is told once a day and once a month for each key, and a key's end in its last week", async () => {
+  test("include budgets once per day and month of each key, and expiring keys in their last week", async () => {
     const id = await account();
     const key = newId();
     await db.pool.query(
@@ -336,7 +336,7 @@ describe("what others wrote down", () => {
     assert.equal(found.length, 3);
   });
 
-  test("what was before there were notifications is told to nobody, nor a key's end in the first part of its life", async () => {
+  test("exclude events from before the feature, and keys early in their lifetime", async () => {
     await db.pool.query("update migration set applied_at = now() - interval '1 day' where version = 48");
     const id = await account("host");
     const node = newId();
@@ -366,7 +366,7 @@ describe("what others wrote down", () => {
   });
 });
 
-test("the list is the account's; what somebody has read is unread for the others", async () => {
+test("the list belongs to the account, and read marks to each person", async () => {
   const id = await account("builder", 2);
   const { rows } = await db.pool.query("select identity_id from account_owner where account_id = $1 order by 1", [id]);
   const [a, b] = rows.map(({ identity_id }) => ({ accountId: id, identityId: identity_id as Uuid })) as [

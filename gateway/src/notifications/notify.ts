@@ -1,7 +1,4 @@
-/**
- * Writes that something happened, with a delivery for each place that the account's people want it sent to: in the caller's
- * transaction, so that neither is without the other. One event is told once, by its name, whoever finds it.
- */
+/** Records an event with one delivery per configured destination, in the caller's transaction. The event's name makes it unique. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";

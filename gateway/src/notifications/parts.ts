@@ -1,4 +1,4 @@
-/** Notifications, as other parts and the routes use them. */
+/** Notifications as a part for others and for routes. */
 import type { DeliveryChannel } from "../base/states.ts";
 import type { Deliverer } from "./deliverer.ts";
 import type { Deliveries } from "./deliveries.ts";

@@ -12,13 +12,13 @@ const told = {
   origin: "https://gateway.example.com",
 } as const;
 
-test("a signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a point and the body", () => {
+test("a signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a dot and the body", () => {
   const signature = signatureOf('{"id":"ntf_1"}', { secret: "whsec_test", unixSeconds: 1_790_000_000 });
   // Computed with Python's hmac.
   assert.equal(signature, "t=1790000000,v1=78c24d0a72a22e34992df804c699477b88adcff177d518257266f071d64d6608");
 });
 
-test("a webhook's body has the facts, the words and a link", () => {
+test("a webhook's body has the facts, a text and a link", () => {
   const body = JSON.parse(webhookBody(told));
   assert.deepEqual(Object.keys(body), [
     "id",

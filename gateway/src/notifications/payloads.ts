@@ -1,4 +1,4 @@
-/** What webhooks are sent, and how it is signed. Pure. */
+/** Payloads of webhooks and their signature. Pure. */
 import { createHmac } from "node:crypto";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { linkOf, type StoredFact, wordsOf } from "./words.ts";

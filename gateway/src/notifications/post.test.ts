@@ -1,4 +1,4 @@
-/** Posting to addresses that somebody else chose: what is connected to, and how much of an answer is read. */
+/** Posting to addresses that someone else chose: what is connected to, and how much of an answer is read. */
 import assert from "node:assert/strict";
 import type { LookupAddress } from "node:dns";
 import { createServer, type RequestListener } from "node:http";
@@ -47,7 +47,7 @@ test("posts JSON and returns the status", async (t) => {
   assert.equal(seen, '{"a":1} application/json 1');
 });
 
-describe("connects to nothing but the public internet", () => {
+describe("connects only to public addresses", () => {
   for (const addresses of [
     ["127.0.0.1"],
     ["::1"],
@@ -60,7 +60,7 @@ describe("connects to nothing but the public internet", () => {
     ["8.8.8.8", "127.0.0.1"],
     [],
   ]) {
-    test(`a name that leads to ${addresses.join(" and ") || "nothing"} is refused`, async (t) => {
+    test(`refuses a name that resolves to ${addresses.join(" and ") || "nothing"}`, async (t) => {
       const { port, requests } = await serve(t, (_, response) => void response.end());
       const post = openPost({ allows: isPublic, allowsHttp: true, clock, lookUp: leadsTo(...addresses) });
       await assert.rejects(post(`http://hooks.example.com:${port}/`, parts), AddressRefused);
@@ -68,7 +68,7 @@ describe("connects to nothing but the public internet", () => {
     });
   }
 
-  test("addresses that are written out are checked without a look-up", async (t) => {
+  test("checks IP addresses in URLs without a DNS query", async (t) => {
     const { port, requests } = await serve(t, (_, response) => void response.end());
     const post = openPost({ allows: isPublic, allowsHttp: true, clock });
     for (const host of ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0.0.0.0"])
@@ -76,7 +76,7 @@ describe("connects to nothing but the public internet", () => {
     assert.deepEqual(requests, []);
   });
 
-  test("the address that was checked is the one that is connected to, whatever the name leads to next", async (t) => {
+  test("connects to the address that was checked, also when the name resolves differently afterwards", async (t) => {
     const { port, requests } = await serve(t, (_, response) => void response.end());
     const answers = ["127.0.0.1", "10.0.0.1"];
     let asked = 0;
@@ -88,13 +88,13 @@ describe("connects to nothing but the public internet", () => {
     assert.equal(requests.length, 1);
   });
 
-  test("http is refused outside development", async () => {
+  test("refuses http outside of development", async () => {
     const post = openPost({ allows: isPublic, allowsHttp: false, clock, lookUp: leadsTo("8.8.8.8") });
     await assert.rejects(post("http://hooks.example.com/", parts), /must use https/);
   });
 });
 
-test("a redirect is an answer like any other, and is not followed", async (t) => {
+test("returns a redirect like any other response, without following it", async (t) => {
   const { port, requests } = await serve(t, (_, response) => {
     response.writeHead(307, { location: "/elsewhere" }).end();
   });
@@ -102,7 +102,7 @@ test("a redirect is an answer like any other, and is not followed", async (t) =>
   assert.deepEqual(requests, ["POST /hook"]);
 });
 
-test("an answer without an end is read up to 64 KiB", async (t) => {
+test("reads at most 64 KiB of an endless response", async (t) => {
   const { port } = await serve(t, (_, response) => {
     const more = (): void => {
       while (response.write("x".repeat(16 * 1024)));
@@ -113,7 +113,7 @@ test("an answer without an end is read up to 64 KiB", async (t) => {
   await assert.rejects(openPost(here)(`http://127.0.0.1:${port}/`, parts), /larger than 64 KiB/);
 });
 
-test("an answer that does not come is given up after ten seconds, also one that has begun", async (t) => {
+test("times out after 10 s, also when the response has started", async (t) => {
   for (const begins of [false, true]) {
     let arrived = (): void => {};
     const has = new Promise<void>((resolve) => {
@@ -131,7 +131,7 @@ test("an answer that does not come is given up after ten seconds, also one that 
   }
 });
 
-test("a connection that is closed without an answer is an error", async (t) => {
+test("throws when the connection closes without a response", async (t) => {
   const server = createSocketServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());

@@ -1,7 +1,6 @@
 /**
- * Posts to an address that somebody else chose. The name is looked up by the connection itself, and every address it leads to is
- * checked there: what was checked is what is connected to, so a name that leads elsewhere a moment later gains nothing. No redirect is
- * followed, and time and answer are bounded.
+ * Posts to a URL that a user chose. Every resolved address is checked at connection time, so DNS rebinding gains nothing. Redirects are
+ * not followed, and time and response are limited.
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { request as requestHttp } from "node:http";

@@ -1,4 +1,4 @@
-/** What an account's people chose: what is sent where, and the addresses of its webhooks. */
+/** An account's notification settings and webhook addresses. */
 import type pg from "pg";
 import { z } from "zod";
 import { base62, type Uuid } from "../base/ids.ts";

@@ -15,7 +15,7 @@ function triesOf(channel: DeliveryChannel): number[] {
   }
 }
 
-test("a webhook is tried at growing distances, up to two hours, for a day", () => {
+test("a webhook is retried with growing delays of up to two hours, for a day", () => {
   const tried = triesOf("webhook");
   assert.deepEqual(tried.slice(0, 9), [0, 30, 90, 210, 450, 930, 1890, 3810, 7650]);
   assert.equal((tried.at(-1) as number) - (tried.at(-2) as number), 7200);
@@ -24,7 +24,7 @@ test("a webhook is tried at growing distances, up to two hours, for a day", () =
   assert.deepEqual(triesOf("slack"), tried);
 });
 
-test("an email is tried for three days", () => {
+test("an email is retried for three days", () => {
   const last = triesOf("email").at(-1) as number;
   assert.ok(last > 3 * 86_400 - 7200 && last <= 3 * 86_400);
 });

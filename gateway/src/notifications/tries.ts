@@ -1,4 +1,4 @@
-/** When a delivery that failed is tried again. Pure. */
+/** The retry schedule of deliveries. Pure. */
 import type { DeliveryChannel } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 

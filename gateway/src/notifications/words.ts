@@ -1,4 +1,4 @@
-/** What notifications say. Pure: words are made of a notification's facts when it is shown or sent. */
+/** Texts of notifications, built from their facts when shown or sent. Pure. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import { PICO_PER_DOLLAR, type Pico, picoOfMicro } from "../base/money.ts";
 import type { NotificationKind, TopUpFailure } from "../base/states.ts";

@@ -1,4 +1,4 @@
-/** Nodes that an operator should look at, with the reasons in words: the most pressing first. */
+/** Nodes that need an operator's attention, with the reasons, most urgent first. */
 import type { ATTENTION_REASONS } from "@tollgate/api/console/operator-performance.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -38,7 +38,7 @@ export interface Attention {
 /** So many failures, and more than this share of what a node was asked: less is bad luck. */
 const FAILED_MIN = 3;
 const FAILED_SHARE = 0.1;
-/** Who has been away for longer has probably left for good. */
+/** Who has been unreachable for longer has probably left permanently. */
 const MISSED_DAYS = 7;
 
 const Found = ListedNodeRow.extend({

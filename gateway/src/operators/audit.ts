@@ -1,4 +1,4 @@
-/** The log of what operators did: written before the act, and told how it ended. */
+/** The audit log of operators' actions: recorded before the action, completed with its outcome. */
 import type { AUDIT_OUTCOMES } from "@tollgate/api/console/operator-audit.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { column, queryRows, row } from "../db/rows.ts";
 import { partOf } from "./nodes.ts";
 
 interface OperatorAct {
-  /** The operator's e-mail address, or "command line". */
+  /** The operator's email address, or "command line". */
   operator: string;
   /** `account.suspend`, `node.release`, … */
   action: string;

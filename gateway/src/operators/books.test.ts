@@ -8,12 +8,12 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { type Books, BY_ITSELF, keepProving, openBooks, watchVerdict } from "./books.ts";
+import { BY_ITSELF, keepProving, type LedgerChecks, openLedgerChecks, watchVerdict } from "./books.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const LOOK_MS = 10 * 60 * 1000;
 
-describe("the books are proved without being asked", () => {
+describe("the ledger check runs on a schedule", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
@@ -25,14 +25,14 @@ describe("the books are proved without being asked", () => {
     const clock = manualClock();
     const lines: { level: number; msg: string; differing?: { name: string }[] }[] = [];
     const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
-    const books = openBooks({ pool: db.pool, clock, newId });
+    const books = openLedgerChecks({ pool: db.pool, clock, newId });
     const stop = keepProving(books, { pool: db.pool, clock, log });
     return { clock, lines, books, stop };
   };
   const verdicts = async (): Promise<{ asked_by: string; balanced: boolean }[]> =>
     (await db.pool.query("select asked_by, balanced from books_verdict order by at, id")).rows;
 
-  test("of two gateways one does it, once a day", async () => {
+  test("runs in one of two gateways, once a day", async () => {
     const two = [gateway(), gateway()];
     for (const { clock } of two) clock.advance(LOOK_MS);
     await Promise.all(two.map(({ stop }) => stop()));
@@ -47,7 +47,7 @@ describe("the books are proved without being asked", () => {
     assert.equal((await verdicts()).length, 1, "a day has not passed");
   });
 
-  test("a difference is logged as an error by name, and is the last verdict", async () => {
+  test("logs each difference by name as an error, and stores the result", async () => {
     await db.pool.query("update books_verdict set at = now() - interval '25 hours'");
     const account = await openAccounts({ pool: db.pool, newId }).open("builder", "A builder");
     await db.pool.query("update ledger_account set balance = balance + 1 where id = $1", [account]);
@@ -58,7 +58,7 @@ describe("the books are proved without being asked", () => {
     assert.equal(lines[0]?.msg, "ledger check found differences");
     assert.ok((lines[0]?.level ?? 0) >= 50);
     assert.ok((lines[0]?.differing?.length ?? 0) > 0);
-    const last = (await books.last()) as NonNullable<Awaited<ReturnType<Books["last"]>>>;
+    const last = (await books.last()) as NonNullable<Awaited<ReturnType<LedgerChecks["last"]>>>;
     assert.deepEqual([last.askedBy, last.balanced], [BY_ITSELF, false]);
     assert.match(JSON.stringify(last.checks), new RegExp(`account ${account}: balance`));
     clock.advance(60_000);
@@ -69,7 +69,7 @@ describe("the books are proved without being asked", () => {
     assert.equal((await books.last())?.askedBy, "olga@example.com");
   });
 
-  test("a gateway that stops gives up what it is proving, by itself or for an operator, and leaves no verdict", async () => {
+  test("is cancelled when its gateway stops, and then stores no result", async () => {
     await db.pool.query("update books_verdict set at = now() - interval '25 hours'");
     const before = await verdicts();
     const blocker = await db.pool.connect();

@@ -1,4 +1,4 @@
-/** The proof of the books, and its last verdict, which is kept: once a day they are proved without being asked. */
+/** The ledger check and its stored results. It runs once a day automatically. */
 import type pg from "pg";
 import { z } from "zod";
 import { type Clock, sleep } from "../base/clock.ts";
@@ -9,7 +9,7 @@ import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
-/** Of a verdict that nobody asked for. */
+/** Of a verdict that no one asked for. */
 export const BY_ITSELF = "by itself";
 const LOOK_EVERY_MS = 10 * 60 * 1000;
 const WATCH_EVERY_MS = 60 * 1000;
@@ -31,7 +31,7 @@ const Free = row({ isFree: z.boolean() });
 const Due = row({ isDue: z.boolean() });
 const DUE = `select not exists (select from books_verdict where at > now() - interval '1 day') as "isDue"`;
 
-export interface Books {
+export interface LedgerChecks {
   /** Works every figure out again from what lies below it. Throws `ProofGivenUp` where the gateway stops meanwhile. */
   prove(askedBy: string): Promise<Verdict>;
   last(): Promise<Verdict | undefined>;
@@ -46,7 +46,7 @@ class ProofGivenUp extends Error {
 const LAST = `select at, asked_by as "askedBy", took_ms as "tookMs", balanced, checks from books_verdict
   order by at desc, id desc limit 1`;
 
-export function openBooks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock; newId: NewId }): Books {
+export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock; newId: NewId }): LedgerChecks {
   const stopping = new AbortController();
   const { signal } = stopping;
   /** What is being proved, with the process of the database that does it. */
@@ -91,7 +91,7 @@ export function openBooks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock;
         try {
           await pool.query("select pg_cancel_backend(pid) from unnest($1::integer[]) pid", [pids]);
         } catch (error) {
-          // A store that cannot be reached proves nothing either.
+          // A database that cannot be reached proves nothing either.
           if (isStorageTrouble(error)) return;
           throw error;
         }
@@ -101,8 +101,11 @@ export function openBooks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock;
   };
 }
 
-/** Proves the books when the last verdict is a day old. Of several gateways one does it. Returns how to stop. */
-export function keepProving(books: Books, options: { pool: pg.Pool; clock: Clock; log: Log }): () => Promise<void> {
+/** Checks the ledger when the last verdict is a day old. Of several gateways one does it. Returns how to stop. */
+export function keepProving(
+  books: LedgerChecks,
+  options: { pool: pg.Pool; clock: Clock; log: Log },
+): () => Promise<void> {
   const { pool, clock, log } = options;
   let running: Promise<void> = Promise.resolve();
   const stop = clock.every(LOOK_EVERY_MS, () => {
@@ -126,14 +129,14 @@ export function keepProving(books: Books, options: { pool: pg.Pool; clock: Clock
   };
 }
 
-/** The last verdict as this gateway knows it, whoever gave it: for those who may not wait for the store. */
+/** The last verdict as this gateway knows it, whoever gave it: for those who may not wait for the database. */
 interface WatchedVerdict {
   /** Undefined while there is none. */
   current(): Pick<Verdict, "at" | "balanced"> | undefined;
   stop(): Promise<void>;
 }
 
-export function watchVerdict(books: Books, { clock, log }: { clock: Clock; log: Log }): WatchedVerdict {
+export function watchVerdict(books: LedgerChecks, { clock, log }: { clock: Clock; log: Log }): WatchedVerdict {
   let last: Verdict | undefined;
   let running: Promise<void> = Promise.resolve();
   const look = (): void => {
@@ -156,7 +159,7 @@ export function watchVerdict(books: Books, { clock, log }: { clock: Clock; log: 
 }
 
 /** Undefined where it is not due, or another gateway is at it. */
-async function proveIfDue(books: Books, pool: pg.Pool): Promise<Verdict | undefined> {
+async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<Verdict | undefined> {
   const client = await pool.connect();
   try {
     const { isFree } = await queryOne(client, Free, 'select pg_try_advisory_lock($1, $2) as "isFree"', [

@@ -1,4 +1,4 @@
-/** The settings of payouts and of proving the ledger. */
+/** Settings of payouts and the ledger check. */
 import { domain, flag, number } from "../base/settings.ts";
 
 interface OperatorsConfig {

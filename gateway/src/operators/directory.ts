@@ -1,4 +1,4 @@
-/** Every account, as operators see it: found by name, e-mail address or id; suspended and restored. Every node stands beside them. */
+/** Operators' directory of accounts, searched by name, email address or ID, with suspending and restoring. Nodes are in nodes.ts. */
 
 import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
@@ -19,7 +19,7 @@ const AccountEntry = row({
   createdAt: column.moment,
   balance: column.pico,
   held: column.pico,
-  /** Their e-mail addresses. */
+  /** Their email addresses. */
   owners: z.array(z.string()),
   /** Those who were invited. */
   members: z.array(z.object({ email: z.string(), role: z.enum(ROLES) })),
@@ -27,7 +27,7 @@ const AccountEntry = row({
 export type AccountEntry = z.infer<typeof AccountEntry>;
 
 interface AccountSearch {
-  /** A part of the account's name or of the address of somebody in its team. */
+  /** A part of the account's name or of the address of someone in its team. */
   text?: string | undefined;
   kind?: AccountKind | undefined;
   before?: Uuid | undefined;

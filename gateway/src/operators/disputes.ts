@@ -1,4 +1,4 @@
-/** Disputes over purchases that nobody has decided yet: an operator answers them at the payment provider. */
+/** Open disputes over purchases. An operator answers them at the payment provider. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -1,4 +1,4 @@
-/** Granting credit to a builder: bounded each time, and by what the books of one account can hold. */
+/** Grants credit to a builder, limited per grant and by an account's maximum balance. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { dollars, type Pico } from "../base/money.ts";
@@ -15,7 +15,7 @@ interface CreditGrant {
   reason: string;
 }
 
-/** `balance_too_large`: nothing was moved, because the account would own more than its books can hold. */
+/** `balance_too_large`: nothing was moved, because the account would own more than its ledger can hold. */
 export async function grantCredit(
   ledger: Pick<Ledger, "transfer">,
   grant: CreditGrant,

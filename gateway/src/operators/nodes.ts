@@ -1,4 +1,4 @@
-/** Every host's nodes, as operators see them: with the host's name; found by name, host and standing. */
+/** All hosts' nodes for operators, with the host's name, searched by name, host and standing. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -1,14 +1,14 @@
-/** The platform in numbers: traffic and revenue by the hour, what is owed to whom, what accounts and nodes there are. */
+/** The platform's figures: traffic and revenue by hour, liabilities, accounts and nodes. */
 import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
 import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { type Loss, readLosses } from "../db/lineage/losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { booksOf } from "../ledger/books.ts";
+import { ledgerViews } from "../ledger/views.ts";
 
 const Money = row({
-  /** What builders own, what of it is held for requests under way, what hosts are owed, what the platform earned. */
+  /** What builders own, what of it is held for requests in flight, what hosts are owed, what the platform earned. */
   builderCredit: column.pico,
   held: column.pico,
   hostsOwed: column.pico,
@@ -48,7 +48,7 @@ export interface Overview {
   totals(): Promise<Totals>;
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;
   readyNodes(): Promise<ReadyNodes[]>;
-  /** Failovers that lost data, the newest first. */
+  /** Failovers that lost data, newest first. */
   losses(since: Date): Promise<Loss[]>;
 }
 
@@ -57,7 +57,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
     operators: async () =>
       (await queryOne(pool, Operators, "select count(*)::int as operators from identity where operator")).operators,
     async totals() {
-      const books = await booksOf(pool);
+      const books = await ledgerViews(pool);
       const [money, accounts, nodes] = await Promise.all([
         queryOne(
           pool,

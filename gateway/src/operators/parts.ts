@@ -1,11 +1,11 @@
-/** What operators see and do, as routes use it. */
+/** Operators' queries and actions as a part for routes. */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { NodeRules } from "../fleet/rules.ts";
 import { type Attention, openAttention } from "./attention.ts";
 import { type Audit, openAudit } from "./audit.ts";
-import { type Books, openBooks } from "./books.ts";
+import { type LedgerChecks, openLedgerChecks } from "./books.ts";
 import { type Directory, openDirectory } from "./directory.ts";
 import { type OpenDisputes, openDisputes } from "./disputes.ts";
 import { type Incidents, openIncidents } from "./incidents/store.ts";
@@ -17,7 +17,7 @@ import { openSubjects, type Subjects } from "./subjects.ts";
 
 export interface OperatorParts {
   audit: Audit;
-  books: Books;
+  books: LedgerChecks;
   /** Who was charged, and for what. */
   spend: Spend;
   /** Nodes that need a look. */
@@ -27,7 +27,7 @@ export interface OperatorParts {
   directory: Directory;
   overview: Overview;
   payouts: Payouts;
-  /** Disputes that nobody has decided, the oldest first. */
+  /** Disputes that no one has decided, oldest first. */
   disputes: OpenDisputes;
   /** What the status page says of the past. */
   incidents: Incidents;
@@ -54,7 +54,7 @@ export function openOperatorParts(options: OperatorPartsOptions): OperatorParts 
   const records = openOverview({ pool });
   return {
     audit: openAudit({ pool, newId }),
-    books: openBooks({ pool, clock, newId }),
+    books: openLedgerChecks({ pool, clock, newId }),
     spend: openSpend({ pool }),
     attention: openAttention({ pool, rules, version }),
     subjects: openSubjects({ pool }),

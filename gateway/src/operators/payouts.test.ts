@@ -1,4 +1,4 @@
-/** What a batch may pay and set off: old enough, and promised to nobody yet. */
+/** What a batch may pay and set off: old enough, and promised to no one yet. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openAccounts } from "../accounts/accounts.ts";
@@ -29,7 +29,7 @@ const move = (kind: "grant" | "refund", accountId: Uuid, amount: bigint) =>
   ledger.transfer({ id: newId(), kind, accountId, amount: pico(amount), reason: "test" });
 const balance = async (id: Uuid) => (await ledger.balance(id))?.balance;
 
-test("earnings are held back until the whole hour they were made in is older than the hold-back", async () => {
+test("earnings are held back until the whole hour they belong to is older than the hold-back period", async () => {
   const client = await db.pool.connect();
   try {
     // In one transaction now() stands still: no hour begins between what is written and what is read.
@@ -55,7 +55,7 @@ test("earnings are held back until the whole hour they were made in is older tha
   }
 });
 
-test("what an open batch promised a host is not set off against its owner's debt", async () => {
+test("an amount in an open batch is not set off against the owner's debt", async () => {
   const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
   const [host, builder, owner] = [await open("host"), await open("builder"), newId()];
   await db.pool.query("insert into identity (id, email, name) values ($1, 'ada@example.com', 'Ada')", [owner]);

@@ -1,4 +1,4 @@
-/** Paying hosts in batches: made of what they are owed, exported, and booked once the money was sent. */
+/** Pays hosts in batches: created from what they are owed, exported, and booked when the money was sent. */
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -29,7 +29,7 @@ const PayoutLine = row({
   id: column.uuid,
   accountId: column.uuid,
   accountName: z.string(),
-  /** Their e-mail addresses. */
+  /** Their email addresses. */
   owners: z.array(z.string()),
   /** What is paid; zero where all of it is held back, was set off, or is too little. */
   amount: column.pico,

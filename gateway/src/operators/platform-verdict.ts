@@ -1,10 +1,10 @@
-/** The verdict of this gateway on the platform now: for operators, for the status page and for incidents. */
+/** Reads what verdict.ts needs to judge the platform now, for operators, the status page and incidents. */
 import type { Outage } from "../base/dependency.ts";
 import { DAY_MS } from "../base/time.ts";
 import type { Availability, Incident } from "../history/availability.ts";
 import { judgePlatform, type PlatformVerdict } from "./verdict.ts";
 
-/** A model that nobody served for so long is not missed. */
+/** A model that no one served for so long is not missed. */
 const SERVED_MS = 30 * DAY_MS;
 /** For so long, what was served lately is not asked again: it changes by the hour. */
 const SERVED_KEPT_MS = 60_000;
@@ -25,7 +25,7 @@ export interface VerdictNow extends PlatformVerdict {
 
 export interface Verdicts {
   read(nowMs: number): Promise<VerdictNow>;
-  /** By what was read last: for when the database is away. */
+  /** By what was read last: for when the database is unreachable. */
   remembered(): VerdictNow;
 }
 

@@ -1,4 +1,4 @@
-/** Who and what was charged in a span, of whole hours: out of the rollups, never by scanning requests. */
+/** Charges by account and model over whole hours, from rollups. */
 import type pg from "pg";
 import { z } from "zod";
 import { hasClosedDays, usedIn } from "../db/closed-days.ts";

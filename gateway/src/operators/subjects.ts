@@ -1,4 +1,4 @@
-/** What the record of operators' acts speaks of, by name: ids are what it keeps. */
+/** Names for the IDs in the audit log. */
 import type pg from "pg";
 import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../base/ids.ts";

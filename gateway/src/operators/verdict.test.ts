@@ -14,11 +14,11 @@ const SEEN = {
   incidents: [],
 };
 
-test("a platform that serves what was ever served is serving", () => {
+test("a platform that serves every model it has served before is serving", () => {
   assert.deepEqual(judgePlatform(SEEN), { state: "serving", causes: [] });
 });
 
-test("a platform without a connected node is down, whatever was served before", () => {
+test("a platform without a connected node is down", () => {
   const capacity = SEEN.capacity.map(({ model }) => ({ model, nodes: 0 }));
   assert.deepEqual(judgePlatform({ ...SEEN, capacity, served: new Set() }), {
     state: "down",
@@ -26,7 +26,7 @@ test("a platform without a connected node is down, whatever was served before", 
   });
 });
 
-test("a platform is degraded while a model that was served has no node, since its incident began", () => {
+test("a platform is degraded while a model it served has no node, since the incident's start", () => {
   const capacity = [
     { model: "a", nodes: 2 },
     { model: "b", nodes: 0 },
@@ -39,7 +39,7 @@ test("a platform is degraded while a model that was served has no node, since it
   });
 });
 
-test("a model that fails its requests degrades the platform", () => {
+test("a model with failing requests degrades the platform", () => {
   const incidents = [{ model: "a", kind: "errors" as const, beganAt: AT }];
   assert.deepEqual(judgePlatform({ ...SEEN, incidents }), {
     state: "degraded",
@@ -47,7 +47,7 @@ test("a model that fails its requests degrades the platform", () => {
   });
 });
 
-test("a platform that cannot reach what it needs is down; what it can do without is no cause", () => {
+test("a platform that cannot reach a required part is down; an optional part does not count", () => {
   const plane = { part: "plane" as const, since: 7, isNeeded: true };
   const limits = { part: "limits" as const, since: 3, isNeeded: false };
   assert.deepEqual(judgePlatform({ ...SEEN, outages: [limits] }).state, "serving");

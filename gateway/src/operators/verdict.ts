@@ -1,9 +1,9 @@
-/** Whether the platform serves, in one word, and why not. Pure; platform-verdict.ts reads what it needs. */
+/** Judges whether the platform is serving, degraded or down, with the reason. Pure; platform-verdict.ts reads its input. */
 import type { Outage } from "../base/dependency.ts";
 import type { VerdictState } from "../base/states.ts";
 import type { Incident } from "../history/availability.ts";
 
-/** `since`: in Unix milliseconds; null where nobody has seen when it began. */
+/** `since`: in Unix milliseconds; null where no one has seen when it began. */
 export type Cause =
   | { code: "unreachable"; part: Outage["part"]; since: number }
   /** `of`: how many models are offered. */
@@ -14,7 +14,7 @@ interface Seen {
   outages: Outage[];
   /** Of every model that is offered, as the gateway sees it now. */
   capacity: { model: string; nodes: number }[];
-  /** Models that a node served lately: what nobody ever served is not missing. */
+  /** Models that a node served lately: what no one ever served is not missing. */
   served: ReadonlySet<string>;
   /** Those that have not ended. */
   incidents: Pick<Incident, "model" | "kind" | "beganAt">[];

@@ -70,8 +70,8 @@ async function look(): Promise<number> {
   return t.mailed.length;
 }
 
-describe("an alert", () => {
-  test("comes once for each fall below the mark, and again only after the balance was at the mark", async () => {
+describe("a low-credit alert", () => {
+  test("is sent once each time the balance falls below the threshold, after it had recovered", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     assert.equal(await look(), 0);
@@ -93,7 +93,7 @@ describe("an alert", () => {
     assert.match(text, /is \$4\.99, below the alert threshold of \$5\.00.*http:\/\/console\.test\/console\/credits/s);
   });
 
-  test("a rise and a fall between two looks is told, and a fall and a rise is not", async () => {
+  test("is sent for a recovery and a fall between two checks, and not for a fall and a recovery", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
@@ -107,7 +107,7 @@ describe("an alert", () => {
     assert.equal(await look(), 2);
   });
 
-  test("goes to every owner; a mark above the balance waits for the next fall; without a mark nothing comes", async () => {
+  test("goes to every owner, and waits for the next fall when the threshold is above the balance", async () => {
     const id = await account(dollars(3), 3);
     await first().set(id, dollars(5));
     assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });
@@ -123,7 +123,7 @@ describe("an alert", () => {
     assert.equal(await look(), 3);
   });
 
-  test("stays off while a purchase is not committed, and is reset by its commit alone", async () => {
+  test("is not sent while a purchase is uncommitted, and resets only when it commits", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
@@ -150,7 +150,7 @@ describe("an alert", () => {
     assert.equal(await look(), 2, "the next fall");
   });
 
-  test("a rise while a gateway is about to tell is not overlooked", async () => {
+  test("resets for a recovery that happens while a gateway is sending it", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
@@ -168,7 +168,7 @@ describe("an alert", () => {
   });
 });
 
-describe("an email", () => {
+describe("an alert email", () => {
   const waiting = async (): Promise<number> => {
     const { rows } = await t.db.pool.query(
       "select count(*)::int as count from notification_delivery where state = 'pending'",
@@ -181,7 +181,7 @@ describe("an email", () => {
     await move(id, dollars(-6));
   };
 
-  test("waits for a mail server that is away, under one id, at growing distances", async () => {
+  test("is retried with growing delays under one ID while the mail server is unreachable", async () => {
     await fall();
     mailServer = "away";
     assert.equal(await look(), 0);
@@ -195,7 +195,7 @@ describe("an email", () => {
     assert.equal(await waiting(), 0);
   });
 
-  test("that a gateway died with is sent by another", async () => {
+  test("is sent by another gateway when the first one died", async () => {
     await fall();
     await first().look();
     // Taken, and never noted as sent.
@@ -207,7 +207,7 @@ describe("an email", () => {
     assert.equal(await look(), 1);
   });
 
-  test("is given up after three days, and said so", async () => {
+  test("is given up after three days, which is logged", async () => {
     await fall();
     mailServer = "away";
     await look();

@@ -1,7 +1,7 @@
 /**
- * The low-credit alert: an account's people are told once for each fall of its balance below a mark. No request waits for
- * any of it: a job looks at the accounts that have a mark and have not fallen. What tells of a fall is one update of one row,
- * so that of several gateways one tells; a transfer that brings the balance back arms the row again (`ledger_transfer`).
+ * The low-credit alert: owners get one email each time the balance falls below the threshold. A job finds such accounts, so requests do
+ * not wait. One row update marks the alert as sent, so one of several gateways sends it; a transfer that raises the balance resets it
+ * (`ledger_transfer`).
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -25,9 +25,9 @@ const Low = row({
 
 export interface Alerts {
   of(accountId: Uuid): Promise<Alert | undefined>;
-  /** Null: none. A mark above the balance tells of the next fall, not of the one that has been. */
+  /** Null: no threshold. A threshold above the balance applies to the next fall. */
   set(accountId: Uuid, mark: Pico | null): Promise<void>;
-  /** Tells the people of those that fell; how many did. */
+  /** Sends due alerts, and returns their number. */
   look(): Promise<number>;
 }
 
@@ -50,7 +50,7 @@ export async function setAlert(pool: pg.Pool, accountId: Uuid, mark: Pico | null
 }
 
 export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Notify; newId: NewId }): Alerts {
-  /** False where another gateway was first, or the balance rose meanwhile. */
+  /** False when another gateway was first, or the balance rose meanwhile. */
   const tell = ({ id, mark, balance, rises }: z.infer<typeof Low>): Promise<boolean> =>
     inTransaction(pool, async (client) => {
       const { rowCount } = await client.query(
@@ -61,7 +61,7 @@ export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Not
       return await notify(client, {
         accountId: id,
         kind: "low_credit",
-        // The row above was claimed by this fall alone.
+        // The update above claimed this alert exclusively.
         about: newId(),
         data: { balance_micro: exactMicro(balance), threshold_micro: exactMicro(mark) },
       });

@@ -1,16 +1,16 @@
-/** The settings of selling credits. */
+/** Settings of payments. */
 import { domain, flag, text, together } from "../base/settings.ts";
 
 interface PaymentsConfig {
-  /** Undefined: credits cannot be bought. */
+  /** Undefined: credit cannot be bought. */
   payments:
     | {
         secretKey: string;
-        /** Events are signed with one of these: two while it is being replaced. */
+        /** The webhook signing secrets: two during a replacement. */
         webhookSecrets: string[];
-        /** Undefined: Stripe's own address. */
+        /** Undefined: Stripe's own API. */
         apiBase: string | undefined;
-        /** Whether Stripe makes an invoice of every checkout. */
+        /** Whether Stripe creates an invoice for every checkout. */
         invoices: boolean;
       }
     | undefined;

@@ -1,6 +1,6 @@
 /**
- * The card that an account has saved at the provider, which automatic purchases are made with. It is saved on the provider's
- * page; what is kept here is the provider's name for it, its brand and its last four digits.
+ * The saved card of an account, used for automatic top-ups. It is saved on the provider's page; we store the provider's ID, the brand
+ * and the last four digits.
  */
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
@@ -27,11 +27,11 @@ interface SetupPage {
 
 interface Methods {
   of(accountId: Uuid): Promise<Method | undefined>;
-  /** Where the card is saved, or the seconds to wait where too many such pages were opened within the hour. */
+  /** The page that saves a card, or the seconds to wait when too many were opened within the hour. */
   openSetup(accountId: Uuid, page: SetupPage): Promise<{ url: string } | { waitS: number }>;
-  /** Whether news of that customer concern us. */
+  /** Whether the provider's customer is ours. */
   isOurs(customer: string): Promise<boolean>;
-  /** Forgets the card, here and at the provider, and buys nothing by itself any more. False where there was none. */
+  /** Removes the card here and at the provider, and turns top-ups off. False when there was none. */
   remove(accountId: Uuid): Promise<boolean>;
 }
 
@@ -59,7 +59,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       "insert into payment_customer (account_id, live, provider_customer) values ($1, $2, $3) on conflict do nothing",
       [accountId, live, opened],
     );
-    // Of two gateways at once one was first, and it is that one's customer.
+    // Of two concurrent gateways, the first one's customer is used.
     return (await find())?.customer ?? opened;
   };
 
@@ -79,7 +79,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       const { setups, wait } = await queryOne(
         pool,
         Setups,
-        // Of the row as it is when it is locked: what a join had read before is not read again after waiting for another.
+        // Reads the locked row again, because a join does not re-read other tables after waiting for a lock.
         `update payment_customer
             set setups = case when setups_since > $3::timestamptz - make_interval(secs => $4) then setups + 1 else 1 end,
                 setups_since = case when setups_since > $3::timestamptz - make_interval(secs => $4) then setups_since else $3 end
@@ -101,7 +101,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       await provider.forgetMethod(saved.method);
       await inTransaction(pool, async (client) => {
         await stopTopUp(client, accountId);
-        // The provider tells of saved cards to the second.
+        // The provider's times have a resolution of one second.
         await client.query(
           `update payment_customer
               set provider_method = null, brand = null, last4 = null, as_of = date_trunc('second', $3::timestamptz)
@@ -114,7 +114,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
   };
 }
 
-/** By an event of that time: an older one, or one that is repeated after the card was removed, changes nothing. */
+/** An event older than the stored state, or repeated after the card was removed, changes nothing. */
 export async function saveMethod(client: pg.PoolClient, saved: SavedMethod, asOf: Date): Promise<boolean> {
   const { rowCount } = await client.query(
     `update payment_customer set provider_method = $2, brand = $3, last4 = $4, as_of = $5

@@ -34,8 +34,8 @@ async function rowsFor(account: Uuid, id: Uuid): Promise<Record<string, unknown>
   return rows[0];
 }
 
-describe("at the same moment", () => {
-  test("50 deliveries of one event to two gateways credit once", async () => {
+describe("concurrent events", () => {
+  test("credit once for 50 deliveries of one event to two gateways", async () => {
     const { account, id, sale } = await paidSale();
     const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
     await Promise.all(Array.from({ length: 50 }, (_, i) => deliver(t.receivers[i % 2 ? 1 : 0], t.demo, body)));
@@ -47,7 +47,7 @@ describe("at the same moment", () => {
     assert.deepEqual(rows, [{ deliveries: 50 }]);
   });
 
-  test("50 different events about one checkout, its refunds and disputes among them, come to one sum", async () => {
+  test("reach the right sum for 50 different events of one checkout, with refunds and disputes", async () => {
     const { account, id, sale } = await paidSale();
     const refunded = { ...sale, refunds: [{ id: `re_${id}`, cents: 700, status: "succeeded" }] };
     const dispute = { id: `du_${id}`, cents: 500, status: "needs_response" };
@@ -69,7 +69,7 @@ describe("at the same moment", () => {
     assert.deepEqual({ transfers, moves, state }, { transfers: 3, moves: 3, state: "paid" });
   });
 
-  test("the payment and its refund, each at its own gateway, find each other", async () => {
+  test("match a payment and its refund that arrive at different gateways", async () => {
     for (const knownBefore of [false, true, true, true, true, true]) {
       const { account, id, sale } = await paidSale();
       const refund = { id: `re_${id}`, cents: 500, status: "succeeded" };
@@ -86,7 +86,7 @@ describe("at the same moment", () => {
   });
 });
 
-describe("in the middle", () => {
+describe("interrupted events", () => {
   /** Runs `work` while the ledger is locked, so that a delivery stops inside its transaction, just before it moves money. */
   async function stopped(body: string, work: (pid: number, delivery: Promise<void>) => Promise<void>): Promise<void> {
     const blocker = await t.db.pool.connect();
@@ -107,12 +107,12 @@ describe("in the middle", () => {
     }
   }
 
-  test("a connection killed between receipt and commit leaves nothing; the next delivery credits once", async () => {
+  test("leave nothing when the connection is killed before the commit, and the next delivery credits once", async () => {
     const { account, id, sale } = await paidSale();
     const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
     await stopped(body, async (pid, delivery) => {
       const failed = assert.rejects(delivery);
-      // As when the gateway's machine is gone: nobody is left to roll back.
+      // As when the gateway's machine is gone: no one is left to roll back.
       await t.db.pool.query("select pg_terminate_backend($1)", [pid]);
       await failed;
       assert.deepEqual(await rowsFor(account, id), { transfers: 0, moves: 0, events: 0, state: "open" });
@@ -123,7 +123,7 @@ describe("in the middle", () => {
     assert.deepEqual(await rowsFor(account, id), { transfers: 1, moves: 1, events: 1, state: "paid" });
   });
 
-  test("nothing is acknowledged before the commit", async () => {
+  test("are acknowledged only after the commit", async () => {
     const { account, sale } = await paidSale();
     let acknowledged = false;
     let finished: Promise<void> | undefined;
@@ -139,7 +139,7 @@ describe("in the middle", () => {
     assert.equal(await t.balance(account), dollars(20));
   });
 
-  test("an error at the very end of the transaction undoes all of it", async () => {
+  test("are rolled back when the transaction fails at its very end", async () => {
     const { account, id, sale } = await paidSale();
     const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
     await t.db.pool.query(
@@ -156,7 +156,7 @@ describe("in the middle", () => {
     assert.equal(await t.balance(account), dollars(20));
   });
 
-  test("the database itself refuses a second credit for a checkout", async () => {
+  test("cannot credit a checkout twice, because the database refuses it", async () => {
     const { account, id, sale } = await paidSale();
     await deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", sessionObject(sale)));
     const transfer = { id: t.newId(), kind: "purchase", accountId: account, amount: dollars(20) } as const;

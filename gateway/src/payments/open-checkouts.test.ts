@@ -28,7 +28,7 @@ async function full(): Promise<Uuid> {
 }
 
 describe("open checkouts of one account", () => {
-  test("one too many is refused, with the seconds until there is room; nothing is opened at the provider", async () => {
+  test("are limited: the next one is refused with a retry time, and nothing is opened at the provider", async () => {
     const account = await full();
     const sales = t.demo.shop.sales.length;
     const refused = await refusalOf(account);
@@ -42,7 +42,7 @@ describe("open checkouts of one account", () => {
     await t.start(await t.openBuilder());
   });
 
-  test("those that were paid, ran out, or are older than an hour make room", async () => {
+  test("no longer count when they are paid, expired or older than an hour", async () => {
     const account = await full();
     const { sales } = t.demo.shop;
     for (const [sale, state] of [
@@ -66,7 +66,7 @@ describe("open checkouts of one account", () => {
     assert.equal((await refusalOf(account)).status, 429);
   });
 
-  test("many at the same moment are no more", async () => {
+  test("stay within the limit when many are opened concurrently", async () => {
     const account = await t.openBuilder();
     const started = await Promise.allSettled(Array.from({ length: 30 }, () => t.start(account)));
     assert.equal(started.filter(({ status }) => status === "fulfilled").length, OPEN_CHECKOUTS_MAX);

@@ -1,7 +1,4 @@
-/**
- * How many checkouts an account may have open at once. Each is a page at the provider that waits for its buyer; nobody
- * needs many, and without a bound a script could open them without end.
- */
+/** Limits an account's open checkouts, so that a script cannot open payment pages without end. */
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -10,25 +7,25 @@ import { column, queryOne, row } from "../db/rows.ts";
 
 const WINDOW_S = 3600;
 
-/** `wait` is null where the account has none. */
+/** `wait` is null when the account has no open checkout. */
 const Counted = row({ others: column.count, wait: z.int().nullable() });
 
 interface OpenCheckouts {
   /**
-   * Runs `open`, which puts the checkout `id` on record, unless the account has too many open ones of the last hour; then
-   * gives the seconds until one is as old.
+   * Runs `open`, which records the checkout `id`, unless the account has too many within the last hour; then returns the seconds to
+   * wait.
    */
   within<T>(accountId: Uuid, id: Uuid, open: () => Promise<T>): Promise<{ opened: T } | { waitS: number }>;
 }
 
 export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
-  /** By account: those that this gateway is opening. They count from the first moment, on record or not. */
-  const underWay = new Map<Uuid, Set<Uuid>>();
+  /** Checkouts that this gateway is opening, by account. They count before they are recorded. */
+  const inFlight = new Map<Uuid, Set<Uuid>>();
 
   return {
     async within(accountId, id, open) {
-      const here = underWay.get(accountId) ?? new Set();
-      underWay.set(accountId, here.add(id));
+      const here = inFlight.get(accountId) ?? new Set();
+      inFlight.set(accountId, here.add(id));
       try {
         const mine = [...here];
         const { others, wait } = await queryOne(
@@ -44,7 +41,7 @@ export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
         return { opened: await open() };
       } finally {
         here.delete(id);
-        if (here.size === 0) underWay.delete(accountId);
+        if (here.size === 0) inFlight.delete(accountId);
       }
     },
   };

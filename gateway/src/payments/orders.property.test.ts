@@ -38,7 +38,7 @@ function permutations<T>(items: T[]): T[][] {
 type Name = "completed" | "async_succeeded" | "refunded" | "disputed" | "expired";
 
 for (const paidBy of ["completed", "async_succeeded"] as const) {
-  test(`every order of completed, async_succeeded, refunded, disputed and expired; paid with ${paidBy}`, async () => {
+  test(`completed, async_succeeded, refunded, disputed and expired give the same result in every order; paid with ${paidBy}`, async () => {
     const orders = permutations<Name>(["completed", "async_succeeded", "refunded", "disputed", "expired"]);
     assert.equal(orders.length, 120);
     for (const order of orders) {
@@ -85,7 +85,7 @@ const history = fc.record({
   atOnce: fc.integer({ min: 1, max: 6 }),
 });
 
-test("random histories, shuffled, repeated and at the same time, end at what the sale came to", async () => {
+test("random events, shuffled, repeated and concurrent, end at the sale's true balance", async () => {
   const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
   await fc.assert(
     fc.asyncProperty(history, async (script) => {
@@ -107,7 +107,7 @@ test("random histories, shuffled, repeated and at the same time, end at what the
 
 type Script = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the account should be left with, by the shop's own books. */
+/** What the account should be left with, by the shop's own ledger. */
 function worth(sale: Sale): number {
   if (sale.state !== "paid") return 0;
   const disputed = sale.disputes.filter(({ status }) => status !== "won").reduce((sum, { cents }) => sum + cents, 0);
@@ -136,7 +136,7 @@ function play(sale: Sale, { begin, steps, told }: Script): string[] {
     const open = sale.disputes.find(({ status }) => status === "needs_response");
     const left = refundable(sale);
     if (step.do === "refund" && left > 0) shop.refund(sale, Math.max(1, Math.floor((left * step.part) / 100)));
-    // Without news of single refunds nobody can know that one failed.
+    // Without news of single refunds no one can know that one failed.
     const failing = told === "totals" ? undefined : live[step.do === "fail-refund" ? step.which % live.length : 0];
     if (step.do === "fail-refund" && failing !== undefined) shop.failRefund(sale, failing);
     if (step.do === "dispute" && sale.disputes.length === 0) shop.dispute(sale);

@@ -1,4 +1,4 @@
-/** What can be bought: packs of credit, or an amount of one's own. Either costs what it credits. */
+/** What can be bought: fixed packs or a custom amount. The price equals the credit. */
 import { dollars, type Pico } from "../base/money.ts";
 
 export interface Pack {
@@ -13,7 +13,7 @@ export const PACKS: readonly Pack[] = [5, 20, 100, 500].map((amount) => ({
   price: dollars(amount),
 }));
 
-/** What stands in the place of a pack where an amount was chosen, and where nobody was there to choose. */
+/** The pack ID of a custom amount, and of an automatic top-up. */
 export const CUSTOM = "custom";
 export const AUTOMATIC = "automatic";
 

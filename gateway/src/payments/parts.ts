@@ -1,4 +1,4 @@
-/** Buying credit, as routes use it. */
+/** Payments as a part for routes. */
 import type { Alerts } from "./alerts.ts";
 import type { Payments } from "./payments.ts";
 

@@ -1,4 +1,4 @@
-/** What an account paid and was paid back, newest first: purchases, those that were made by themselves, refunds and disputes. */
+/** An account's payments, newest first: purchases, automatic top-ups, refunds and disputes. */
 import { PAYMENT_KINDS, PAYMENT_STATES } from "@tollgate/api/states.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -7,14 +7,14 @@ import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { AUTOMATIC } from "./packs.ts";
 
 const Payment = row({
-  /** Where it stands in the list. */
+  /** Its cursor in the list. */
   place: z.string(),
   kind: z.enum(PAYMENT_KINDS),
   state: z.enum(PAYMENT_STATES),
   amount: column.pico,
-  /** The purchase: itself, or what was refunded or disputed. */
+  /** The purchase, or the purchase that was refunded or disputed. */
   purchaseId: column.uuid,
-  /** The provider's name of a refund or dispute; null of a purchase. */
+  /** The provider's ID of a refund or dispute; null for a purchase. */
   providerId: z.string().nullable(),
   pack: z.string(),
   at: column.moment,
@@ -24,7 +24,7 @@ export type Payment = z.infer<typeof Payment>;
 const Paid = row({ session: z.string().nullable(), payment: z.string().nullable() });
 type Paid = z.infer<typeof Paid>;
 
-/** A place is its time in microseconds and its id: what happened at the same moment has an order too. */
+/** A cursor is the time in microseconds and the ID, so that simultaneous payments have an order. */
 const PLACE = "lpad((extract(epoch from at) * 1000000)::bigint::text, 18, '0') || ' ' || id";
 
 export function listPayments(
@@ -58,7 +58,7 @@ export function listPayments(
   );
 }
 
-/** A purchase of the account's, by which the provider finds its receipt. */
+/** The account's purchase, with the ID that the provider needs to find its receipt. */
 export const findPaid = (pool: pg.Pool, accountId: Uuid, id: Uuid): Promise<Paid | undefined> =>
   queryRow(
     pool,

@@ -1,6 +1,6 @@
 /**
- * Buying credits: a builder starts a checkout, pays at the provider, and the provider's signed news become ledger transfers.
- * What the buyer's browser says on its way back is never believed. With a saved card credit is bought by itself (top-ups.ts).
+ * Buying credit: a builder opens a checkout and pays at the provider, whose signed events become ledger transfers. The redirect of the
+ * buyer's browser is never trusted. Automatic top-ups use a saved card (top-ups.ts).
  */
 import { AWAY } from "@tollgate/api/console/credits.ts";
 import { tooManyCheckouts } from "@tollgate/api/console/money.ts";
@@ -22,14 +22,14 @@ import { openTopUps, type TopUps, turnOff } from "./top-ups.ts";
 
 interface CheckoutRequest {
   accountId: Uuid;
-  /** A pack on offer, or an amount in whole cents. */
+  /** A pack, or an amount in whole cents. */
   what: { packId: string } | { amount: Pico };
-  /** Where the buyer's browser goes afterwards; given the checkout's id (`pay_…`). */
+  /** The URLs for the buyer's return, by the checkout's ID (`pay_…`). */
   successUrl: (reference: string) => string;
   cancelUrl: (reference: string) => string;
 }
 
-/** What is bought; `pack` where it is one that is on offer. */
+/** The purchased credit; `pack` if it was one. */
 type Goods = Pick<Pack, "name" | "price"> & { pack: string | null };
 
 interface StartedCheckout extends Goods {
@@ -46,23 +46,23 @@ interface SetupRequest {
 export interface Payments {
   packs: readonly Pack[];
   /**
-   * 422 `unknown_pack`; 429 `rate_limit_requests` where the account has too many open; 502 `payment_provider_unavailable`.
-   * Then nothing was written and nothing can be paid.
+   * 422 `unknown_pack`; 429 `rate_limit_requests` for too many open checkouts; 502 `payment_provider_unavailable`. On an error nothing
+   * was recorded and nothing can be paid.
    */
   checkout(request: CheckoutRequest): Promise<StartedCheckout>;
-  /** The card that is saved for automatic purchases. */
+  /** The saved card for automatic top-ups. */
   method(accountId: Uuid): Promise<Method | undefined>;
-  /** Where a card can be saved. 429 `rate_limit_requests`, 502 `payment_provider_unavailable`. */
+  /** The page that saves a card. 429 `rate_limit_requests`, 502 `payment_provider_unavailable`. */
   openSetup(request: SetupRequest): Promise<{ url: string }>;
-  /** False where none is saved. 502 `payment_provider_unavailable`: then it stays. */
+  /** False when none is saved. 502 `payment_provider_unavailable`: then it stays saved. */
   removeMethod(accountId: Uuid): Promise<boolean>;
   topUps: TopUps;
   list(accountId: Uuid, page: { before: string | undefined; limit: number }): Promise<Payment[]>;
-  /** Undefined where the account has no such purchase. 502 `payment_provider_unavailable`. */
+  /** Undefined when the account has no such purchase. 502 `payment_provider_unavailable`. */
   receipts(accountId: Uuid, purchaseId: Uuid): Promise<ReceiptUrls | undefined>;
-  /** Resolves once everything that follows from the event is committed. 400 `invalid_signature`. */
+  /** Resolves when all effects of the event are committed. 400 `invalid_signature`. */
   receive(body: Buffer, signature: string | undefined): Promise<void>;
-  /** Forgets the provider's events that are too old to matter; how many. */
+  /** Deletes old events of the provider, and returns their number. */
   sweep(): Promise<number>;
 }
 
@@ -93,7 +93,7 @@ export function openPayments(options: PaymentsOptions): Payments {
         cancelUrl: cancelUrl(reference),
       }),
     );
-    // Before the buyer learns the address: whoever can pay is on record.
+    // The checkout is recorded before the buyer gets the URL.
     await pool.query(
       "insert into payment_checkout (id, account_id, pack, amount, live, provider_session) values ($1, $2, $3, $4, $5, $6)",
       [id, accountId, goods.pack ?? CUSTOM, goods.price.toString(), provider.live, session],
@@ -136,7 +136,7 @@ export function openPayments(options: PaymentsOptions): Payments {
         throw invalidRequest("livemode", `This is a ${theirs} mode event; this gateway uses ${ours} mode.`);
       }
       const { news } = event;
-      // Which card it was is asked for first: where that fails nothing is acknowledged, and the event comes again.
+      // The card is requested from the provider first: if that fails, nothing is acknowledged and the event is sent again.
       const saved =
         news.kind === "setup" && (await methods.isOurs(news.customer))
           ? await orUnavailable(log, { event: event.id }, () => provider.savedMethod(news.setup))
@@ -200,6 +200,6 @@ function report(log: Log, { id, type, news }: ProviderEvent, { outcome, checkout
   }
 }
 
-/** For the log, which has no bigints. */
+/** For the log, which cannot print bigints. */
 const plain = (news: ProviderEvent["news"]): unknown =>
   JSON.parse(JSON.stringify(news, (_key, value) => (typeof value === "bigint" ? value.toString() : value)));

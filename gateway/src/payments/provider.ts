@@ -1,6 +1,6 @@
 /**
- * The payment provider as the rest of the folder sees it: it opens checkouts, keeps methods and charges them, and what it
- * sends us afterwards is read into news. Amounts are in the currency's smallest unit, as providers count.
+ * The payment provider's port: opens checkouts, saves and charges cards, and parses events. Amounts are in the currency's smallest
+ * unit.
  */
 import { type Pico, pico } from "../base/money.ts";
 import type { ReversalKind, TopUpFailure } from "../base/states.ts";
@@ -14,20 +14,20 @@ export interface Money {
 export const CURRENCY = "usd";
 const PICO_PER_CENT = 10_000_000_000n;
 
-/** What a checkout asks for; every price is a whole number of cents. */
+/** Limits of a checkout; every price is a whole number of cents. */
 export const inCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
 
-/** What one amount in the books can be; other products of the same provider's account may sell for more. */
+/** The maximum ledger amount; other products in the provider's account may cost more. */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
-/** Undefined for what no checkout of ours can be paid with: another currency, which is never converted, or too much. */
+/** Undefined for an amount that no checkout of ours can have: another currency, or too much. */
 export function inPico({ minor, currency }: Money): Pico | undefined {
   const amount = minor * PICO_PER_CENT;
   return currency === CURRENCY && amount <= AMOUNT_MAX ? pico(amount) : undefined;
 }
 
 export interface CheckoutOrder {
-  /** `pay_…`: names the checkout at the provider, and makes repeats of this call one. */
+  /** `pay_…`: identifies the checkout at the provider and makes this call idempotent. */
   reference: string;
   /** `acc_…`, for the provider's records. */
   account: string;
@@ -39,16 +39,16 @@ export interface CheckoutOrder {
 
 export interface OpenedCheckout {
   session: string;
-  /** Where the buyer pays. */
+  /** The payment page. */
   url: string;
 }
 
-/** A page on which a card is saved for later. */
+/** The page that saves a card. */
 export type SetupOrder = Pick<CheckoutOrder, "reference" | "account" | "successUrl" | "cancelUrl"> & {
   customer: string;
 };
 
-/** Of a saved card, or what else is saved in its place, what people know it by. */
+/** The display data of a saved card or other payment method. */
 export interface SavedMethod {
   customer: string;
   method: string;
@@ -56,13 +56,13 @@ export interface SavedMethod {
   last4: string | null;
 }
 
-/** A purchase with a saved method, nobody being there. `reference` makes repeats of the call one purchase. */
+/** A purchase with a saved method, without the buyer. `reference` makes the call idempotent. */
 export type ChargeOrder = Pick<CheckoutOrder, "reference" | "account" | "product" | "price"> & {
   customer: string;
   method: string;
 };
 
-/** What became of a purchase without a page, by the answer to it or by an event. */
+/** The result of a purchase without a page, from the response or an event. */
 export interface IntentNews {
   kind: "intent";
   reference: string;
@@ -73,13 +73,13 @@ export interface IntentNews {
   failure: TopUpFailure | null;
 }
 
-/** Where the buyer finds what was paid; null where the provider has none. */
+/** The receipt's page; null if the provider has none. */
 export interface ReceiptUrls {
   receipt: string | null;
   invoice: string | null;
 }
 
-/** What an event tells, in our words. `payment` is the provider's id of the payment. */
+/** A parsed event. `payment` is the provider's payment ID. */
 export type News =
   | {
       kind: "session";
@@ -90,9 +90,9 @@ export type News =
       total: Money | null;
     }
   | IntentNews
-  /** A card was saved on a page of ours. `setup` leads to it. */
+  /** A card was saved on one of our pages; `setup` identifies it. */
   | { kind: "setup"; customer: string; setup: string }
-  /** All refunds of a payment until then, together. */
+  /** The sum of all refunds of a payment so far. */
   | { kind: "refunded"; payment: string; total: Money }
   | { kind: "reversal"; reversal: ReversalKind; id: string; payment: string; amount: Money; status: string }
   | { kind: "other" };
@@ -110,20 +110,20 @@ export interface PaymentProvider {
   live: boolean;
   /** Throws ProviderUnavailable; then nothing can be paid. */
   openCheckout(order: CheckoutOrder): Promise<OpenedCheckout>;
-  /** What the provider knows the account by from now on. Throws ProviderUnavailable, as all of these do. */
+  /** The provider's customer ID for the account. Throws ProviderUnavailable, like all calls below. */
   openCustomer(account: string): Promise<string>;
   openSetup(order: SetupOrder): Promise<{ url: string }>;
   savedMethod(setup: string): Promise<SavedMethod>;
-  /** Done as well where the provider has forgotten it before. */
+  /** Succeeds also if the provider has already removed it. */
   forgetMethod(method: string): Promise<void>;
-  /** Whether the money came. Where this throws nobody knows, and the same order is to be asked again. */
+  /** Whether it was paid. If this throws, the outcome is unknown and the same order must be sent again. */
   charge(order: ChargeOrder): Promise<IntentNews>;
   receipts(of: { session: string | null; payment: string }): Promise<ReceiptUrls>;
-  /** Throws a fault: 400 `invalid_signature`, or 400 for what is signed but cannot be read. */
+  /** Throws 400 `invalid_signature`, or 400 for a signed event that cannot be parsed. */
   readEvent(body: Buffer, signature: string | undefined): ProviderEvent;
 }
 
-/** The provider did not do what it was asked. `details` are safe to log. */
+/** A call to the provider failed. `details` are safe to log. */
 export class ProviderUnavailable extends Error {
   override name = "ProviderUnavailable";
   readonly details: Record<string, unknown>;

@@ -54,8 +54,8 @@ async function outcomeOf(event: string): Promise<{ outcome: string; deliveries: 
 
 const reversal = (id: string, cents: number, status: string): Reversal => ({ id, cents, status });
 
-describe("what a payment does to the account", () => {
-  test("a paid checkout is credited once, with a reason its owner can read", async () => {
+describe("a payment event", () => {
+  test("credits a paid checkout once, with a reason its owner can read", async () => {
     const { account, id, paid } = await bought("pack_100");
     await send("checkout.session.completed", sessionObject(paid), { id: "evt_paid" });
     assert.equal(await dollarsOf(account), 100);
@@ -71,7 +71,7 @@ describe("what a payment does to the account", () => {
     assert.deepEqual(await outcomeOf("evt_paid"), { outcome: "applied", deliveries: 2 });
   });
 
-  test("a promised payment waits for its money", async () => {
+  test("credits a delayed payment only when its money arrives", async () => {
     const { account, id, paid } = await bought();
     await send("checkout.session.completed", sessionObject({ ...paid, state: "pending" }));
     assert.deepEqual([await dollarsOf(account), await stateOf(id)], [0, "pending"]);
@@ -79,7 +79,7 @@ describe("what a payment does to the account", () => {
     assert.deepEqual([await dollarsOf(account), await stateOf(id)], [20, "paid"]);
   });
 
-  test("a promised payment that fails, and a checkout that expires, credit nothing", async () => {
+  test("credits nothing for a failed delayed payment and an expired checkout", async () => {
     const failed = await bought();
     await send("checkout.session.completed", sessionObject({ ...failed.paid, state: "pending" }));
     await send("checkout.session.async_payment_failed", sessionObject({ ...failed.paid, state: "failed" }));
@@ -89,7 +89,7 @@ describe("what a payment does to the account", () => {
     assert.deepEqual([await dollarsOf(expired.account), await stateOf(expired.id)], [0, "expired"]);
   });
 
-  test("refunds debit the difference to what was refunded before, and may go below zero", async () => {
+  test("debits the difference to earlier refunds, also below zero", async () => {
     const { account, paid } = await bought();
     await send("checkout.session.completed", sessionObject(paid));
     await t.ledger.transfer({
@@ -109,7 +109,7 @@ describe("what a payment does to the account", () => {
     assert.equal(rows[0].overdrawn, true);
   });
 
-  test("a refund that is told twice over, alone and in the total, is debited once; one that fails is given back", async () => {
+  test("debits a refund once that is reported alone and in the total, and credits a failed refund back", async () => {
     const { account, paid } = await bought();
     const refund = reversal("re_c", 700, "pending");
     await send("checkout.session.completed", sessionObject(paid));
@@ -126,7 +126,7 @@ describe("what a payment does to the account", () => {
     assert.equal(await dollarsOf(account), 13);
   });
 
-  test("a dispute debits, a won one credits back, a lost one does not", async () => {
+  test("debits a dispute, credits a won one back and keeps a lost one debited", async () => {
     for (const [result, balance] of [
       ["won", 20],
       ["lost", 0],
@@ -153,7 +153,7 @@ describe("what a payment does to the account", () => {
     ["paid", "lost", "withdrawn", "opened", "lost"],
   ];
   for (const order of orders) {
-    test(`a lost dispute takes the purchase back once, in the order ${order.join(", ")}`, async () => {
+    test(`debits a lost dispute once in the order ${order.join(", ")}`, async () => {
       const { account, id, paid } = await bought();
       const dispute = (status: string) => disputeObject(paid, reversal(`du_${id}`, 2000, status));
       const news: Record<DisputeNews, () => Promise<void>> = {
@@ -175,7 +175,7 @@ describe("what a payment does to the account", () => {
     });
   }
 
-  test("an inquiry takes nothing; the dispute that it becomes does", async () => {
+  test("debits nothing for an inquiry, but debits the dispute that follows", async () => {
     const { account, id, paid } = await bought();
     const inquiry = reversal(`du_${id}`, 2000, "warning_needs_response");
     await send("checkout.session.completed", sessionObject(paid));
@@ -188,19 +188,16 @@ describe("what a payment does to the account", () => {
   });
 });
 
-describe("what does not fit is never credited", () => {
+describe("credits nothing when its amount, currency or account do not match", () => {
   const cases: [string, (session: object) => object][] = [
-    ["less was paid", (session) => ({ ...session, amount_total: 1999 })],
-    ["more was paid", (session) => ({ ...session, amount_total: 2001 })],
+    ["too little was paid", (session) => ({ ...session, amount_total: 1999 })],
+    ["too much was paid", (session) => ({ ...session, amount_total: 2001 })],
     ["far too much was paid", (session) => ({ ...session, amount_total: Number.MAX_SAFE_INTEGER })],
     ["another currency", (session) => ({ ...session, currency: "eur" })],
     ["no amount", (session) => ({ ...session, amount_total: null })],
-    [
-      "nothing had to be paid",
-      (session) => ({ ...session, payment_status: "no_payment_required", payment_intent: null }),
-    ],
-    ["another checkout's name", (session) => ({ ...session, client_reference_id: `pay_${"0".repeat(26)}` })],
-    ["no name", (session) => ({ ...session, client_reference_id: null })],
+    ["nothing was due", (session) => ({ ...session, payment_status: "no_payment_required", payment_intent: null })],
+    ["another checkout's ID", (session) => ({ ...session, client_reference_id: `pay_${"0".repeat(26)}` })],
+    ["no checkout ID", (session) => ({ ...session, client_reference_id: null })],
   ];
   for (const [what, change] of cases) {
     test(what, async () => {
@@ -217,7 +214,7 @@ describe("what does not fit is never credited", () => {
     });
   }
 
-  test("a refund in another currency debits nothing and raises an alert", async () => {
+  test("debits nothing for a refund in another currency, and raises an alert", async () => {
     const { account, id, paid } = await bought();
     await send("checkout.session.completed", sessionObject(paid));
     const refund = refundObject({ ...paid, currency: "eur" }, reversal(`re_${id}`, 2000, "succeeded"));
@@ -227,7 +224,7 @@ describe("what does not fit is never credited", () => {
     assert.ok(t.logged.some(({ event, level }) => event === `evt_${id}` && level === 50));
   });
 
-  test("a second payment in the same checkout is an alert, not a second credit", async () => {
+  test("raises an alert instead of a second credit for a second payment of one checkout", async () => {
     const { account, id, paid } = await bought();
     await send("checkout.session.completed", sessionObject(paid));
     await send("checkout.session.completed", sessionObject({ ...paid, payment: `pi_other_${id}` }), {
@@ -237,7 +234,7 @@ describe("what does not fit is never credited", () => {
     assert.equal((await outcomeOf(`evt_${id}`))?.outcome, "mismatch");
   });
 
-  test("a checkout that is not here is recorded and raises an alert; another product's is ignored", async () => {
+  test("raises an alert for an unknown checkout, and ignores another product's", async () => {
     const { sale, paid } = await bought();
     const stranger = { ...sessionObject(paid), id: "cs_test_stranger" };
     await send("checkout.session.completed", stranger, { id: "evt_stranger" });
@@ -249,18 +246,18 @@ describe("what does not fit is never credited", () => {
   });
 });
 
-test("an event of no interest is acknowledged and recorded as ignored", async () => {
+test("acknowledges an event of another type and records it as ignored", async () => {
   await send("customer.created", { id: "cus_1", object: "customer" }, { id: "evt_customer" });
   assert.deepEqual(await outcomeOf("evt_customer"), { outcome: "ignored", deliveries: 1 });
 });
 
-test("another product's refund of more than our books can hold is acknowledged and ignored", async () => {
+test("acknowledges and ignores another product's refund above our maximum amount", async () => {
   const charge = { payment_intent: "pi_of_a_house", amount_refunded: 2_000_000_000, currency: "usd" };
   await send("charge.refunded", charge, { id: "evt_house" });
   assert.equal((await outcomeOf("evt_house"))?.outcome, "ignored");
 });
 
-test("live and test mode do not mix", async () => {
+test("refuses an event that mixes live and test mode", async () => {
   const { account, paid } = await bought();
   const body = sessionObject(paid);
   await assert.rejects(send("checkout.session.completed", body, { id: "evt_live", livemode: true }), {

@@ -1,9 +1,7 @@
 /**
- * One event of the provider, from what it tells to what was moved, in one transaction: either all of it happened or nothing,
- * and then the provider sends it again. A repeat takes the same way and finds nothing left to do.
- *
- * Locks are always taken in this order: payment, checkout, automatic purchases of the account, the ledger's accounts, event.
- * The tables are in gateway/sql/migrations/0010_payments.sql and 0024_credits.sql.
+ * Handles a provider's event in one transaction, from parsing to the transfer: it commits completely, or the provider sends it again. A
+ * repeated event moves nothing. Lock order: payment, checkout, the account's automatic purchases, ledger accounts, event. Tables:
+ * gateway/sql/migrations/0010_payments.sql and 0024_credits.sql.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
@@ -32,10 +30,10 @@ export interface Taken {
   moves: Move[];
 }
 
-/** A gateway that stops answering in the middle must not keep the accounts locked. */
+/** A timeout, so that a stalled gateway does not keep accounts locked. */
 const IDLE_MAX = "set local idle_in_transaction_session_timeout = '10s'";
 
-/** In the transaction that learns of it: an automatic purchase failed, or was refunded or disputed. */
+/** Called within the transaction when an automatic purchase failed, or was refunded or disputed. */
 export type OnFailed = (client: pg.PoolClient, accountId: Uuid, failure: TopUpFailure) => Promise<void>;
 
 interface TakeInOptions {
@@ -44,7 +42,7 @@ interface TakeInOptions {
   onFailed: OnFailed;
 }
 
-/** `saved`: the card that news of a setup lead to. */
+/** `saved`: the card that the provider returned for a setup event. */
 export async function takeIn(options: TakeInOptions, event: ProviderEvent, saved?: SavedMethod): Promise<Taken> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
@@ -54,7 +52,7 @@ export async function takeIn(options: TakeInOptions, event: ProviderEvent, saved
   });
 }
 
-/** What the provider answered to an automatic purchase: taken in as if an event had told it. */
+/** Handles the response to an automatic purchase like an event. */
 export async function takeAnswer(options: Omit<TakeInOptions, "newId">, news: IntentNews): Promise<Taken> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
@@ -88,7 +86,7 @@ async function applySession(
   onFailed: OnFailed,
 ): Promise<Taken> {
   const found = await lockCheckout(client, { session: news.session });
-  // Other products may sell through the same account of the provider; their checkouts do not bear our names.
+  // Other products may use the same provider account; their checkouts have no ID of ours.
   if (found === undefined) return of(news.reference?.startsWith("pay_") ? "unknown" : "ignored");
   const asked = { reference: publicId("pay", found.id), amount: found.amount, payment: found.payment };
   const verdict = judge(asked, news);
@@ -100,10 +98,7 @@ async function applySession(
   return { outcome: verdict === "mismatch" ? "mismatch" : "applied", checkoutId: checkout.id, moves };
 }
 
-/**
- * Of purchases without a page alone. The payment of a checkout is told by its session: there a card that was refused is not the
- * end, because the buyer may take another.
- */
+/** Only for purchases without a page. A checkout's failed payment is not final, because the buyer can use another card. */
 async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: OnFailed): Promise<Taken> {
   const id = parseId("pay", news.reference);
   const found = id === undefined ? undefined : await lockCheckout(client, { id });
@@ -120,7 +115,7 @@ async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: On
   return { outcome: verdict === "mismatch" ? "mismatch" : "applied", checkoutId: checkout.id, moves };
 }
 
-/** False where it is money of another currency, of which nothing is noted. */
+/** False for another currency, of which nothing is recorded. */
 async function note(
   client: pg.PoolClient,
   news: Extract<News, { kind: "refunded" | "reversal" }>,
@@ -137,7 +132,7 @@ async function note(
   return true;
 }
 
-/** Moves what follows from all that is known by now and was not moved yet. */
+/** Makes all transfers that follow from the known facts and are missing. */
 async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnFailed): Promise<Move[]> {
   const facts = await factsOf(client, checkout.payment);
   const made = await movesMade(client, checkout.id);
@@ -156,13 +151,13 @@ const Checkout = row({
   accountId: column.uuid,
   pack: z.string(),
   amount: column.pico,
-  /** The provider's id of the payment, once it was told. */
+  /** The provider's payment ID, once known. */
   payment: z.string().nullable(),
   state: z.enum(CHECKOUT_STATES),
 });
 type Checkout = z.infer<typeof Checkout>;
 
-/** The checkout of that session, payment or id, locked until the transaction ends: one piece of news at a time speaks about it. */
+/** The checkout of that session, payment or ID, locked until the transaction ends, so that events about it are handled one at a time. */
 function lockCheckout(
   client: pg.PoolClient,
   by: { session: string } | { payment: string } | { id: Uuid },
@@ -197,10 +192,7 @@ async function advance(
   return { ...checkout, state: to.state, payment };
 }
 
-/**
- * A payment's row is the lock under which what the provider has told about it is read and changed; it is made if there is
- * none. Two gateways with news of one payment wait for each other here.
- */
+/** Locks the payment's row, creating it if needed. Concurrent events of one payment wait here. */
 async function lockPayment(client: pg.PoolClient, payment: string): Promise<void> {
   await client.query("insert into payment (id) values ($1) on conflict (id) do nothing", [payment]);
   await client.query("select from payment where id = $1 for update", [payment]);
@@ -257,8 +249,8 @@ const TransferCode = row({ code: z.int() });
 const MOVED = 1;
 
 /**
- * Moves money and writes down that it did. The checkout is locked by the caller: its moves are numbered without gaps. A
- * move's transfer id follows from the checkout and the move's number, so that the ledger itself would refuse to make one twice.
+ * Transfers money and records it. The caller holds the checkout's lock, so transfers are numbered without gaps; the transfer's ID
+ * derives from checkout and number, so the ledger refuses a duplicate.
  */
 async function make(
   client: pg.PoolClient,
@@ -270,7 +262,7 @@ async function make(
     const transferId = transferIdOf(checkout.id, ordinal);
     const { code } = await queryOne(client, TransferCode, "select ledger_transfer($1, $2, $3, $4, $5) as code", [
       transferId,
-      // What comes back is booked as bought again: purchases less refunds and disputes is what the buyer has paid.
+      // A returned amount is booked as a purchase: purchases less refunds and disputes is what the buyer has paid.
       amount > 0n ? "purchase" : kind,
       checkout.accountId,
       (amount > 0n ? amount : -amount).toString(),
@@ -284,7 +276,7 @@ async function make(
   }
 }
 
-/** A UUIDv7 with its checkout's time, and a hash of checkout and number where others have randomness. */
+/** A UUIDv7 with the checkout's time, and a hash of checkout and number instead of random bits. */
 export function transferIdOf(checkoutId: Uuid, ordinal: number): Uuid {
   const hash = createHash("sha256").update(`${checkoutId}/${ordinal}`).digest("hex");
   const variant = "89ab".charAt(Number.parseInt(hash.charAt(3), 16) & 3);
@@ -292,7 +284,7 @@ export function transferIdOf(checkoutId: Uuid, ordinal: number): Uuid {
   return `${checkoutId.slice(0, 13)}-${tail}` as Uuid;
 }
 
-/** What the account's owner reads on the statement. */
+/** The reason shown on the account's statement. */
 function reasonOf({ id, pack }: Checkout, { kind, amount }: Move): string {
   const name = publicId("pay", id);
   if (kind === "purchase" && pack === AUTOMATIC) return `automatic top-up (${name})`;
@@ -301,7 +293,7 @@ function reasonOf({ id, pack }: Checkout, { kind, amount }: Move): string {
   return kind === "refund" ? `refund of ${name} failed` : `dispute over ${name} decided in your favour`;
 }
 
-/** The record of the provider's events: written once for each. */
+/** The record of the provider's events, one row each. */
 async function noteEvent(
   client: pg.PoolClient,
   { id: providerEvent, type, occurredAt }: ProviderEvent,
@@ -316,12 +308,12 @@ async function noteEvent(
   );
 }
 
-/** Longer than a provider delivers again, and than cards can be disputed. */
+/** Longer than the provider repeats events and than cards can be disputed. */
 const EVENTS_KEPT_DAYS = 400;
 
 /**
- * What follows from an event is kept as facts and moves for ever, so a repeat of a forgotten one changes nothing. Those that
- * somebody has to look at stay. Returns how many were forgotten.
+ * Deletes old events, except those that need attention, and returns their number. Their effects are kept, so a repeated event changes
+ * nothing.
  */
 export async function forgetOldEvents(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(

@@ -16,42 +16,42 @@ const refund = (amount: bigint, status: string): Reversal => ({
 });
 const dispute = (amount: bigint, status: string): Reversal => ({ ...refund(amount, status), kind: "dispute" });
 
-describe("what should have been moved", () => {
+describe("the expected balance of a payment", () => {
   const rows: [string, Partial<Known>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
-    ["a paid checkout is credited", {}, { purchase: 100n }],
+    ["credits a paid checkout", {}, { purchase: 100n }],
     ...CHECKOUT_STATES.filter((state) => state !== "paid").map((state): [string, Partial<Known>, object] => [
       `${state}: nothing, whatever is told of its payment`,
       { state, refundedTotal: pico(50n), reversals: [refund(50n, "succeeded"), dispute(100n, "lost")] },
       {},
     ]),
-    ["a total alone", { refundedTotal: pico(40n) }, { purchase: 100n, refund: -40n }],
+    ["debits a refunded total without refunds", { refundedTotal: pico(40n) }, { purchase: 100n, refund: -40n }],
     [
-      "refunds alone",
+      "debits refunds without a total",
       { reversals: [refund(10n, "succeeded"), refund(20n, "pending")] },
       { purchase: 100n, refund: -30n },
     ],
     [
-      "both, and one of the refunds was not told yet",
+      "debits the larger of the total and the refunds",
       { refundedTotal: pico(40n), reversals: [refund(10n, "succeeded")] },
       { purchase: 100n, refund: -40n },
     ],
     [
-      "a refund of the total failed",
+      "credits a failed refund of the total back",
       { refundedTotal: pico(40n), reversals: [refund(10n, "failed")] },
       { purchase: 100n, refund: -30n },
     ],
     [
-      "more failed than the total ever held",
+      "limits failed refunds to the refunded total",
       { refundedTotal: pico(10n), reversals: [refund(10n, "failed"), refund(10n, "canceled")] },
       { purchase: 100n },
     ],
     [
-      "two disputes, one won",
+      "debits one of two disputes when one was won",
       { reversals: [dispute(60n, "won"), dispute(40n, "needs_response")] },
       { purchase: 100n, dispute: -40n },
     ],
     [
-      "a refund and a dispute each take their own",
+      "debits a refund and a dispute separately",
       { refundedTotal: pico(100n), reversals: [dispute(100n, "lost")] },
       { purchase: 100n, refund: -100n, dispute: -100n },
     ],
@@ -78,7 +78,7 @@ const words = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-test("the last word on a dispute does not depend on the order in which the words came", () => {
+test("the outcome of a dispute does not depend on the order of its events", () => {
   const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newest(a, b));
   fc.assert(
     fc.property(
@@ -91,14 +91,14 @@ test("the last word on a dispute does not depend on the order in which the words
   );
 });
 
-test("a later word outweighs an earlier one, and in one second the one further on", () => {
+test("a later event overrides an earlier one, and within one second the more advanced one wins", () => {
   const word = (status: string, second: number): Reversal => ({ ...dispute(1n, status), asOf: at(second) });
   assert.equal(newest(word("won", 1), word("under_review", 2)).status, "under_review");
   assert.equal(newest(word("won", 1), word("needs_response", 1)).status, "won");
   assert.equal(newest(word("lost", 1), word("won", 1)).status, "won");
 });
 
-test("a state never goes back, and money outweighs everything", () => {
+test("a payment never returns to an earlier state, and actual payments take precedence", () => {
   for (const a of CHECKOUT_STATES) {
     assert.equal(furthest(a, "paid"), "paid");
     assert.equal(furthest("open", a), a);
@@ -106,7 +106,7 @@ test("a state never goes back, and money outweighs everything", () => {
   }
 });
 
-test("whatever was moved before, what is left brings it to what is due; then nothing is left", () => {
+test("transfers reach the expected balance from any earlier ones, and then nothing is left to move", () => {
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(
@@ -123,7 +123,7 @@ test("whatever was moved before, what is left brings it to what is due; then not
   );
 });
 
-test("a transfer's id follows from its checkout and number, is a UUIDv7, and has its checkout's time", () => {
+test("a transfer's ID is a UUIDv7 derived from its checkout and number, with the checkout's time", () => {
   const checkout = parseId("pay", "pay_06dg3m8q6pfxs3nxrk5mfa3ygc") as Uuid;
   const ids = Array.from({ length: 1000 }, (_, i) => transferIdOf(checkout, i + 1));
   assert.equal(new Set(ids).size, ids.length);

@@ -1,7 +1,7 @@
 /**
- * What follows from what is known of a checkout. Facts come in any order, more than once and from several gateways; so every
- * rule here gives the same answer whatever the order was: a state only moves forward, the newest word on a refund or
- * dispute counts, and what must be moved is the difference between what should have been moved and what was.
+ * Computes what a checkout should have moved from its known facts, which arrive in any order, repeatedly and at several gateways.
+ * Results do not depend on the order: states only advance, the latest fact about a refund or dispute counts, and a transfer is the
+ * difference to what was moved before.
  */
 import { type Pico, pico } from "../base/money.ts";
 import {
@@ -13,18 +13,21 @@ import {
 } from "../base/states.ts";
 import { inPico, type News } from "./provider.ts";
 
-/** The states stand in the order of what they say about the money. */
+/** In increasing order of what they say about the money. */
 export const furthest = (a: CheckoutState, b: CheckoutState): CheckoutState =>
   CHECKOUT_STATES.indexOf(a) >= CHECKOUT_STATES.indexOf(b) ? a : b;
 
 interface Asked {
   reference: string;
   amount: Pico;
-  /** The payment that was told before, if one was. */
+  /** The payment reported earlier, if any. */
   payment: string | null;
 }
 
-/** What news of a session, or of a payment without one, make of the checkout: `mismatch` unless exactly what was asked for was paid, and by one payment. */
+/**
+ * The checkout's state after an event of a session or a payment: `mismatch` unless exactly the requested amount was paid by one
+ * payment.
+ */
 export function judge(asked: Asked, told: Extract<News, { kind: "session" | "intent" }>): CheckoutState {
   if (told.seen !== "paid") return told.seen;
   const paid = told.total === null ? undefined : inPico(told.total);
@@ -33,13 +36,13 @@ export function judge(asked: Asked, told: Extract<News, { kind: "session" | "int
 }
 
 /**
- * Whether money is away in each status of a refund or dispute. In the order in which they follow each other: of two words
- * from the same second the later one counts.
+ * Whether a refund or dispute with this status has taken the money. In chronological order: of two events in the same second the later
+ * status counts.
  */
 const MONEY_IS_AWAY: Record<ReversalKind, Record<string, boolean>> = {
   refund: { pending: true, requires_action: true, succeeded: true, canceled: false, failed: false },
   dispute: {
-    // An inquiry takes no money; only a dispute that may follow it does.
+    // An inquiry takes no money; a dispute that follows it does.
     warning_needs_response: false,
     warning_under_review: false,
     warning_closed: false,
@@ -63,7 +66,7 @@ export interface Reversal {
   asOf: Date;
 }
 
-/** Of two words on the same refund or dispute, the one to believe. */
+/** The more recent of two facts about the same refund or dispute. */
 export function newest(a: Reversal, b: Reversal): Reversal {
   const order = Object.keys(MONEY_IS_AWAY[a.kind]);
   const apart = b.asOf.getTime() - a.asOf.getTime() || order.indexOf(b.status) - order.indexOf(a.status);
@@ -74,23 +77,23 @@ export function newest(a: Reversal, b: Reversal): Reversal {
 export interface Known {
   state: CheckoutState;
   amount: Pico;
-  /** The largest total of refunds that was told. */
+  /** The largest reported total of refunds. */
   refundedTotal: Pico;
   reversals: Reversal[];
 }
 
-/** In the account's eyes: a purchase is positive, a refund negative, a refund that failed positive again. */
+/** From the account's view: a purchase is positive, a refund negative, a failed refund positive again. */
 export type Sums = Record<PaymentMoveKind, Pico>;
 
-/** What should have been moved. Of a checkout that was never credited nothing is taken back. */
+/** The expected amounts. Nothing is taken back for a checkout that was never credited. */
 export function due({ state, amount, refundedTotal, reversals }: Known): Sums {
   if (state !== "paid") return { purchase: pico(0n), refund: pico(0n), dispute: pico(0n) };
   const sum = (kind: ReversalKind, away: boolean): bigint =>
     reversals
       .filter((reversal) => reversal.kind === kind && MONEY_IS_AWAY[kind][reversal.status] === away)
       .reduce((total, reversal) => total + reversal.amount, 0n);
-  // Refunds are told one by one and as a total, and either may be missing or late. Both are lower bounds of what is away:
-  // the total may still hold refunds that failed since.
+  // Refunds are reported both individually and as a total, and either may be missing or late. Both are lower bounds; the total may
+  // include refunds that failed later.
   const [listed, total] = [sum("refund", true), refundedTotal - sum("refund", false)];
   return {
     purchase: amount,
@@ -104,7 +107,7 @@ export interface Move {
   amount: Pico;
 }
 
-/** What is left to move. Empty when everything was, so that repeats change nothing. */
+/** The missing transfers. Empty when all were made, so repeated events change nothing. */
 export function movesLeft(known: Known, made: Sums): Move[] {
   const should = due(known);
   return PAYMENT_MOVE_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(

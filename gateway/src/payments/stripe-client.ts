@@ -1,4 +1,4 @@
-/** The official library, set up: where Stripe is, how long it may take, and what of its answers and errors is let through. */
+/** Configures the official Stripe library: its address, timeouts, and which parts of answers and errors are used. */
 import Stripe from "stripe";
 import { ProviderUnavailable } from "./provider.ts";
 
@@ -25,12 +25,12 @@ function addressOf(apiBase: string | undefined): Stripe.StripeConfig {
   if (apiBase === undefined) return {};
   const { protocol, hostname, port } = new URL(apiBase);
   const scheme = protocol === "http:" ? "http" : "https";
-  // The library's own default port is 443, whatever the protocol.
+  // The library's default port is 443 for any protocol.
   const standard = scheme === "http" ? 80 : 443;
   return { protocol: scheme, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? standard : port };
 }
 
-/** The library takes it for granted that an answer is a JSON object; another one would end the process. */
+/** The library expects a JSON object; any other response would crash the process. */
 function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
   const client = Stripe.createNodeHttpClient();
   const makeRequest = client.makeRequest.bind(client);
@@ -47,10 +47,7 @@ function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
   return client;
 }
 
-/**
- * Whatever the library throws: it also stumbles over answers that are not what it expects. Its own errors carry headers and
- * bodies; only what tells them apart is kept.
- */
+/** The library may throw on unexpected responses. Its errors contain headers and bodies, so only identifying fields are kept. */
 export function unavailable(error: unknown): ProviderUnavailable {
   if (error instanceof ProviderUnavailable) return error;
   if (!(error instanceof Stripe.errors.StripeError)) return new ProviderUnavailable(String(error));

@@ -1,7 +1,6 @@
 /**
- * Stripe's events in our words. Only the few fields that matter are read, because the rest changes with the version of
- * its API that the webhook endpoint was made with. An event that tells of money and cannot be read is refused, never
- * acknowledged: Stripe then shows it as failed and sends it again.
+ * Parses Stripe's events. It reads few fields, because the rest depends on the API version of the webhook endpoint. An event about
+ * money that cannot be parsed is refused, so that Stripe shows it as failed and sends it again.
  */
 import { z } from "zod";
 import type { ReversalKind } from "../base/states.ts";
@@ -30,9 +29,9 @@ const Session = z.object({
   amount_total: Minor.nullable(),
   currency: z.string().nullable(),
 });
-/** A session on which a card was saved: nothing was paid in it. */
+/** A session that saved a card, without a payment. */
 const Setup = z.object({ mode: z.literal("setup"), customer: Id, setup_intent: Id });
-/** Whose purchase it is stands in its metadata: it has no session. */
+/** The purchase's ID is in the metadata, because there is no session. */
 const Intent = z.object({
   id: Id,
   status: z.string(),
@@ -52,7 +51,7 @@ const Reversal = z.object({
 
 type Read = (object: unknown) => News;
 
-/** The events that tell of money; all others are ignored. */
+/** Events about money; all others are ignored. */
 const READERS: Record<string, Read> = {
   "checkout.session.completed": (object) => session(object, "completed"),
   "checkout.session.async_payment_succeeded": (object) => session(object, "completed"),
@@ -74,7 +73,7 @@ const READERS: Record<string, Read> = {
   "charge.dispute.funds_reinstated": (object) => reversal(object, "dispute"),
 };
 
-/** What an operator has to subscribe the webhook endpoint to. */
+/** The event types that the webhook endpoint must subscribe to. */
 export const EVENT_TYPES = Object.keys(READERS);
 
 export function readStripeEvent(event: unknown): ProviderEvent {
@@ -91,7 +90,7 @@ function session(object: unknown, told: "completed" | "failed" | "expired"): New
     return told === "completed" ? { kind: "setup", customer, setup: id } : { kind: "other" };
   }
   const read = parse(Session, object);
-  // A completed session is not always a paid one: a bank transfer may take days.
+  // A completed session is not always paid: a bank transfer may take days.
   const completed = read.payment_status === "unpaid" ? "pending" : "paid";
   const total = read.amount_total === null || read.currency === null ? null : money(read.amount_total, read.currency);
   return {
@@ -108,7 +107,7 @@ function intent(object: unknown): News {
   return intentNews(object) ?? { kind: "other" };
 }
 
-/** By what it is when it is told. Undefined for a payment of another product. */
+/** By its status. Undefined for another product's payment. */
 export function intentNews(object: unknown): IntentNews | undefined {
   const {
     id,
@@ -120,7 +119,7 @@ export function intentNews(object: unknown): IntentNews | undefined {
   } = parse(Intent, object);
   const { tollgate_checkout: reference } = metadata;
   if (reference === undefined) return undefined;
-  // Nobody is there to do what else it could need.
+  // No buyer is present to complete further steps.
   const seen = status === "succeeded" ? "paid" : status === "processing" ? "pending" : "failed";
   const needsPerson = status === "requires_action" || error?.code === "authentication_required";
   const failure = needsPerson ? "authentication_required" : "declined";

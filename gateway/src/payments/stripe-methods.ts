@@ -1,7 +1,4 @@
-/**
- * Cards that are saved at Stripe and charged while nobody is there. A card is saved on Stripe's own page; only its brand and
- * last four digits come back.
- */
+/** Saves cards at Stripe and charges them without the buyer. Only brand and last four digits are stored. */
 import Stripe from "stripe";
 import type { TopUpFailure } from "../base/states.ts";
 import {
@@ -105,7 +102,7 @@ function intentOf({ reference, account, product, price, customer, method }: Char
     currency,
     customer,
     payment_method: method,
-    // Nobody is there to be sent elsewhere.
+    // No one is there to be sent elsewhere.
     automatic_payment_methods: { enabled: true, allow_redirects: "never" },
     off_session: true,
     confirm: true,

@@ -1,4 +1,4 @@
-/** Where Stripe shows what was paid: the receipt of the charge, and the invoice where it makes one. */
+/** Links to Stripe's receipt of a charge, and to its invoice if there is one. */
 import type Stripe from "stripe";
 import type { PaymentProvider } from "./provider.ts";
 

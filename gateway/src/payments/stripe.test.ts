@@ -32,7 +32,7 @@ describe("opening a checkout", () => {
   });
   after(() => demo.close());
 
-  test("the library's call arrives as it was meant, and its answer leads to the buyer's page", async () => {
+  test("sends the library's call unchanged and returns the address of the payment page", async () => {
     const { session, url } = await stripeAt(demo).openCheckout(order);
     const sale = demo.shop.find(session);
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe("opening a checkout", () => {
     assert.match(await page.text(), /\$20\.00/);
   });
 
-  test("the same checkout asked for twice is one session; the name cannot be used for another price", async () => {
+  test("returns the same session for the same checkout, and refuses its idempotency key for another price", async () => {
     const provider = stripeAt(demo);
     const twice = { ...order, reference: "pay_06dg3m8q6pfxs3nxrk5mfa3ygd" };
     const [first, second] = [await provider.openCheckout(twice), await provider.openCheckout(twice)];
@@ -73,7 +73,7 @@ describe("opening a checkout", () => {
     await assert.rejects(provider.openCheckout({ ...twice, price: dollars(5) }), ProviderUnavailable);
   });
 
-  test("a wrong key is refused by the provider, and nothing of the key is in the error", async () => {
+  test("reports a rejected API key without any part of the key", async () => {
     const provider = stripeAt({ ...demo, secretKey: "sk_test_wrong" });
     const error = await provider.openCheckout(order).catch((reason: unknown) => reason);
     assert.ok(error instanceof ProviderUnavailable);
@@ -92,7 +92,7 @@ const SESSION = {
   currency: "usd",
 };
 
-describe("a provider that fails", () => {
+describe("a failing provider", () => {
   const servers: Server[] = [];
   after(() => {
     for (const server of servers) server.closeAllConnections();
@@ -112,38 +112,38 @@ describe("a provider that fails", () => {
 
   const rows: [string, RequestListener][] = [
     ["is down for maintenance", answers(503, error("api_error"))],
-    ["has a fault", answers(500, error("api_error"))],
+    ["returns an internal error", answers(500, error("api_error"))],
     ["refuses the request", answers(400, error("invalid_request_error"))],
     ["refuses the account", answers(403, error("invalid_request_error"))],
-    ["has had enough of us", answers(429, error("rate_limit_error"))],
-    ["speaks HTML", answers(200, "<html>")],
-    ["says nothing", answers(200, "")],
-    ["says null", answers(200, "null")],
-    ["says a number", answers(200, "7")],
+    ["limits our rate", answers(429, error("rate_limit_error"))],
+    ["returns HTML", answers(200, "<html>")],
+    ["returns nothing", answers(200, "")],
+    ["returns null", answers(200, "null")],
+    ["returns a number", answers(200, "7")],
     ["closes the connection", (request) => request.socket.destroy()],
     ["breaks off", (_request, response) => void response.writeHead(200, { "content-length": 100 }).write("{")],
     ["never answers", () => undefined],
-    ["gives no address", answers(200, JSON.stringify({ ...SESSION, url: null }))],
-    ["gives an address that is code", answers(200, JSON.stringify({ ...SESSION, url: "javascript:alert(1)" }))],
-    ["gives another price", answers(200, JSON.stringify({ ...SESSION, amount_total: 1 }))],
-    ["gives another currency", answers(200, JSON.stringify({ ...SESSION, currency: "eur" }))],
-    ["gives another checkout", answers(200, JSON.stringify({ ...SESSION, client_reference_id: "pay_other" }))],
+    ["returns no URL", answers(200, JSON.stringify({ ...SESSION, url: null }))],
+    ["returns a javascript: URL", answers(200, JSON.stringify({ ...SESSION, url: "javascript:alert(1)" }))],
+    ["returns another price", answers(200, JSON.stringify({ ...SESSION, amount_total: 1 }))],
+    ["returns another currency", answers(200, JSON.stringify({ ...SESSION, currency: "eur" }))],
+    ["returns another checkout", answers(200, JSON.stringify({ ...SESSION, client_reference_id: "pay_other" }))],
     ["is in live mode", answers(200, JSON.stringify({ ...SESSION, livemode: true }))],
   ];
   for (const [what, listener] of rows) {
-    test(`it ${what}`, async () => {
+    test(`is unavailable when it ${what}`, async () => {
       const provider = stripeProvider({ ...KEY, apiBase: await serve(listener), callMsMax: 100 });
       await assert.rejects(provider.openCheckout(order), ProviderUnavailable);
     });
   }
 
-  test("nobody listens", async () => {
+  test("is unavailable when nothing listens at its address", async () => {
     const apiBase = await serve(() => undefined);
     await new Promise((resolve) => (servers.pop() as Server).close(resolve));
     await assert.rejects(stripeProvider({ ...KEY, apiBase }).openCheckout(order), ProviderUnavailable);
   });
 
-  test("an answer that trickles in ends by the deadline", async () => {
+  test("is unavailable when its answer takes longer than the deadline", async () => {
     const clock = manualClock();
     const apiBase = await serve((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).write(" ");
@@ -153,7 +153,7 @@ describe("a provider that fails", () => {
     await assert.rejects(provider.openCheckout(order), { name: "ProviderUnavailable", message: /in time/ });
   });
 
-  test("a fault that passes is not seen: the call is repeated under the same name", async () => {
+  test("is retried with the same idempotency key after a temporary error", async () => {
     const keys: unknown[] = [];
     const apiBase = await serve((request, response) => {
       keys.push(request.headers["idempotency-key"]);
@@ -176,7 +176,7 @@ describe("reading an event", () => {
     provider.readEvent(Buffer.from(body), signature);
   const body = eventBody("customer.created", { id: "cus_1" }, { id: "evt_1" });
 
-  test("a good signature", () => {
+  test("accepts a valid signature", () => {
     const news = { kind: "other" };
     const occurredAt = new Date(1_900_000_000_000);
     assert.deepEqual(read(body), { id: "evt_1", type: "customer.created", live: false, occurredAt, news });
@@ -189,7 +189,7 @@ describe("reading an event", () => {
     );
   });
 
-  test("of two secrets either signs, while one takes the place of the other", () => {
+  test("accepts signatures of either secret during a replacement", () => {
     const rotating = stripeProvider({ ...KEY, webhookSecrets: ["whsec_new", "whsec_0123"], clock, apiBase: undefined });
     for (const secret of ["whsec_new", "whsec_0123"]) {
       assert.equal(rotating.readEvent(Buffer.from(body), sign(body, { secret })).id, "evt_1");
@@ -208,7 +208,7 @@ describe("reading an event", () => {
     ["no signature", `t=${now}`],
     ["an empty signature", `t=${now},v1=`],
     ["another time", `t=${now - 1},v1=${mac}`],
-    ["a time that is none", `t=soon,v1=${mac}`],
+    ["an invalid time", `t=soon,v1=${mac}`],
     ["another secret", sign(body, { secret: "whsec_wrong" })],
     ["another body", sign(`${body} `)],
     ["an old scheme", good.replace("v1=", "v0=")],
@@ -216,7 +216,7 @@ describe("reading an event", () => {
     ["one signed 301 seconds from now", sign(body, { t: now + 301 })],
   ];
   for (const [what, signature] of forged) {
-    test(`${what} is refused`, () => {
+    test(`refuses ${what}`, () => {
       // Undefined would be the default above: it is what a request without the header gives.
       const reading = () => provider.readEvent(Buffer.from(body), signature);
       assert.throws(reading, { name: "Fault", status: 400, code: "invalid_signature" });
@@ -247,7 +247,7 @@ describe("reading an event", () => {
   } as const;
   const session = sessionObject({ ...sale, refunds: [], disputes: [] });
 
-  test("a completed session that is unpaid is a promise", () => {
+  test("treats a completed but unpaid session as a delayed payment", () => {
     const seen = (type: string, payment_status: string): unknown => {
       const { news } = read(eventBody(type, { ...session, payment_status }));
       return news.kind === "session" ? news.seen : undefined;
@@ -277,7 +277,7 @@ describe("reading an event", () => {
       /amount_refunded/,
     ],
     [
-      "a status nobody knows",
+      "an unknown status",
       eventBody("charge.dispute.closed", {
         id: "du",
         payment_intent: "pi",
@@ -289,17 +289,17 @@ describe("reading an event", () => {
     ],
   ];
   for (const [what, text, message] of unreadable) {
-    test(`signed, but ${what}: refused, so that it comes again`, () => {
+    test(`refuses a signed event with ${what}, so that it is sent again`, () => {
       assert.throws(() => read(text), { name: "Fault", status: 400, code: undefined, message });
     });
   }
 
-  test("a charge that belongs to no payment of a checkout is of no interest", () => {
+  test("ignores a charge that belongs to no checkout", () => {
     const charge = eventBody("charge.refunded", { payment_intent: null, amount_refunded: 1, currency: "usd" });
     assert.deepEqual(read(charge).news, { kind: "other" });
   });
 
-  test("the types an operator has to subscribe to", () => {
+  test("lists the event types that an operator subscribes to", () => {
     assert.deepEqual(EVENT_TYPES.toSorted(), [
       "charge.dispute.closed",
       "charge.dispute.created",

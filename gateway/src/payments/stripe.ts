@@ -1,6 +1,6 @@
 /**
- * Stripe behind the provider's port, through its official library. Imported only where payments are configured: the library
- * takes a quarter of a second and 30 MB to load.
+ * Implements the provider's port with Stripe's official library. Imported only when payments are configured, because loading it takes
+ * 250 ms and 30 MB.
  */
 import type Stripe from "stripe";
 import type { Clock } from "../base/clock.ts";
@@ -77,7 +77,7 @@ function sessionOf(order: CheckoutOrder, invoices: boolean) {
     line_items: [
       { quantity: 1, price_data: { currency, unit_amount: Number(minor), product_data: { name: product } } },
     ],
-    // Prices are in dollars for everybody; what is paid must be what was asked for, to the cent.
+    // Prices are in dollars for everyone; what is paid must be what was asked for, to the cent.
     adaptive_pricing: { enabled: false },
     success_url: successUrl,
     cancel_url: cancelUrl,

@@ -4,7 +4,7 @@ import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/dem
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import type pg from "pg";
 import { openAccounts } from "../accounts/accounts.ts";
-import type { Letter } from "../accounts/mail.ts";
+import type { Email } from "../accounts/mail.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../base/ids.ts";
 import { createLog, type Log } from "../base/log.ts";
@@ -35,11 +35,11 @@ export interface TestPayments {
   notify: Notify;
   deliverer: Deliverer;
   /** The emails that left. */
-  mailed: Letter[];
+  mailed: Email[];
   /** What they logged, parsed. */
   logged: Record<string, unknown>[];
   openBuilder(): Promise<Uuid>;
-  /** A checkout that nobody has paid, and the provider's side of it. */
+  /** A checkout that no one has paid, and the provider's side of it. */
   start(accountId: Uuid, packId?: string): Promise<{ id: Uuid; sale: Sale }>;
   balance(accountId: Uuid): Promise<bigint>;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ interface TestPaymentsOptions {
   /** What each receiver has in place of the provider; given the real one. */
   provider?: (real: PaymentProvider) => PaymentProvider;
   /** What becomes of an email before it counts as sent. */
-  mailing?: (letter: Letter) => Promise<void>;
+  mailing?: (letter: Email) => Promise<void>;
 }
 
 export async function openTestPayments(options: TestPaymentsOptions = {}): Promise<TestPayments> {
@@ -61,10 +61,10 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
   const logged: Record<string, unknown>[] = [];
   const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
   const demo = await openDemoProvider({ clock: systemClock, random, log });
-  const mailed: Letter[] = [];
+  const mailed: Email[] = [];
   const mail = {
     delivers: true,
-    async send(letter: Letter) {
+    async send(letter: Email) {
       await mailing(letter);
       mailed.push(letter);
     },

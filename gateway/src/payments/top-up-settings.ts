@@ -1,4 +1,4 @@
-/** What an account has set of automatic top-up, apart from the purchases themselves: reading it needs no provider. */
+/** An account's settings of automatic top-up, readable without the provider. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -25,11 +25,11 @@ export type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMa
 
 const Spent = row({ spent: column.pico });
 
-/** What counts against the month's maximum: whatever was paid or may still be. */
+/** Counts towards the month's maximum: everything paid or still payable. */
 export const SPENT = `coalesce((select sum(amount) from payment_checkout
    where account_id = $1 and pack = '${AUTOMATIC}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
 
-/** Undefined: it was never set. */
+/** Undefined: never configured. */
 export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<TopUp | undefined> {
   const set = await queryRow(pool, Settings, SETTINGS, [accountId]);
   if (set === undefined) return undefined;
@@ -37,7 +37,7 @@ export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Pr
   return { ...set, monthSpent: spent };
 }
 
-/** False where it is turned on and no card is saved in the provider's mode. */
+/** False when it is turned on without a saved card in the provider's mode. */
 export async function setTopUp(
   pool: pg.Pool,
   accountId: Uuid,
@@ -58,7 +58,7 @@ export async function setTopUp(
   return rowCount === 1;
 }
 
-/** Nothing is bought by itself any more; the rest is kept. False where it was never set. */
+/** Turns top-ups off and keeps the other settings. False when never configured. */
 export async function stopTopUp(client: pg.Pool | pg.PoolClient, accountId: Uuid): Promise<boolean> {
   const { rowCount } = await client.query("update auto_topup set enabled = false where account_id = $1", [accountId]);
   return rowCount === 1;

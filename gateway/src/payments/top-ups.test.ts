@@ -95,8 +95,8 @@ const spend = (accountId: Uuid, amount: Pico): Promise<string> =>
   t.ledger.transfer({ id: t.newId(), kind: "payout", accountId, amount, reason: "as if it were spent" });
 const enabled = async (id: Uuid) => (await gateway().topUps.of(id))?.enabled;
 
-describe("a purchase", () => {
-  test("is made once below the mark by two gateways at once, and credited by the answer alone", async () => {
+describe("an automatic top-up", () => {
+  test("is made once by two gateways below the threshold, and credited from the response alone", async () => {
     const id = await account();
     await run();
     assert.equal(intents(id).length, 1);
@@ -107,7 +107,7 @@ describe("a purchase", () => {
     assert.equal(intents(id).length, 1, "above the mark nothing is bought");
   });
 
-  test("duplicates and every order of answer and events credit once; so are refunds and disputes debited", async () => {
+  test("credits once for duplicates and any order of response and events, and debits refunds and disputes once", async () => {
     type News = "answer" | "succeeded" | "failed" | "refund" | "dispute";
     const orders: News[][] = [
       ["succeeded", "succeeded", "answer", "refund", "dispute"],
@@ -175,7 +175,7 @@ describe("a purchase", () => {
     }
   });
 
-  test("a gateway that dies between the record and the question: another asks, and one purchase is made", async () => {
+  test("is requested by another gateway when the first died after recording it, and made once", async () => {
     const id = await account();
     assert.equal(await gateway(0).topUps.begin(), 1);
     // Killed here: nothing was asked. And once more after the question, before the answer was taken in.
@@ -204,7 +204,7 @@ describe("a purchase", () => {
     assert.deepEqual([intents(id).length, await dollarsOf(id)], [1, 20]);
   });
 
-  test("a provider that is away is asked again, and given up after half a day; money that comes later is credited", async () => {
+  test("is retried while the provider is unreachable, given up after 12 h, and credited if paid later", async () => {
     const id = await account();
     let asked = 0;
     wire.charge = async () => {
@@ -235,12 +235,12 @@ describe("a purchase", () => {
   });
 });
 
-describe("a purchase that fails", () => {
+describe("a failed automatic top-up", () => {
   for (const [last4, failure, words] of [
     ["0341", "declined", /declined the saved card/],
     ["3155", "authentication_required", /confirmation by the card holder/],
   ] as const) {
-    test(`${failure}: turns it off and writes once, whatever events repeat it`, async () => {
+    test(`${failure}: turns top-ups off and emails the owners once, for any repeated events`, async () => {
       const id = await account({ last4 });
       await run();
       const off = await gateway().topUps.of(id);
@@ -262,7 +262,7 @@ describe("a purchase that fails", () => {
     });
   }
 
-  test("a card that the provider has forgotten is one that fails", async () => {
+  test("treats a card that the provider no longer knows as failed", async () => {
     const id = await account();
     const card = t.demo.shop.cards.at(-1) as Card;
     card.customer = null;
@@ -270,7 +270,7 @@ describe("a purchase that fails", () => {
     assert.equal((await gateway().topUps.of(id))?.failure, "declined");
   });
 
-  test("a failure is dealt with when somebody decides to keep it off", async () => {
+  test("is resolved when an owner leaves top-ups off", async () => {
     const id = await account({ last4: "0341" });
     await run();
     assert.equal((await gateway().topUps.of(id))?.failure, "declined");
@@ -279,7 +279,7 @@ describe("a purchase that fails", () => {
     assert.deepEqual([kept?.enabled, kept?.failure, kept?.failedAt], [false, null, null]);
   });
 
-  test("turned on again it buys, ten minutes after the last", async () => {
+  test("allows the next one ten minutes after the last, once top-ups are on again", async () => {
     const id = await account({ last4: "0341" });
     await run();
     await saveCard(id, "4242");
@@ -293,7 +293,7 @@ describe("a purchase that fails", () => {
   });
 });
 
-describe("a purchase that is taken back", () => {
+describe("a reversed automatic top-up", () => {
   const disputed = (sale: Sale, status: string): string =>
     eventBody("charge.dispute.created", disputeObject(sale, { id: `du_${sale.payment}`, cents: 2000, status }));
   const refunded = (sale: Sale): string =>
@@ -303,7 +303,7 @@ describe("a purchase that is taken back", () => {
     ["lost in a dispute", "disputed", (sale: Sale) => disputed(sale, "lost"), /was disputed with the card's bank/],
     ["refunded", "refunded", refunded, /was refunded/],
   ] as const) {
-    test(`turns automatic top-up off and emails the owners once when it is ${what}`, async () => {
+    test(`turns top-ups off and emails the owners once when it is ${what}`, async () => {
       const id = await account();
       await run();
       const [sale] = intents(id) as [Sale];
@@ -325,7 +325,7 @@ describe("a purchase that is taken back", () => {
     });
   }
 
-  test("leaves automatic top-up on when the bank only inquires, or the purchase was made by hand", async () => {
+  test("leaves top-ups on for a bank's inquiry and for purchases made by hand", async () => {
     const id = await account();
     await run();
     const [sale] = intents(id) as [Sale];
@@ -338,8 +338,8 @@ describe("a purchase that is taken back", () => {
   });
 });
 
-describe("the bounds", () => {
-  test("one purchase in ten minutes, however fast it is spent and however many gateways look", async () => {
+describe("limits of automatic top-ups", () => {
+  test("allow one purchase in ten minutes, for any spending and number of gateways", async () => {
     const id = await account();
     const bought: number[] = [];
     for (let minute = 0; minute <= 30; minute++) {
@@ -351,7 +351,7 @@ describe("the bounds", () => {
     assert.deepEqual([bought[0], bought[9], bought[10], bought[19], bought[20], bought[30]], [1, 1, 2, 2, 3, 4]);
   });
 
-  test("a month's maximum is never passed, and the next month begins anew, in UTC", async () => {
+  test("keep to the month's maximum, which resets at the start of the month in UTC", async () => {
     const id = await account({ amount: dollars(20), monthMax: dollars(59) });
     const step = async (): Promise<void> => {
       await run();
@@ -371,7 +371,7 @@ describe("the bounds", () => {
     assert.equal((await gateway().topUps.of(id))?.monthSpent, dollars(20));
   });
 
-  test("one that is under way keeps others from beginning", async () => {
+  test("allow no second purchase while one is in flight", async () => {
     const id = await account();
     wire.charge = async () => {
       throw new ProviderUnavailable("no answer");
@@ -390,7 +390,7 @@ describe("the bounds", () => {
     assert.equal(await dollarsOf(id), 20);
   });
 
-  test("a suspended account buys nothing", async () => {
+  test("exclude suspended accounts", async () => {
     const id = await account();
     await t.db.pool.query("update account set suspended_at = now() where id = $1", [id]);
     await run();
@@ -399,7 +399,7 @@ describe("the bounds", () => {
 });
 
 describe("a saved card", () => {
-  test("is shown by brand and digits; an older event, and one repeated after it was removed, change nothing", async () => {
+  test("is shown by brand and digits, and older or repeated events do not change it", async () => {
     const id = await t.openBuilder();
     const { sale: old } = await saveCard(id, "0341", clock.now() / 1000);
     clock.advance(5_000);
@@ -421,7 +421,7 @@ describe("a saved card", () => {
     assert.equal(intents(id).length, 0);
   });
 
-  test("two gateways that save one at once have one customer; pages to save one are bounded", async () => {
+  test("creates one customer when two gateways save it at once, and limits open pages", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await Promise.all([gateway(0).openSetup(page), gateway(1).openSetup(page)]);
@@ -433,7 +433,7 @@ describe("a saved card", () => {
     await gateway().openSetup(page);
   });
 
-  test("two pages that open a window at once are both counted", async () => {
+  test("counts two concurrently opened pages both", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await gateway().openSetup(page);
@@ -454,7 +454,7 @@ describe("a saved card", () => {
     assert.deepEqual(rows, [{ setups: 2 }]);
   });
 
-  test("of another customer, or where the provider is away: ignored, or sent again", async () => {
+  test("is ignored for another customer, and the event is sent again while the provider is unreachable", async () => {
     const stranger = {
       ...(t.demo.shop.sales.at(-1) as Sale),
       customer: "cus_other",
@@ -474,7 +474,7 @@ describe("a saved card", () => {
 });
 
 describe("the list of payments", () => {
-  test("has purchases, automatic ones, refunds and disputes with their states, in pages, and receipts where paid", async () => {
+  test("shows purchases, automatic ones, refunds and disputes with states, pages and receipts", async () => {
     const id = await account();
     await run();
     clock.advance(1000);

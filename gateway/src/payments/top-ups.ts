@@ -1,8 +1,7 @@
 /**
- * Automatic top-up: credit that is bought by itself when the balance is below a mark. A purchase is begun under the lock of the
- * account's row, which all gateways take, and is on record before the provider is asked: a gateway that dies in between leaves
- * a purchase that another asks for again under the same name, and the provider makes one of both. What was paid is credited as
- * every checkout is (receive.ts), by the answer or by an event, whichever comes first.
+ * Automatic top-up: buys credit when the balance falls below a threshold. A purchase is recorded under a lock of the account's row
+ * before the provider is called. If the gateway dies in between, another repeats the call under the same idempotency key. The payment
+ * is credited like any checkout (receive.ts), by the response or by an event, whichever is first.
  */
 import { TOP_UP_APART_S } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
@@ -22,10 +21,10 @@ import { type OnFailed, takeAnswer } from "./receive.ts";
 import { SETTINGS, Settings, SPENT, setTopUp, type TopUp, type TopUpSettings, topUpOf } from "./top-up-settings.ts";
 
 const APART_MS = TOP_UP_APART_S * 1000;
-/** Longer than one question takes: until then it is the business of the gateway that asks. */
+/** Longer than one provider call: until then the gateway that made it is responsible. */
 const FIRST_PAUSE_S = 30;
 const PAUSE_S_MAX = 1800;
-/** The provider knows a repeat for 24 hours. Half of that is left to whatever is late. */
+/** The provider remembers an idempotency key for 24 hours; half of that is a safety margin. */
 const GIVEN_UP_MS = 12 * 60 * 60 * 1000;
 const AT_ONCE_MAX = 20;
 
@@ -33,7 +32,7 @@ const Id = row({ id: column.uuid });
 const Standing = row({
   balance: column.pico,
   spent: column.pico,
-  underWay: z.boolean(),
+  inFlight: z.boolean(),
   customer: z.string().nullable(),
   method: z.string().nullable(),
 });
@@ -48,13 +47,13 @@ const Asked = row({
 const Amount = row({ amount: column.pico });
 
 export interface TopUps {
-  /** Undefined: it was never set. */
+  /** Undefined: never configured. */
   of(accountId: Uuid): Promise<TopUp | undefined>;
-  /** False where it is turned on and no card is saved. */
+  /** False when it is turned on without a saved card. */
   set(accountId: Uuid, settings: TopUpSettings): Promise<boolean>;
-  /** Begins the purchases that are due; how many. */
+  /** Starts due purchases, and returns their number. */
   begin(): Promise<number>;
-  /** Asks the provider for those that it has not answered to. */
+  /** Repeats the provider call for purchases without a response. */
   ask(): Promise<void>;
 }
 
@@ -67,15 +66,12 @@ interface TopUpsOptions {
   log: Log;
 }
 
-/**
- * Turns automatic purchases off, and says so. Once for each purchase that failed: its state decides. A refund or a dispute of one turns
- * off what is on.
- */
+/** Turns top-ups off and emails the owners, once per failed, refunded or disputed purchase. */
 export const turnOff =
   ({ notify, newId, clock }: Pick<TopUpsOptions, "notify" | "newId" | "clock">): OnFailed =>
   async (client, accountId, failure) => {
     const { rowCount } = await client.query(
-      // Before migration 0039 the column takes no word for a reversal.
+      // Before migration 0039 the column has no value for a reversal.
       `update auto_topup
           set enabled = false, failed_at = $3,
               failure = case when $4 and to_regclass('withheld_share') is null then 'declined' else $2 end
@@ -87,7 +83,7 @@ export const turnOff =
       accountId,
     ]);
     const data = { amount_micro: exactMicro(amount), failure };
-    // Whoever turned it off is the only one: the row says so.
+    // The row update decides which gateway sends the email.
     await notify(client, { accountId, kind: "top_up_failed", about: newId(), data });
   };
 
@@ -101,19 +97,19 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const set = await queryRow(client, Settings, `${SETTINGS} for update`, [accountId]);
       if (set === undefined || !set.enabled) return false;
       if (set.begunAt !== null && now.getTime() - set.begunAt.getTime() < APART_MS) return false;
-      // One statement and so one moment: a purchase that is not under way any more is in the balance.
-      const { balance, spent, underWay, customer, method } = await queryOne(
+      // A single statement sees one snapshot: a finished purchase is already in the balance.
+      const { balance, spent, inFlight, customer, method } = await queryOne(
         client,
         Standing,
         `select l.balance, ${SPENT} as spent,
                 exists (select from payment_checkout where account_id = $1 and pack = '${AUTOMATIC}'
-                           and state in ('open', 'pending')) as "underWay",
+                           and state in ('open', 'pending')) as "inFlight",
                 c.provider_customer as customer, c.provider_method as method
            from ledger_account l left join payment_customer c on c.account_id = l.id and c.live = $3
           where l.id = $1`,
         [accountId, startOfMonth(now.getTime()), provider.live],
       );
-      const wanted = balance < set.mark && !underWay && spent + set.amount <= set.monthMax;
+      const wanted = balance < set.mark && !inFlight && spent + set.amount <= set.monthMax;
       if (!wanted || customer === null || method === null) return false;
       const id = newId();
       await client.query(
@@ -129,7 +125,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       return true;
     });
 
-  /** Moved on first, so that no other gateway asks at the same time. */
+  /** Postponed first, so that no other gateway calls at the same time. */
   const take = (): Promise<z.infer<typeof Asked>[]> =>
     queryRows(
       pool,

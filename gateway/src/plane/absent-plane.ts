@@ -1,4 +1,4 @@
-/** For a gateway without a dispatch plane: it serves the console and the books, and no node ever connects to it. */
+/** For a gateway without a dispatch plane: it serves the console and the ledger, and no node ever connects to it. */
 import { alwaysThere } from "../base/dependency.ts";
 import type { Plane } from "./plane.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Subjects on which gateways speak with each other, on whichever plane. They lie outside of what a node's credentials allow
- * (`nodePermissions`), and a gateway of an earlier version has nobody listening there.
+ * (`nodePermissions`), and a gateway of an earlier version has no one listening there.
  */
 
 /** To all: signs of life, and what each of them sees of the nodes. */

@@ -415,7 +415,7 @@ function credentials(open: OpenPlane): void {
 const LIVES_MS = [2_000, 8_000, 32_000, 128_000];
 
 /**
- * Credentials expire by the server's clock, which nobody drives. So several nodes do the same at once, each with a credential
+ * Credentials expire by the server's clock, which no one drives. So several nodes do the same at once, each with a credential
  * that lives longer, and the test goes on with the first that was done while its credential lived.
  */
 async function whileOneLives<T>(
@@ -471,7 +471,7 @@ function revocation(open: OpenPlane): void {
   });
 }
 
-/** A node stays away for this long after it was cut off for the first time. */
+/** A node stays unreachable for this long after it was cut off for the first time. */
 const AWAY_MS = 1_000;
 
 function cutting(open: OpenPlane): void {

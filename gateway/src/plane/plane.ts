@@ -14,9 +14,9 @@ export interface NodeCredentials {
   expiresAt: number;
 }
 
-/** A plane that outlives its gateways belongs to one deployment, and keeps its id. All of it rejects when the plane is away. */
+/** A plane that outlives its gateways belongs to one deployment, and keeps its id. All of it rejects when the plane is unreachable. */
 export interface PlaneOwnership {
-  /** Whose the plane is; undefined while it is nobody's. */
+  /** Whose the plane is; undefined while it is no one's. */
   owner(): Promise<string | undefined>;
   /** Makes it that deployment's unless it is another's. Returns whose it is then. */
   claim(deployment: string): Promise<string>;
@@ -27,19 +27,19 @@ export interface PlaneOwnership {
 export interface Plane {
   /** Other gateways are on it, or other workers of this one, and nodes may have connected before this process did. */
   readonly isShared?: boolean;
-  /** Absent: the plane is part of its gateway, and belongs to nobody else. */
+  /** Absent: the plane is part of its gateway, and belongs to no one else. */
   readonly ownership?: PlaneOwnership;
   /** Away: no node can be reached now. */
   readonly health: Dependency;
   /** Whether what nodes say arrives here; false also while an outage is likely and not yet certain. */
   readonly hears: boolean;
-  /** At most once: a plane that is away drops the message. `rest` follows in the same message; neither may be changed any more. */
+  /** At most once: a plane that is unreachable drops the message. `rest` follows in the same message; neither may be changed any more. */
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void;
   /** Delivers every message whose subject matches `pattern` (`*` one token, a final `>` the rest). Returns the way out. */
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void;
   /** `gone` runs when the plane knows that a node has no connection any more, and says who ended the last. */
   onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void;
-  /** `run` runs when the plane is away: no node is heard any more, and none of them is to blame. */
+  /** `run` runs when the plane is unreachable: no node is heard any more, and none of them is to blame. */
   onAway(run: () => void): void;
   /** It is there again; nodes have been asked for their state. */
   onBack(run: () => void): void;
@@ -48,7 +48,7 @@ export interface Plane {
    * failed under a node that is well, and what it said last may be lost. In the clock's monotonic milliseconds.
    */
   movedAt(nodeId: string): number | undefined;
-  /** The server of that former connection; undefined where nobody knows it. */
+  /** The server of that former connection; undefined where no one knows it. */
   movedFrom(nodeId: string): string | undefined;
   /** False while the server does not answer, as this gateway itself sees. */
   answers(server: string): boolean;
@@ -62,12 +62,12 @@ export interface Plane {
   mint(nodeId: string): Promise<NodeCredentials>;
   /**
    * Refuses everything issued to the node until now and drops its connections; what is minted afterwards is good. May be
-   * said again at any time. Rejects when the plane is away; it makes up for it when it is back.
+   * said again at any time. Rejects when the plane is unreachable; it makes up for it when it is back.
    */
   revoke(nodeId: string): Promise<void>;
   /**
    * Drops the node's connections and keeps it away for a moment, longer each time it happens again soon. It may come back
-   * by itself then. Rejects when the plane is away.
+   * by itself then. Rejects when the plane is unreachable.
    */
   cut(nodeId: string): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** What was measured of a model in a span of time, as it is told: shares and speeds, rounded, and no counts. */
+/** A model's measured figures over a span, rounded and without counts. */
 import type { PerformanceSum } from "../history/performance.ts";
 import type { CatalogueEntry } from "../metering/catalogue.ts";
 

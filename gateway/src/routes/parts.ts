@@ -1,6 +1,6 @@
 /**
- * What the routes stand on. Each domain declares its own slice (`parts.ts` in its folder), each file of routes picks what it uses, and
- * one flat object has all of them. `assemble/site.ts` opens it, once.
+ * The parts that routes use. Each domain declares its own (`parts.ts` in its folder), route files pick what they need, and
+ * `assemble/site.ts` creates them.
  */
 import type { AccountParts } from "../accounts/parts.ts";
 import type { LiveCertificate } from "../base/certificate.ts";

@@ -1,7 +1,6 @@
 /**
- * The console's built files under /console. Files whose name holds their content's hash are kept by browsers for a year; the
- * page itself is asked for again each time, so that after an upgrade no old script meets a new API. Every path that names no
- * file is a page of the console's own and gets the one page there is.
+ * Serves the built console under /console. Hashed files are cached for a year; the page is revalidated each time, so that no old script
+ * meets a new API. Every path without a file returns that page.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";

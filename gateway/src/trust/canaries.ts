@@ -1,6 +1,6 @@
 /**
  * Where canaries come from: made up for one asking, the operator's own (`CANARIES_FILE`), and the published ones of the
- * catalogue. Each set has the same chance, so that at least every second canary is one that nobody could look up. The
+ * catalogue. Each set has the same chance, so that at least every second canary is one that no one could look up. The
  * operator's are secret: no message quotes them.
  */
 import { readFile } from "node:fs/promises";

@@ -6,7 +6,7 @@ import { domain, flag, number, parsed, text } from "../base/settings.ts";
 interface TrustConfig {
   /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
   autoQuarantine: boolean;
-  /** The operator's own canaries, which nobody else has read. Undefined: there are none. */
+  /** The operator's own canaries, which no one else has read. Undefined: there are none. */
   canariesFile: string | undefined;
   /** Host accounts of the operator's own nodes, whose word outranks others' in spot checks. */
   referenceHosts: Uuid[];

@@ -1,6 +1,6 @@
 /**
  * What a node's answers to canaries prove. Honest models make mistakes, so one wrong answer proves little, and how little depends
- * on the question: two wrong answers to what everybody knows weigh as much as eight to what every sixth honest node gets wrong.
+ * on the question: two wrong answers to what everyone knows weigh as much as eight to what every sixth honest node gets wrong.
  *
  * The rule is a CUSUM test. Each answer adds the logarithm of how much likelier it is of a node that guesses (and passes one in
  * five, `GUESS_RATE`) than of an honest one, which passes at the rate `p` of the question's family; the sum never falls below

@@ -139,7 +139,7 @@ export class Lengths {
     return [...records].flatMap(({ suspicion }) => (suspicion === undefined ? [] : [suspicion]));
   }
 
-  /** Of two other hosts: between two hosts nobody could say which is odd. A suspected node is no measure for others. */
+  /** Of two other hosts: between two hosts no one could say which is odd. A suspected node is no measure for others. */
   #referencesIn(waiting: Waiting[], host: string): Waiting[] {
     const byHost = new Map<string, number>();
     const found = waiting.filter((each) => {
@@ -175,7 +175,7 @@ function judge(record: Record, model: string): LengthEvidence | undefined {
   const { ranks, bets, compared } = record.stretch;
   if (!bets.grown) {
     if (compared < STRETCH) return undefined;
-    // A whole stretch like everybody's.
+    // A whole stretch like everyone's.
     [record.stretch, record.suspicion] = [new Stretch(), undefined];
     return undefined;
   }

@@ -59,7 +59,7 @@ describe("probes", () => {
     };
     node = {
       id: "a",
-      licence: { nodeId: "a" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] },
+      nodeRecord: { nodeId: "a" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] },
       reported: ["m"],
       models: new Set(["m"]),
       formats: new Set(),
@@ -177,7 +177,7 @@ describe("probes", () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const first = jobs.length;
-    // At a time that nobody knows, four times the usual one at most.
+    // At a time that no one knows, four times the usual one at most.
     for (let i = 0; i < 122 && jobs.length === first; i++) {
       node.outstanding = 1;
       for (const run of measured)

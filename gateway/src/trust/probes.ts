@@ -204,7 +204,7 @@ async function probeOnce(
 ): Promise<Asked> {
   const { clock, random, roster } = options;
   const now = clock.monotonic();
-  const host = roster.find(nodeId)?.licence.hostAccountId ?? "";
+  const host = roster.find(nodeId)?.nodeRecord.hostAccountId ?? "";
   const rateOf = (family: string, prior: number): number => rates.of(`${model.id} ${family}`, { host, prior });
   // Whatever comes of it, this one is done: a node that fails, and a mistake of our own, is not asked in a loop.
   const canaryDue = canary === "always" || now >= entry.canaryDueAt || entry.evidence.sum > 0;
@@ -305,11 +305,11 @@ function wrongOf({ entry, question, result, asked, overtime }: Outcome): string 
 }
 
 const isTrusted = (node: RosterNode | undefined): boolean =>
-  node !== undefined && (node.licence.answersOwed ?? 0) === 0;
+  node !== undefined && (node.nodeRecord.answersOwed ?? 0) === 0;
 
 /**
  * The first token of an answer comes after the whole prompt was read. What a node has read before it need not read again, so this
- * is asked only of prompts that nobody can have read, less what even these share with others. Measured from the offer: no delay
+ * is asked only of prompts that no one can have read, less what even these share with others. Measured from the offer: no delay
  * on the way can make an honest node look fast.
  */
 function readTooFast(

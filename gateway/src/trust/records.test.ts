@@ -28,8 +28,8 @@ describe("records of several gateways", () => {
   /** Processes started at different times: their monotonic clocks have nothing in common. */
   const open = (gatewayId: string, startedMs: number): TestGateway => {
     const own = { ...clock, monotonic: () => clock.monotonic() - startedMs };
-    const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
-    const roster = new Roster({ plane, clock: own, random: seeded(1), log, licence });
+    const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
+    const roster = new Roster({ plane, clock: own, random: seeded(1), log, nodeRecord });
     const peers = openPeers({ plane, roster, gatewayId, clock: own, log });
     const judged: Verdict[] = [];
     const records = keepRecords({ peers, clock: own, judged: (_node, verdict) => judged.push(verdict) });

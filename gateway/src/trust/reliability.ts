@@ -1,5 +1,5 @@
 /**
- * Which of a node's last jobs it failed, blame decided before anything counts. Pure. A client that goes away, a refusal
+ * Which of a node's last jobs it failed, blame decided before anything counts. Pure. A client that disconnected, a refusal
  * before acceptance and a cut at the cap are no failures; what the plane lost does not come here at all. Jobs that were under
  * way when a node's connection ended are one failure together: a broken cable is one fault, not one for every request it carried.
  * A node that is silent while it is connected failed each of its requests, each once.
@@ -54,7 +54,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
 export class Reliability {
   /** In the order of their ends. */
   #jobs: JobEnd[] = [];
-  /** The last failures that stand for everything that was under way then. */
+  /** The last failures that stand for everything that was in flight then. */
   readonly #losses: JobEnd[] = [];
   /** Failures of the last day, the node's own and its host's retired nodes', in the place of jobs that are not there yet. */
   #carried = 0;

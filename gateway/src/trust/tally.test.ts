@@ -23,7 +23,7 @@ describe("tally of node answers", () => {
           hear = run;
         },
       },
-      roster: { find: () => ({ licence: { answersOwed: owed } }) } as unknown as Pick<Roster, "find">,
+      roster: { find: () => ({ nodeRecord: { answersOwed: owed } }) } as unknown as Pick<Roster, "find">,
       activeModel: (id) => ({ id, kind: id === "embed" ? "embedding" : "generation" }) as ActiveModel,
       async write(seen) {
         await write();

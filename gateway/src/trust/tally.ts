@@ -66,7 +66,7 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
   dispatcher.onMeasured((measured) => {
     if (!isHonestAnswer(measured, activeModel(measured.model))) return;
     add(measured.nodeId, { answers: 1 });
-    if ((roster.find(measured.nodeId)?.licence.answersOwed ?? 0) === 0) return;
+    if ((roster.find(measured.nodeId)?.nodeRecord.answersOwed ?? 0) === 0) return;
     isUrgent = true;
     begin();
   });
@@ -86,7 +86,7 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
   };
 }
 
-/** Somebody asked for it, and it had output. An embedding's output is its vectors, without which it does not end well. */
+/** Someone asked for it, and it had output. An embedding's output is its vectors, without which it does not end well. */
 function isHonestAnswer({ own, tokens }: Measured, model: ActiveModel | undefined): boolean {
   return !own && model !== undefined && (model.kind === "embedding" || tokens.output > 0);
 }

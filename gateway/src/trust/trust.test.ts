@@ -75,12 +75,12 @@ describe("trust in nodes", () => {
       canaries: [canary],
     };
     const [log, random] = [createLog("silent"), seeded(1)];
-    const licence = async (id: string) => ({
+    const nodeRecord = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: `host of ${id}` as Uuid,
       models: ["tiny-3b"],
     });
-    roster = new Roster({ plane, clock, random, log, licence });
+    roster = new Roster({ plane, clock, random, log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
     const catalogue = () => ({ priceVersion: 1, entries: [], active: new Map([["tiny-3b", model]]) });
     trust = watchNodes({

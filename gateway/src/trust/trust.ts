@@ -114,7 +114,7 @@ export function watchNodes(options: TrustOptions): Trust {
   const shapes = new Shapes(options.random);
   const lengths = new Lengths(options.random);
   const noteAnswer = ({ nodeId, model, tokens }: Measured, request: AnsweredRequest): void => {
-    const host = options.roster.find(nodeId)?.licence.hostAccountId;
+    const host = options.roster.find(nodeId)?.nodeRecord.hostAccountId;
     if (host === undefined || request.endpoint === "embedding") return;
     if (request.endpoint === "chat") shapes.note(model, { ...request, promptTokens: tokens.prompt });
     const answer = { ...request, nodeId, host, model, promptTokens: tokens.prompt, outputTokens: tokens.output };

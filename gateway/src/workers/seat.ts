@@ -1,4 +1,4 @@
-/** What a primary process tells a worker that it starts, and how the two speak with each other. */
+/** What a primary process passes to a worker, and the messages between them. */
 import { FIRST_KIND } from "../base/channel.ts";
 import type { Config } from "../config.ts";
 import { workerDirectory } from "../ledger/spool.ts";

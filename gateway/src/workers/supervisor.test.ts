@@ -78,7 +78,7 @@ describe("the supervisor", () => {
     forked = [];
   });
 
-  test("starts the workers with numbers of their own, one of them with the upkeep", async () => {
+  test("starts numbered workers, one of which runs the upkeep", async () => {
     await started(3);
     assert.deepEqual(
       forked.map(({ number, hasUpkeep }) => [number, hasUpkeep]),
@@ -90,7 +90,7 @@ describe("the supervisor", () => {
     );
   });
 
-  test("gives up when a worker ends before any has served", async () => {
+  test("gives up when a worker ends before any worker has served", async () => {
     supervisor = openSupervisor({ count: 2, drain: DRAIN, clock, log, fork });
     const start = supervisor.start();
     await at(1).end({ code: 3 });
@@ -99,7 +99,7 @@ describe("the supervisor", () => {
     assert.equal(forked.length, 2);
   });
 
-  test("replaces a worker that died, under its number and with its upkeep", async () => {
+  test("replaces a worker that died, with its number and upkeep", async () => {
     await started(2);
     await at(0).end(died);
     assert.equal(supervisor.deaths, 1);
@@ -109,7 +109,7 @@ describe("the supervisor", () => {
     assert.deepEqual([numbers(), at(2).hasUpkeep], [[1, 2, 1], true]);
   });
 
-  test("waits twice as long with every further death, at most 30 s, and begins anew after a minute without one", async () => {
+  test("doubles the wait with every further death, up to 30 s, and resets after a minute without one", async () => {
     await started(1);
     const pauses: number[] = [];
     for (let death = 0; death < 9; death++) {
@@ -129,7 +129,7 @@ describe("the supervisor", () => {
     assert.equal(forked.length, 11);
   });
 
-  test("replaces all of them one after the other, each by one that serves already", async () => {
+  test("replaces all workers one by one, each with one that already serves", async () => {
     await started(2);
     const replaced = supervisor.replaceAll();
     assert.deepEqual(numbers(), [1, 2, 3]);
@@ -146,7 +146,7 @@ describe("the supervisor", () => {
     assert.deepEqual([supervisor.deaths, supervisor.workers().length], [0, 2]);
   });
 
-  test("leaves the workers as they are when a replacement does not start", async () => {
+  test("keeps the current workers when a replacement does not start", async () => {
     await started(2);
     const replaced = supervisor.replaceAll();
     await at(2).end({ code: 1 });
@@ -156,7 +156,7 @@ describe("the supervisor", () => {
     assert.deepEqual([forked.length, at(0).stopped, supervisor.workers().length], [3, undefined, 2]);
   });
 
-  test("ends all of them at once, and kills one that does not stop in time", async () => {
+  test("stops all workers at once, and kills one that does not stop in time", async () => {
     await started(2);
     const stopped = supervisor.stop();
     assert.deepEqual([at(0).stopped, at(1).stopped], [DRAIN, DRAIN]);
@@ -180,7 +180,7 @@ describe("the supervisor", () => {
     assert.equal(forked.length, 2);
   });
 
-  test("kills and replaces a worker that leaves six looks without an answer", async () => {
+  test("kills and replaces a worker that misses six health checks", async () => {
     await started(2);
     at(1).answers = false;
     for (let look = 0; look < 6; look++) {

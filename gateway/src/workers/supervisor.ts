@@ -20,7 +20,7 @@ const LOOK_EVERY_MS = 5_000;
 const MISSED_MAX = 6;
 /** Beyond what its drain may take. */
 const LATE_MS = 15_000;
-/** A worker that is replaced still serves for a moment: nobody has to notice, and requests on the way to it arrive. */
+/** A worker that is replaced still serves for a moment: no one has to notice, and requests on the way to it arrive. */
 const REPLACED_DELAY_MS = 1_000;
 
 export interface Ended {
@@ -177,7 +177,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
   };
 }
 
-/** Until it ends: one whose event loop stands still serves nobody, and its connections wait. */
+/** Until it ends: one whose event loop stands still serves no one, and its connections wait. */
 async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock" | "log">): Promise<void> {
   let missed = 0;
   const { process, number } = worker;

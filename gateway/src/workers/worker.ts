@@ -1,4 +1,4 @@
-/** One worker: a gateway like any other, whose plane, limits and internal port the primary process has. */
+/** A worker: a gateway whose plane, limits and internal port are in the primary process. */
 import cluster from "node:cluster";
 import { Socket } from "node:net";
 import type { DrainTimes } from "../assemble/drain.ts";

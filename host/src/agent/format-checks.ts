@@ -1,6 +1,6 @@
 /**
  * Which models keep to an output format, by a try on the engine: when the agent starts, and when a model comes back after its
- * engine was away. One model at a time, since each may have to be loaded for it. Nothing is announced that did not pass.
+ * engine was unreachable. One model at a time, since each may have to be loaded for it. Nothing is announced that did not pass.
  */
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError } from "../engines/engine.ts";
@@ -28,7 +28,7 @@ interface Candidate {
 
 export class FormatChecks {
   readonly #options: FormatChecksOptions;
-  /** One for each model served; another one after it was away. */
+  /** One for each model served; another one after it was unreachable. */
   readonly #candidates = new Map<string, Candidate>();
   readonly #passed = new Set<string>();
   #last: Promise<void> = Promise.resolve();

@@ -1,6 +1,6 @@
 /**
  * Writes the frames of one job: numbers its output, says when each token came where the gateway asks for it, keeps frames within
- * their bounds, and is silent for good after `done`, `failed` or `discard`.
+ * their bounds, and is silent permanently after `done`, `failed` or `discard`.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Channel, Failed, JobHeader } from "@tollgate/protocol/frames.ts";

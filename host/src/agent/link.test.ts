@@ -50,7 +50,7 @@ test("the agent finds a plane that moved with new credentials while the old ones
   harness.planeUrl = "nats://elsewhere";
   harness.plane.url = harness.planeUrl;
   harness.plane.connections[0]?.lose(new Error("network"));
-  // The gateway may be away too, for a while: the old address is tried all the same.
+  // The gateway may be unreachable too, for a while: the old address is tried all the same.
   harness.credentialFailures.push(new Error("no gateway"), new Error("no gateway"));
   const dialled = harness.plane.dials;
   for (let waitedMs = 0; waitedMs < CREDENTIAL_LIFE_MS / 10 && harness.plane.open.length === 0; waitedMs += 5_000) {

@@ -3,7 +3,7 @@ import type { Endpoint } from "@tollgate/protocol/frames.ts";
 
 /**
  * `connecting`: on the way to the plane, or back to it. `online`: reachable for jobs. `draining`: finishes what runs,
- * refuses what is new. `stopped`: left for good.
+ * refuses what is new. `stopped`: left permanently.
  */
 export type AgentState = "connecting" | "online" | "draining" | "stopped";
 
@@ -31,7 +31,7 @@ export interface AgentSnapshot {
   slotsMax: number;
   /** Slots taken, by running jobs and by jobs whose pieces still come. */
   busy: number;
-  /** The models served now: those elected, less those whose engine is away. */
+  /** The models served now: those elected, less those whose engine is unreachable. */
   models: string[];
   /** Every model this node elected. */
   elected: string[];

@@ -1,4 +1,4 @@
-/** The engine that a machine serves with. Only --demo-fallback lets the demo model replace an engine that is away. */
+/** The engine that a machine serves with. Only --demo-fallback lets the demo model replace an engine that is unreachable. */
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { sleep } from "../clock.ts";
 import type { Absence } from "../engines/absence.ts";
@@ -88,7 +88,7 @@ async function explained(
   const absences = await findAbsences(addresses);
   const said = ollamaAddress(env.OLLAMA_HOST);
   const expected = new Set([...Object.values(wanted.addresses ?? {}), ...(said === undefined ? [] : [said])]);
-  // Where an engine was elected, only that one is waited for: at a usual port anybody may listen.
+  // Where an engine was elected, only that one is waited for: at a usual port anyone may listen.
   const telling = absences.filter(({ cause, url }) => {
     if (expected.has(url)) return true;
     return !(wanted.settled && expected.size > 0) && (cause === "loading" || cause === "key");

@@ -39,7 +39,7 @@ export type Login = z.infer<typeof Login>;
 
 export interface LoginFile {
   readonly path: string;
-  /** Undefined where nobody has logged in. */
+  /** Undefined where no one has logged in. */
   read(): Promise<Login | undefined>;
   write(login: Login): Promise<void>;
   /** Whether there was one. */

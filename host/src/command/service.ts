@@ -186,7 +186,7 @@ RemoveIPC=yes`;
 /**
  * The systemd unit of a host. It allows what the agent does, and little else.
  * Memory stays writable and executable: V8 compiles into it. Devices stay usable, since an engine in this process may use
- * a graphics processor; ProtectClock= would close them, and without capabilities nobody sets the clock.
+ * a graphics processor; ProtectClock= would close them, and without capabilities no one sets the clock.
  */
 export function unitText({ scope, program, user, configHome }: UnitOptions): string {
   const isSystem = scope === "system";

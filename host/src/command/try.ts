@@ -1,4 +1,4 @@
-/** `tollgate-host try`: a private request to one's own node, by the same way a builder's takes. Nobody pays for it. */
+/** `tollgate-host try`: a private request to one's own node, by the same way a builder's takes. No one pays for it. */
 
 import type { Given } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";

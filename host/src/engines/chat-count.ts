@@ -8,7 +8,7 @@ import type { EngineProfile } from "./profiles/profile.ts";
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-/** Ollama's form, and everybody else's. */
+/** Ollama's form, and everyone else's. */
 const Counted = z.object({
   prompt_eval_count: z.int().positive().optional(),
   usage: z.object({ prompt_tokens: z.int().positive() }).nullish(),

@@ -53,7 +53,7 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
     vector: widen,
     clock: options.clock ?? systemClock,
   });
-  // Its tokenizer is nobody's: it stands in for models that cut text in another way.
+  // Its tokenizer is no one's: it stands in for models that cut text in another way.
   const { tokens: _its, chatTokens: _own, ...rest } = engine;
   return rest;
 }

@@ -33,7 +33,7 @@ function harness(
     clock,
   });
   const stop = health.watch((now) => seen.push(now));
-  /** Waits for the look that is under way and returns how long the next one waits. */
+  /** Waits for the look that is in flight and returns how long the next one waits. */
   const looked = async (): Promise<number> => {
     while (clock.nextInMs === undefined) await turn(clock);
     return clock.nextInMs;

@@ -1,6 +1,6 @@
 /**
  * Whether an engine is there, and with which models: asked every few seconds, at once when a job found it gone, and more
- * often while it is away. So a node whose engine is restarted gets no jobs meanwhile, and serves again by itself. A server
+ * often while it is unreachable. So a node whose engine is restarted gets no jobs meanwhile, and serves again by itself. A server
  * that answers while a model behind it is dead is found out by the jobs that fail (model-doubts.ts).
  */
 import type { Clock } from "../clock.ts";

@@ -10,7 +10,7 @@ const PROBE_BYTES_MAX = 4 * 1024 * 1024;
 const ERROR_BYTES_MAX = 64 * 1024;
 const RETRY_AFTER_MS_MAX = 2_000;
 
-/** Nobody answers at the engine's address, or the connection broke. */
+/** No one answers at the engine's address, or the connection broke. */
 export class EngineAway extends EngineError {
   override name = "EngineAway";
 }
@@ -86,7 +86,7 @@ export class EngineHttp {
     return new URL(this.root).host;
   }
 
-  /** A short question. Undefined when nobody answers in time, or not in the form that was asked for. */
+  /** A short question. Undefined when no one answers in time, or not in the form that was asked for. */
   async ask<T>(path: string, schema: z.ZodType<T>, body?: object): Promise<Answer<T> | undefined> {
     const answer = await this.#question(path, body);
     const result = schema.safeParse(parseJson(answer?.text ?? ""));

@@ -63,7 +63,7 @@ export class EngineError extends Error {
 
 /** What an engine can do now. */
 export interface Availability {
-  /** How many jobs it runs at once; 0 when it is away. */
+  /** How many jobs it runs at once; 0 when it is unreachable. */
   slots: number;
   /** How many it would take, where it is given fewer because it left long gaps between tokens. */
   slotsMax?: number;
@@ -80,7 +80,7 @@ export interface Engine {
   /** What whoever runs this node should know, in one line each: a context that is too short, slots that are a guess. */
   readonly notes?: readonly string[];
   /**
-   * Only where an engine can go away and come back by itself: reports every change of what it can do, until the returned
+   * Only where an engine can became unreachable and come back by itself: reports every change of what it can do, until the returned
    * function is called. Until the first report `slots` and `models` hold.
    */
   watch?(changed: (now: Availability) => void): () => void;
@@ -99,7 +99,7 @@ export interface Engine {
    * where the engine did not answer. Absent: this engine cannot.
    */
   keepsFormat?(model: string): Promise<boolean>;
-  /** The keywords of JSON Schema that it enforces for a model that keeps to formats. Undefined: nobody knows. */
+  /** The keywords of JSON Schema that it enforces for a model that keeps to formats. Undefined: no one knows. */
   schemaKeywords?(model: string): readonly string[] | undefined;
   /**
    * How the engine scores an answer of that model, by a try. Undefined where it cannot; rejects where it did not answer. Absent:

@@ -10,7 +10,7 @@ import { parseJson } from "../http-body.ts";
 import { type Engine, EngineError, type GenerationJob, type Sink } from "./engine.ts";
 import { THINKING_MODELS } from "./models.ts";
 
-/** Nobody says this without being made to. */
+/** No one says this without being made to. */
 const ONLY = { word: "quetzal-4417" };
 const FORMAT: OutputFormat = {
   type: "json_schema",

@@ -18,7 +18,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
  * What whoever reads an answer wants of the rest. `enough`: none of it; it is read to its end all the same, so that the
- * connection can be used again, within bounds, and nobody waits for it. `cut`: the engine is to stop.
+ * connection can be used again, within bounds, and no one waits for it. `cut`: the engine is to stop.
  */
 export type Wish = "more" | "enough" | "cut";
 
@@ -68,7 +68,7 @@ export class JobHttp {
   }
 
   /**
-   * Resolves when nobody wants more of the answer, or it is over, and says which it was. Rejects with what broke the connection
+   * Resolves when no one wants more of the answer, or it is over, and says which it was. Rejects with what broke the connection
    * before the answer came, and with what its taker throws. When the signal aborts, an answer is broken.
    */
   post({ path, body, signal, answered, fresh }: JobRequest): Promise<"enough" | "cut" | "over" | "broken"> {

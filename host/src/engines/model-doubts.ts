@@ -41,7 +41,7 @@ export class ModelDoubts {
     this.#try(model, doubt);
   }
 
-  /** The engine was away and is back: what was dead may live. */
+  /** The engine was unreachable and is back: what was dead may live. */
   tryNow(): void {
     for (const [model, doubt] of this.#doubts) this.#try(model, doubt);
   }

@@ -53,7 +53,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
     works: (model) => jobs.works(model),
     clock,
   });
-  /** A job failed: the engine may be gone, or be there and serve nobody. What is wrong with one request says neither. */
+  /** A job failed: the engine may be gone, or be there and serve no one. What is wrong with one request says neither. */
   const failed = (model: string, error: unknown): void => {
     if (!(error instanceof EngineError) || error.blame === "prompt") return;
     if (error instanceof EngineRefused && error.aboutRequest) return;

@@ -1,7 +1,7 @@
 /** What the scripted engine says when a form is asked for: JSON of that form, the least of it, and always the same. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 
-/** A schema can ask for any length; nobody needs more of it. */
+/** A schema can ask for any length; no one needs more of it. */
 const LENGTH_MAX = 1_000;
 
 type Schema = Record<string, unknown>;

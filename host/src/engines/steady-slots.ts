@@ -56,7 +56,7 @@ export function afterGap(state: SteadySlots, { ms, running, reading, now }: Gap)
   if (ms < GAP_WIDE_MS || now - state.loweredAt < LOWERED_ONCE_MS) return noticed;
   if (reading > 1 && state.readers > 1)
     return { ...noticed, readers: Math.max(1, Math.floor(Math.min(state.readers, reading) / 2)), loweredAt: now };
-  // To a job that is alone nobody else is to blame.
+  // To a job that is alone no one else is to blame.
   if (ms < GAP_TOO_WIDE_MS || running < 2) return noticed;
   const fits = Math.floor((Math.min(state.slots, running) * 3) / 4);
   // A pause with few jobs may have another reason: one alone does not take most of the slots.

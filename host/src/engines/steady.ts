@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 250;
 /** How far back it is known how much the engine had to do: no gap that a gateway allows is longer. */
 const PAST_LOOKS = 12;
 const TELL_EVERY_MS = 1_000;
-/** A gateway gives a prompt up that nobody reads for 10 s. After this the engine has it, and what that does to its gaps takes slots. */
+/** A gateway gives a prompt up that no one reads for 10 s. After this the engine has it, and what that does to its gaps takes slots. */
 const WAIT_MS_MAX = 4_000;
 
 interface Run {
@@ -62,7 +62,7 @@ class Steady {
   watch(changed: (now: Availability) => void): () => void {
     this.#listeners.add(changed);
     const stop = this.#engine.watch?.((now) => {
-      // While it is away it takes none, which says nothing of how many it can take.
+      // While it is unreachable it takes none, which says nothing of how many it can take.
       if (now.slots > 0) {
         this.#state = afterResize(this.#state, this.#slotsMax, now.slots);
         this.#slotsMax = now.slots;
@@ -101,7 +101,7 @@ class Steady {
     return slots === slotsMax ? { models, slots } : { models, slots, slotsMax };
   }
 
-  /** One prompt is read at any time, so that nobody waits for a job that hangs. */
+  /** One prompt is read at any time, so that no one waits for a job that hangs. */
   #hasRoom(): boolean {
     if (this.#reading === 0) return true;
     return this.#waiting.size === 0 && this.#reading < this.#state.readers && this.#openGapMs() < GAP_NARROW_MS;

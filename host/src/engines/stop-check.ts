@@ -1,5 +1,5 @@
 /**
- * Whether a model's answers end at a stop string as they should: what comes before is there to the letter, the string and what
+ * Whether a model's answers end at a stop string as they should: what comes before is there to the email, the string and what
  * follows is not. Its own answer tells which string to use: one that lies across two of its pieces, where engines fail first.
  */
 import type { Clock } from "../clock.ts";

@@ -1,5 +1,5 @@
 /**
- * The books in memory answer as the database does: random histories of operations, sent by the real ledger to a real PostgreSQL and
+ * The ledger in memory answer as the database does: random histories of operations, sent by the real ledger to a real PostgreSQL and
  * to the simulated store, step by step. Every answer must be the same, and so must every account, record and entry. The seed is
  * printed on failure; TEST_SEED repeats it.
  */
@@ -22,7 +22,7 @@ import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
 import type { News, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
 import { takeIn } from "../../../gateway/src/payments/receive.ts";
 import { Life } from "../life.ts";
-import { Books, type Entry } from "./books.ts";
+import { type Entry, LedgerModel } from "./ledger-model.ts";
 import { NodeTable } from "./nodes.ts";
 import { PaymentTables } from "./payments.ts";
 import { PayoutBooks } from "./payouts.ts";
@@ -63,10 +63,17 @@ describe("the simulated database beside PostgreSQL", () => {
   const play = async (chance: Chance, name: string): Promise<void> => {
     // Budgets are counted by the day, in both.
     await pastMidnight();
-    const books = new Books(() => systemClock.now());
-    const payouts = new PayoutBooks({ books, newId, now: () => systemClock.now() });
+    const ledgerModel = new LedgerModel(() => systemClock.now());
+    const payouts = new PayoutBooks({ ledgerModel, newId, now: () => systemClock.now() });
     const nodes = new NodeTable(() => 0);
-    const tables: Tables = { books, keys: [], refusals: new Map(), nodes, payments: new PaymentTables(), payouts };
+    const tables: Tables = {
+      ledgerModel,
+      keys: [],
+      refusals: new Map(),
+      nodes,
+      payments: new PaymentTables(),
+      payouts,
+    };
     const query = async (asked: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
       typeof asked === "string" ? answer(tables, asked, values) : answer(tables, asked.text, asked.values);
     const transactions = new Transactions({ ...tables, run: async (_life, _text, what) => what() });
@@ -74,7 +81,7 @@ describe("the simulated database beside PostgreSQL", () => {
     const common = { clock: patientClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
     const simulated = openLedger({ ...common, pool });
-    // Leases stand still when nobody swept for a while: both have been swept just now.
+    // Leases stand still when no one swept for a while: both have been swept just now.
     await Promise.all([real.expire(), simulated.expire()]);
     const parties = await populate(tables);
     const history = new History(chance, parties);
@@ -91,20 +98,24 @@ describe("the simulated database beside PostgreSQL", () => {
           act.runsOut,
         ]);
         for (const id of act.runsOut) {
-          const hold = books.holds.get(id);
+          const hold = ledgerModel.holds.get(id);
           if (hold !== undefined) hold.expiresMs = 0;
         }
         assert.equal(await simulated.expire(), await real.expire(), `${name}, step ${step}: expired`);
       }
-      assert.deepEqual(accountsIn(books, parties), await accountsOf(parties), `${name}, step ${step}: ${act.name}`);
+      assert.deepEqual(
+        accountsIn(ledgerModel, parties),
+        await accountsOf(parties),
+        `${name}, step ${step}: ${act.name}`,
+      );
     }
     // Batches are made of every host there is: those of the next history are others.
     await db.pool.query("update account set suspended_at = now() where id = any ($1)", [parties.hosts]);
-    assert.deepEqual(recordsIn(books), await recordsOf(parties), `${name}: records`);
-    assert.deepEqual(entriesIn(books, parties), await entriesOf(parties), `${name}: entries`);
+    assert.deepEqual(recordsIn(ledgerModel), await recordsOf(parties), `${name}: records`);
+    assert.deepEqual(entriesIn(ledgerModel, parties), await entriesOf(parties), `${name}: entries`);
   };
 
-  const populate = async ({ books, payments, payouts }: Tables): Promise<Parties> => {
+  const populate = async ({ ledgerModel, payments, payouts }: Tables): Promise<Parties> => {
     const parties: Parties = { builders: [], hosts: [], checkouts: [] };
     const owner = newId();
     await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'differential')", [
@@ -114,7 +125,7 @@ describe("the simulated database beside PostgreSQL", () => {
     for (let i = 0; i < 5; i++) {
       const [id, kind] = [newId(), i < 3 ? "builder" : "host"] as const;
       await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
-      books.open(id, kind);
+      ledgerModel.open(id, kind);
       await db.pool.query("insert into account (id, kind, name) values ($1, $2, 'differential')", [id, kind]);
       // The first two builders and the first host are one person's.
       if (i < 2 || i === 3)
@@ -141,7 +152,7 @@ describe("the simulated database beside PostgreSQL", () => {
       if (i > 0) {
         const [day, month] = [500n, i === 2 ? 700n : null];
         await db.pool.query("select key_budget_set($1, $2, $3, $4)", [id, key, day, month]);
-        books.budgets.set(key, { dayMax: day, monthMax: month });
+        ledgerModel.budgets.set(key, { dayMax: day, monthMax: month });
       }
       parties.builders.push({ id, key });
     }
@@ -178,29 +189,29 @@ describe("the simulated database beside PostgreSQL", () => {
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function accountsIn(books: Books, { builders, hosts }: Parties): unknown[] {
+function accountsIn(ledgerModel: LedgerModel, { builders, hosts }: Parties): unknown[] {
   const ids = [...builders.map(({ id }) => id), ...hosts].sort(byText);
   return ids.map((id) => {
-    const { balance, held, overdrawn, granted } = books.accounts.get(id) as NonNullable<
-      ReturnType<Books["accounts"]["get"]>
+    const { balance, held, overdrawn, granted } = ledgerModel.accounts.get(id) as NonNullable<
+      ReturnType<LedgerModel["accounts"]["get"]>
     >;
     return { id, balance, held, overdrawn, granted };
   });
 }
 
-const recordsIn = (books: Books): unknown[] =>
-  [...books.requests.values()]
+const recordsIn = (ledgerModel: LedgerModel): unknown[] =>
+  [...ledgerModel.requests.values()]
     .sort((a, b) => byText(a.id, b.id))
     .map(({ id, outcome, charge, short, share, host, granted }) => {
-      const kept = books.entries.find(
+      const kept = ledgerModel.entries.find(
         ({ operation, kind, amount }) => operation === id && kind === "withheld" && amount > 0n,
       );
       return { id, outcome, charge, short, share, host, granted, withheld: kept?.amount ?? null };
     });
 
-function entriesIn(books: Books, { builders, hosts }: Parties): unknown[] {
+function entriesIn(ledgerModel: LedgerModel, { builders, hosts }: Parties): unknown[] {
   const ids = new Set([...builders.map(({ id }) => id), ...hosts]);
-  return inOrder(books.entries.filter(({ account }) => ids.has(account)));
+  return inOrder(ledgerModel.entries.filter(({ account }) => ids.has(account)));
 }
 
 /** What a batch moves has ids that each store makes up. */
@@ -350,7 +361,7 @@ class History {
     });
   }
 
-  /** Some that were tried, each once, and now and then one that nobody ever heard of. */
+  /** Some that were tried, each once, and now and then one that no one ever heard of. */
   #some(): HoldOrder[] {
     const chance = this.#chance;
     const { builders } = this.#parties;

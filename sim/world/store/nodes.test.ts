@@ -9,7 +9,7 @@ import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/tes
 import { type Fleet, type Node, openFleet } from "../../../gateway/src/fleet/fleet.ts";
 import { NOTHING_SEEN } from "../../../gateway/src/fleet/record.ts";
 import { NODE_RULES } from "../../../gateway/src/fleet/rules.ts";
-import { Books } from "./books.ts";
+import { LedgerModel } from "./ledger-model.ts";
 import { NodeTable } from "./nodes.ts";
 import { PaymentTables } from "./payments.ts";
 import { PayoutBooks } from "./payouts.ts";
@@ -33,10 +33,10 @@ describe("the simulated nodes beside PostgreSQL", () => {
   let id: Uuid;
   before(async () => {
     db = await openTestDatabase();
-    const books = new Books(() => 0);
+    const ledgerModel = new LedgerModel(() => 0);
     const nodes = new NodeTable(() => 0);
-    const payouts = new PayoutBooks({ books, newId, now: () => 0 });
-    const tables = { books, keys: [], refusals: new Map(), nodes, payments: new PaymentTables(), payouts };
+    const payouts = new PayoutBooks({ ledgerModel, newId, now: () => 0 });
+    const tables = { ledgerModel, keys: [], refusals: new Map(), nodes, payments: new PaymentTables(), payouts };
     const query = async (text: string, values: unknown[]) => answer(tables, text, values);
     fleets = [openFleet({ pool: db.pool, newId }), openFleet({ pool: { query } as unknown as pg.Pool, newId })];
     const host = newId();

@@ -4,7 +4,7 @@
  * locks are finer, and let the same orders through.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
-import type { Books } from "./books.ts";
+import type { LedgerModel } from "./ledger-model.ts";
 
 interface Checkout {
   id: Uuid;
@@ -41,13 +41,13 @@ type Rows = Record<string, unknown>[];
 /** One transaction. */
 export class PaymentDraft {
   readonly #tables: PaymentTables;
-  readonly #books: Books;
+  readonly #ledgerModel: LedgerModel;
   readonly #draft: PaymentTables;
   readonly #transfers: [Uuid, string, Uuid, bigint][] = [];
 
-  constructor(tables: PaymentTables, books: Books) {
+  constructor(tables: PaymentTables, ledgerModel: LedgerModel) {
     this.#tables = tables;
-    this.#books = books;
+    this.#ledgerModel = ledgerModel;
     this.#draft = structuredClone(tables);
   }
 
@@ -57,8 +57,8 @@ export class PaymentDraft {
     if (!text.startsWith("select ledger_transfer("))
       throw new Error(`the simulated store does not know this statement of a transaction: ${text}`);
     const [id, kind, account, amount] = values as [Uuid, string, Uuid, string];
-    if (!this.#books.accounts.has(account)) return [{ code: -2 }];
-    if (this.#books.transfers.has(id) || this.#transfers.some(([known]) => known === id)) return [{ code: 2 }];
+    if (!this.#ledgerModel.accounts.has(account)) return [{ code: -2 }];
+    if (this.#ledgerModel.transfers.has(id) || this.#transfers.some(([known]) => known === id)) return [{ code: 2 }];
     this.#transfers.push([id, kind, account, BigInt(amount)]);
     return [{ code: 1 }];
   }
@@ -68,7 +68,7 @@ export class PaymentDraft {
     // A checkout that was opened meanwhile stays.
     for (const [id, checkout] of checkouts) this.#tables.checkouts.set(id, checkout);
     Object.assign(this.#tables, { refunded, reversals, moves, events });
-    for (const transfer of this.#transfers) this.#books.transfer(...transfer);
+    for (const transfer of this.#transfers) this.#ledgerModel.transfer(...transfer);
   }
 }
 

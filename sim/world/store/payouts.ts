@@ -3,7 +3,7 @@
  * and held equal to them by differential.test.ts. In a world everything was earned just now: with a hold-back all of it is young.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
-import type { Books } from "./books.ts";
+import type { LedgerModel } from "./ledger-model.ts";
 
 interface PayoutLine {
   id: Uuid;
@@ -36,14 +36,14 @@ export class PayoutBooks {
   readonly setOffs: SetOff[] = [];
   /** Builder accounts of the same owner, by host account. */
   readonly ownedWith = new Map<Uuid, Uuid[]>();
-  readonly #books: Books;
+  readonly #ledgerModel: LedgerModel;
   readonly #newId: () => Uuid;
   readonly #now: () => number;
 
-  constructor({ books, newId, now }: { books: Books; newId: () => Uuid; now: () => number }) {
-    this.#books = books;
+  constructor({ ledgerModel, newId, now }: { ledgerModel: LedgerModel; newId: () => Uuid; now: () => number }) {
+    this.#ledgerModel = ledgerModel;
     this.#newId = newId;
-    books.isOwn = (builder, host) => this.ownedWith.get(host)?.includes(builder) ?? false;
+    ledgerModel.isOwn = (builder, host) => this.ownedWith.get(host)?.includes(builder) ?? false;
     this.#now = now;
   }
 
@@ -61,7 +61,9 @@ export class PayoutBooks {
       const setOff = moved.get(host) ?? 0n;
       if (payable < minimum && heldBack === 0n && setOff === 0n) return [];
       const amount = payable >= minimum ? payable : 0n;
-      return [{ id: this.#newId(), account: host, amount, heldBack, setOff, withheld: this.#books.withheldFrom(host) }];
+      return [
+        { id: this.#newId(), account: host, amount, heldBack, setOff, withheld: this.#ledgerModel.withheldFrom(host) },
+      ];
     });
     const batch: Batch = { id, note, by, createdMs: this.#now(), paidMs: null, lines };
     const paid = paidBy(batch);
@@ -78,7 +80,7 @@ export class PayoutBooks {
     if (batch.paidMs !== null) return 2;
     if (this.short(id).length > 0) return 3;
     for (const line of batch.lines)
-      if (line.amount > 0n) this.#books.transfer(line.id, "payout", line.account, line.amount);
+      if (line.amount > 0n) this.#ledgerModel.transfer(line.id, "payout", line.account, line.amount);
     batch.paidMs = this.#now();
     return 1;
   }
@@ -104,7 +106,7 @@ export class PayoutBooks {
       for (const builder of [...(this.ownedWith.get(host) ?? [])].sort()) {
         const amount = least(this.#freeOf(host), -this.#balance(builder));
         if (amount <= 0n) continue;
-        this.#books.setOff(this.#newId(), { host, builder, amount });
+        this.#ledgerModel.setOff(this.#newId(), { host, builder, amount });
         this.setOffs.push({ batch, host, builder, amount });
         moved.set(host, (moved.get(host) ?? 0n) + amount);
       }
@@ -113,7 +115,7 @@ export class PayoutBooks {
   }
 
   #hosts(): Uuid[] {
-    return [...this.#books.accounts.values()]
+    return [...this.#ledgerModel.accounts.values()]
       .filter(({ kind }) => kind === "host")
       .map(({ id }) => id)
       .sort();
@@ -124,12 +126,12 @@ export class PayoutBooks {
   }
 
   #balance(account: Uuid): bigint {
-    return this.#books.accounts.get(account)?.balance ?? 0n;
+    return this.#ledgerModel.accounts.get(account)?.balance ?? 0n;
   }
 
   #earned(host: Uuid): bigint {
     let sum = 0n;
-    for (const request of this.#books.requests.values()) if (request.host === host) sum += request.share;
+    for (const request of this.#ledgerModel.requests.values()) if (request.host === host) sum += request.share;
     return sum;
   }
 }

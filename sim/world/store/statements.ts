@@ -1,9 +1,9 @@
 /**
- * The statements that the request path sends to its database, by what is called in them, and what the books in memory answer. A
+ * The statements that the request path sends to its database, by what is called in them, and what the ledger in memory answer. A
  * statement that is not here is a mistake of the simulator, and fails the run.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
-import type { Books, Ended, Order } from "./books.ts";
+import type { Ended, LedgerModel, Order } from "./ledger-model.ts";
 import { readArray, writeArray } from "./literals.ts";
 import type { NodeTable } from "./nodes.ts";
 import type { PaymentTables } from "./payments.ts";
@@ -24,7 +24,7 @@ export interface Key {
 
 /** Everything that the database holds. */
 export interface Tables {
-  books: Books;
+  ledgerModel: LedgerModel;
   keys: Key[];
   /** Requests that a limit refused, by outcome. */
   refusals: Map<Uuid, string>;
@@ -119,15 +119,19 @@ function batchRow({ id, note, by, createdMs, paidMs, lines }: Batch): Record<str
 const ANSWERS: [RegExp, Answer][] = [
   [
     /from ledger_hold\(/,
-    ({ books }, values) => {
-      const { codes, available } = books.hold(orders(values), values[5] as string, milliseconds(values[6] as string));
+    ({ ledgerModel }, values) => {
+      const { codes, available } = ledgerModel.hold(
+        orders(values),
+        values[5] as string,
+        milliseconds(values[6] as string),
+      );
       return [{ codes: writeArray(codes), available: writeArray(available) }];
     },
   ],
   [
     /from ledger_hold_one\(/,
-    ({ books }, values) => {
-      const { codes, available } = books.hold(
+    ({ ledgerModel }, values) => {
+      const { codes, available } = ledgerModel.hold(
         [orderOf(values)],
         values[3] as string,
         milliseconds(values[4] as string),
@@ -135,38 +139,45 @@ const ANSWERS: [RegExp, Answer][] = [
       return [{ code: codes[0], available: available[0] }];
     },
   ],
-  [/select ledger_settle_one\(/, ({ books }, values) => [{ code: books.settle([endedOf(values)])[0] }]],
-  [/select ledger_settle\(/, ({ books }, values) => [{ codes: writeArray(books.settle(endings(values))) }]],
+  [/select ledger_settle_one\(/, ({ ledgerModel }, values) => [{ code: ledgerModel.settle([endedOf(values)])[0] }]],
+  [/select ledger_settle\(/, ({ ledgerModel }, values) => [{ codes: writeArray(ledgerModel.settle(endings(values))) }]],
   [
     /from ledger_settle_late\(/,
     // It is not told the request's time.
-    ({ books }, values) => [books.settleLate(endedOf(values, values.slice(14)))].map((late) => ({ ...late })),
+    ({ ledgerModel }, values) =>
+      [ledgerModel.settleLate(endedOf(values, values.slice(14)))].map((late) => ({ ...late })),
   ],
-  [/select ledger_void\(/, ({ books }, [literal]) => [{ codes: writeArray(books.void(ids(literal as string))) }]],
+  [
+    /select ledger_void\(/,
+    ({ ledgerModel }, [literal]) => [{ codes: writeArray(ledgerModel.void(ids(literal as string))) }],
+  ],
   [
     /select ledger_renew\(/,
-    ({ books }, [literal, lease]) => [
-      { ledger_renew: books.renew(ids(literal as string), milliseconds(lease as string)) },
+    ({ ledgerModel }, [literal, lease]) => [
+      { ledger_renew: ledgerModel.renew(ids(literal as string), milliseconds(lease as string)) },
     ],
   ],
-  [/select ledger_expire\(/, ({ books }, [lease]) => [{ expired: books.expire(1000, milliseconds(lease as string)) }]],
+  [
+    /select ledger_expire\(/,
+    ({ ledgerModel }, [lease]) => [{ expired: ledgerModel.expire(1000, milliseconds(lease as string)) }],
+  ],
   [
     /select ledger_transfer\(/,
-    ({ books }, [id, kind, account, amount]) => [
-      { code: books.transfer(id as Uuid, kind as string, account as Uuid, BigInt(amount as string)) },
+    ({ ledgerModel }, [id, kind, account, amount]) => [
+      { code: ledgerModel.transfer(id as Uuid, kind as string, account as Uuid, BigInt(amount as string)) },
     ],
   ],
   [
     /select balance > 0 as has/,
-    ({ books }, [id]) => {
-      const account = books.accounts.get(id as Uuid);
+    ({ ledgerModel }, [id]) => {
+      const account = ledgerModel.accounts.get(id as Uuid);
       return account === undefined ? [] : [{ has: account.balance > 0n }];
     },
   ],
   [
     /select balance, held from ledger_account/,
-    ({ books }, [id]) => {
-      const account = books.accounts.get(id as Uuid);
+    ({ ledgerModel }, [id]) => {
+      const account = ledgerModel.accounts.get(id as Uuid);
       return account === undefined ? [] : [{ balance: account.balance, held: account.held }];
     },
   ],

@@ -1,8 +1,8 @@
 /**
  * The database as gateways reach it: an object that looks like a pool of connections, with what happens on the way. A statement is
  * done at one moment, whole or not at all. A connection may be refused, or lost before that moment or after it; the statement or its
- * answer may be slow. The store may be away, from everybody or from one machine: then whoever waits is cut off, done or not, and
- * whoever comes is refused. It may crash, which everybody who waits learns at once, and it may fail over to a standby, which has all
+ * answer may be slow. The store may be unreachable, from everyone or from one machine: then whoever waits is cut off, done or not, and
+ * whoever comes is refused. It may crash, which everyone who waits learns at once, and it may fail over to a standby, which has all
  * that was answered and takes no writes at first.
  */
 
@@ -15,7 +15,7 @@ import type { Scheduler } from "../scheduler.ts";
 import { answer, type Tables } from "./statements.ts";
 import { type Statement, Transactions } from "./transactions.ts";
 
-/** How long the watch over the store takes to see that it is away. */
+/** How long the watch over the store takes to see that it is unreachable. */
 const NOTICED_MS_MAX = 1_500;
 const NOTIFY_MS_MAX = 50;
 
@@ -49,9 +49,9 @@ export class Store {
   readonly #listeners = new Set<{ life: Life; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
-  /** It crashed, and nobody listens on its port. */
+  /** It crashed, and no one listens on its port. */
   #isDown = false;
-  /** The primary answers nobody, and what it did is on its standby, or is not. */
+  /** The primary answers no one, and what it did is on its standby, or is not. */
   #isLosing = false;
   /** A standby that does not take over yet is in its place. */
   #isStandby = false;
@@ -62,7 +62,7 @@ export class Store {
   readonly #unreached = new Map<number, { isKnown: boolean }>();
   /** When which machine did not reach it, in virtual milliseconds; the last may not be over. */
   readonly cuts: { machine: number; fromMs: number; toMs: number }[] = [];
-  /** Who waits for an answer, and is cut off when the store is seen to be away. */
+  /** Who waits for an answer, and is cut off when the store is seen to be unreachable. */
   readonly #waiting = new Map<(error: Error) => void, Life>();
   delayMsMax = 6;
   /** How long an answer may take, where it is not as long as a statement. */
@@ -89,9 +89,9 @@ export class Store {
     this.#chance = options.chance;
     this.#committed = options.committed;
     this.#lost = options.lost;
-    const { books, payments } = options.tables;
+    const { ledgerModel, payments } = options.tables;
     this.#transactions = new Transactions({
-      ...{ books, payments, run: (life, text, what) => this.run(life, text, what) },
+      ...{ ledgerModel, payments, run: (life, text, what) => this.run(life, text, what) },
       committed: (statements) => this.#record({ isTransaction: true, statements }),
     });
   }
@@ -104,7 +104,7 @@ export class Store {
     return true;
   }
 
-  /** Its processes die. Whoever waits is cut off now, done or not, and whoever comes finds nobody. */
+  /** Its processes die. Whoever waits is cut off now, done or not, and whoever comes finds no one. */
   crash(): boolean {
     if (!this.goAway()) return false;
     this.#isDown = true;

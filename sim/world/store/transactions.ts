@@ -1,10 +1,10 @@
 /**
  * Connections on which transactions run. A connection that is lost, before a statement was done or after it, takes its transaction
- * along; a commit is one statement, done or not. One transaction is under way at a time, and the others wait for it.
+ * along; a commit is one statement, done or not. One transaction is in flight at a time, and the others wait for it.
  */
 import type pg from "pg";
 import type { Life } from "../life.ts";
-import type { Books } from "./books.ts";
+import type { LedgerModel } from "./ledger-model.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
 
 /** One statement as a gateway sent it, with what it was answered: rows, or the SQLSTATE of a refusal. */
@@ -15,7 +15,7 @@ export interface Statement {
 }
 
 interface TransactionsOptions {
-  books: Books;
+  ledgerModel: LedgerModel;
   payments: PaymentTables;
   /** Does one statement, with all that may happen on the way. */
   run: <T>(life: Life, text: string, what: () => T) => Promise<T>;
@@ -25,7 +25,7 @@ interface TransactionsOptions {
 
 export class Transactions {
   readonly #options: TransactionsOptions;
-  /** The connection whose transaction is under way, and who waits for its end. */
+  /** The connection whose transaction is in flight, and who waits for its end. */
   #owner: Connection | undefined;
   readonly #waiting: (() => void)[] = [];
 
@@ -88,11 +88,11 @@ class Connection {
 
   /** At the moment in which the store does it. */
   #do(text: string, values: unknown[]): unknown[] {
-    const { payments, books, committed } = this.#options;
+    const { payments, ledgerModel, committed } = this.#options;
     // Whoever lost its connection, or its life, lost the transaction.
     if (this.#isLost) return [];
     if (text === "begin") {
-      this.#draft = new PaymentDraft(payments, books);
+      this.#draft = new PaymentDraft(payments, ledgerModel);
       this.#statements = [];
     } else if (text === "commit" || text === "rollback") {
       if (text === "commit" && this.#draft !== undefined) {

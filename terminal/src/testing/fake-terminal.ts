@@ -4,9 +4,9 @@ import type { Ask, Terminal } from "../terminal.ts";
 import { type Paint, PLAIN, paint } from "../text.ts";
 
 export interface FakeTerminalOptions {
-  /** Somebody watches: colours, live screens. */
+  /** Someone watches: colours, live screens. */
   watched?: boolean;
-  /** What the person answers, in order; absent: nobody can be asked. */
+  /** What the person answers, in order; absent: no one can be asked. */
   answers?: string[];
   /** What comes on standard input. */
   input?: string;

@@ -1,4 +1,4 @@
-/** An operation as a line of curl. What stands for an id is a shell variable, so that the line works once it is set. */
+/** Writes an operation as a curl command. IDs are shell variables. */
 
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { Calling } from "../../../gateway/src/site/reference/documents.ts";

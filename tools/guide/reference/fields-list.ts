@@ -1,4 +1,4 @@
-/** A schema as a person reads it: one line per field, nested ones by their path, each with its type in words. */
+/** Lists a schema's fields for readers: one line per field, nested ones by their path, each with its type in words. */
 import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi.ts";
 import { follow } from "@tollgate/api/openapi/openapi.ts";
 

@@ -1,4 +1,4 @@
-/** One operation on the page: its route, an example, what it takes and what it answers with. */
+/** Renders one operation: its route, an example, its input and its responses. */
 
 import {
   type Document,

@@ -16,7 +16,7 @@ for (const api of DOCUMENTS) {
     const document = documentOf(api.api);
     const page = referencePage(api, { document, baseUrl: BASE_URL, hasStatus: true });
 
-    test("every operation has its anchor, its path and its curl line", () => {
+    test("has an anchor, a path and a curl command for every operation", () => {
       const text = [...page.matchAll(/<code>([\s\S]*?)<\/code><\/pre>/g)]
         .map(([, code = ""]) => textOf(code))
         .join("\n");
@@ -30,7 +30,7 @@ for (const api of DOCUMENTS) {
       assert.match(text, new RegExp(`export TOLLGATE_BASE_URL=${RegExp.escape(BASE_URL)}(\n|$)`, "m"));
     });
 
-    test("every parameter is there with its description", () => {
+    test("has every parameter with its description", () => {
       for (const { operation } of operationsOf(document)) {
         for (const parameter of operation.parameters ?? []) {
           const { name, description } = follow<Parameter>(document, parameter);
@@ -40,7 +40,7 @@ for (const api of DOCUMENTS) {
       }
     });
 
-    test("links to its document and to the other APIs, the internal ones apart and last", () => {
+    test("links to its document and to the other APIs, with internal ones listed last", () => {
       assert.ok(page.includes(`<a href="${api.url}">`));
       const [tabs = ""] = /<nav class="tabs"[\s\S]*?<\/nav>/.exec(page) ?? [];
       assert.deepEqual(tabs.match(/href="[^"]*"/g), ['href="/docs/guide"', 'href="/docs"']);
@@ -52,13 +52,13 @@ for (const api of DOCUMENTS) {
       assert.equal(page.includes("The platform's own programs use this API."), api.pageUrl !== "/docs");
     });
 
-    test("every link within the page leads somewhere, and no id is there twice", () => {
+    test("has only links with existing targets, and unique IDs", () => {
       const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
       assert.equal(new Set(ids).size, ids.length);
       for (const [, id] of page.matchAll(/(?:href="#|aria-labelledby=")([^"]+)"/g)) assert.ok(ids.includes(id), id);
     });
 
-    test("every code is in the table of errors", () => {
+    test("has every code in the table of errors", () => {
       const table = page.slice(page.indexOf("<table>"), page.indexOf("</table>")).replaceAll("<wbr>", "");
       const envelope = document.components.schemas.Error as unknown as Envelope;
       const codes = envelope.properties.error.properties.code.enum;
@@ -66,13 +66,13 @@ for (const api of DOCUMENTS) {
       for (const code of codes) assert.ok(table.includes(`<code>${code}</code>`), code);
     });
 
-    test("nothing is inline and nothing comes from another host", () => {
+    test("has no inline scripts or styles and loads nothing from other hosts", () => {
       assert.deepEqual(page.match(/<script[^>]*>/g), ['<script src="/docs/reference.js">']);
       assert.doesNotMatch(page, /<style|\sstyle=|\son[a-z]+=/);
       assert.doesNotMatch(page, /(?:href|src)="(?:https?:|\/\/)/);
     });
 
-    test("elements are closed in the order they were opened", () => {
+    test("closes elements in the order they were opened", () => {
       const open: string[] = [];
       const empty = new Set(["meta", "link", "wbr", "input"]);
       for (const [, slash, name] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
@@ -105,7 +105,7 @@ describe("curl", () => {
     return curl(endpoint as Endpoint, (api as ApiDocument).calling).replaceAll(" \\\n  ", " ");
   };
 
-  test("sends the credential where one is needed, and nowhere else", () => {
+  test("sends the credential only where one is needed", () => {
     assert.equal(
       lineOf("Public API", "listModels"),
       'curl "$TOLLGATE_BASE_URL/v1/models" -H "Authorization: Bearer $TOLLGATE_API_KEY"',
@@ -117,7 +117,7 @@ describe("curl", () => {
     );
   });
 
-  test("keeps the console's session, and says where a change comes from", () => {
+  test("keeps the console's session cookie, and sends an Origin", () => {
     const cookies = "-b tollgate-cookies -c tollgate-cookies";
     const origin = '-H "Origin: $TOLLGATE_BASE_URL"';
     const json = '-H "content-type: application/json"';
@@ -133,7 +133,7 @@ describe("curl", () => {
   });
 });
 
-test("text put into a template cannot become markup", () => {
+test("text in a template cannot become markup", () => {
   assert.equal(
     html`<p title="${'"><b>'}">${["<i>", html`<b>&amp;</b>`, 1]}</p>`.text,
     '<p title="&#34;&#62;&#60;b&#62;">&#60;i&#62;<b>&amp;</b>1</p>',
@@ -144,7 +144,7 @@ test("text put into a template cannot become markup", () => {
   );
 });
 
-test("a schema is read out field by field", () => {
+test("a schema is listed field by field", () => {
   const document = documentOf(publicApi);
   const fields = new Map(
     fieldsOf(document, { $ref: "#/components/schemas/ChatRequest" }).map((one) => [one.path, one]),

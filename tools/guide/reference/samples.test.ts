@@ -15,7 +15,7 @@ const find = (id: string, language: string, name = "Public API"): string =>
     .find(({ one, endpoint }) => one.name === name && endpoint.operation.operationId === id)
     ?.made.find((sample) => sample.language === language)?.text ?? "";
 
-test("what the openai libraries know is called through them", () => {
+test("operations that the openai libraries support are called through them", () => {
   assert.equal(
     find("createChatCompletion", "python"),
     `import os
@@ -41,7 +41,7 @@ print(completion.choices[0].message.content)`,
   assert.match(find("retrieveModel", "typescript"), /client\.models\.retrieve\("small-8b"\)/);
 });
 
-test("the rest is called by plain HTTP, with a credential where one is needed", () => {
+test("other operations are called by plain HTTP, with a credential where one is needed", () => {
   assert.equal(
     find("listRates", "typescript"),
     'const answer = await fetch(process.env.TOLLGATE_BASE_URL + "/v1/catalog/rates");\nconsole.log(await answer.json());',
@@ -61,7 +61,7 @@ test("the rest is called by plain HTTP, with a credential where one is needed", 
   assert.deepEqual(languages("Console API"), ["curl"]);
 });
 
-test("the first call holds the address and stands by itself", () => {
+test("the first example has the base URL and is complete", () => {
   const chat = samples.find(({ endpoint }) => endpoint.operation.operationId === "createChatCompletion")?.endpoint;
   assert.ok(chat !== undefined);
   for (const { text } of firstCall(chat, { baseUrl: "https://gateway.example", key: "tsk_live_your_key" })) {
@@ -70,7 +70,7 @@ test("the first call holds the address and stands by itself", () => {
   }
 });
 
-test("every TypeScript example can be read by Node", () => {
+test("Node can parse every TypeScript example", () => {
   const modules = samples.flatMap(({ made }) => made.filter(({ language }) => language === "typescript"));
   assert.ok(modules.length > 10);
   const text = modules.map((sample) => `{\n${sample.text.replace(/^import .*$/m, "")}\n}`).join("\n");
@@ -78,7 +78,7 @@ test("every TypeScript example can be read by Node", () => {
   assert.equal(status, 0, String(stderr));
 });
 
-test("JSON is written as each language writes it", () => {
+test("JSON values are written in each language's syntax", () => {
   const value = { stream: true, stop: null, "x-y": [1, "a"], long: ["x".repeat(50), "y".repeat(50)] };
   assert.equal(
     pythonLiteral(value),

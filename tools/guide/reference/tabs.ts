@@ -1,4 +1,4 @@
-/** The way between guide and reference, and to the APIs that only the platform's own programs call. */
+/** The links between guide and reference, and to the internal APIs. */
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { GUIDE_URL } from "../../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../../gateway/src/site/reference/html.ts";

@@ -1,4 +1,4 @@
-/** What the search knows: the guide in parts, one for each heading, and every operation of the APIs. */
+/** Builds the search index: the guide by heading, and every API operation. */
 import { type Document, operationsOf, type Schema } from "@tollgate/api/openapi/openapi.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { ADDRESS } from "../../../gateway/src/site/reference/frame.ts";

@@ -1,4 +1,4 @@
-/** The search itself, over what `search.json` holds: the same in the browser and in tests. */
+/** Searches `search.json`, in the browser and in tests. */
 import MiniSearch from "minisearch";
 
 /** A part of a page below one heading, or one operation of an API. */

@@ -1,4 +1,4 @@
-/** The search's script as browsers load it: one file, with MiniSearch in it. */
+/** Bundles the search script for browsers, with MiniSearch. */
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 

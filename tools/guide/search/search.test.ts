@@ -13,7 +13,7 @@ const BODY = new Html(
     '<figure class="code"><figcaption><span>Shell</span></figcaption><pre><code>curl https://address.invalid/v1</code></pre></figure>\n',
 );
 
-test("a page has an entry for each heading, with its text", () => {
+test("indexes each heading of a page with its text", () => {
   assert.deepEqual(entriesOfPage(page, BODY), [
     {
       url: "/docs/guide/builders",
@@ -30,7 +30,7 @@ test("a page has an entry for each heading, with its text", () => {
   ]);
 });
 
-test("every operation has an entry with its path and its fields; those of internal APIs are minor", () => {
+test("indexes every operation with its path and fields, and ranks internal APIs lower", () => {
   const entries = DOCUMENTS.map((api) => entriesOfApi(api, documentOf(api.api)));
   const chat = entries[0]?.find(({ url }) => url === "/docs#createChatCompletion");
   assert.equal(chat?.place, "API reference / POST /v1/chat/completions");
@@ -46,7 +46,7 @@ const entry = (heading: string, text: string, more: Partial<Entry> = {}): Entry 
   ...more,
 });
 
-test("finds by the beginning of a word and through a typing mistake, headings first", () => {
+test("finds by prefix and despite a typo, with headings first", () => {
   const search = openSearch([
     entry("Errors", "A refund is paid when the upstream fails."),
     entry("Refunds", "The rest of a hold."),
@@ -62,7 +62,7 @@ test("finds by the beginning of a word and through a typing mistake, headings fi
   assert.deepEqual(found("zebra"), []);
 });
 
-test("a snippet shows the first match, marked, with a little of the text before", () => {
+test("shows the first match highlighted, with some text before it", () => {
   assert.deepEqual(snippetOf("A hold. Holds end.", ["hold"]), [
     { text: "A ", isMatch: false },
     { text: "hold", isMatch: true },

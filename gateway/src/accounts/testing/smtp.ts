@@ -12,9 +12,9 @@ export interface Received {
 
 export interface TestMailbox {
   url: string;
-  /** The next letter that nobody has taken yet. */
+  /** The next letter that no one has taken yet. */
   next(): Promise<Received>;
-  /** Letters that came and were not taken. */
+  /** Emails that came and were not taken. */
   waiting(): number;
   /** Answers every recipient with this from now on. */
   refuseWith(line: string): void;

@@ -1,4 +1,4 @@
-/** `tollgate admin account …`, `grant`, `suspend`, `restore`: each act is on the operators' record. */
+/** `tollgate admin account …`, `grant`, `suspend`, `restore`. Each action is in the audit log. */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";

@@ -1,4 +1,4 @@
-/** What an admin command is, and what it is given. */
+/** The type of an admin command, and its context. */
 
 import type { Flag, Given, Shape } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";

@@ -1,4 +1,4 @@
-/** `tollgate admin …`: what an operator does from the shell, on a live system or a stopped one. */
+/** `tollgate admin …`: operators' commands, for a running system or a stopped one. */
 
 import type { Command, Flag, Given, Surroundings } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";

@@ -1,6 +1,6 @@
 /**
- * A backup's folder: what a gateway needs and the database does not hold, with a manifest that says of which database it is and what
- * every file must be. For its owner alone: whoever has it has every key's pepper.
+ * A backup's folder: files that the gateway needs and the database does not contain, with a manifest of the database's identity and
+ * checksums. Readable by its owner only, since it contains the pepper.
  */
 
 import { createHash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * `tollgate admin backup --to DIR`: takes what a gateway needs and the database does not hold. The database itself is backed up by
- * PostgreSQL's own tools; what else is not taken is named, with where it comes from.
+ * `tollgate admin backup --to DIR`: backs up what the gateway needs and the database does not contain. Back up the database with
+ * PostgreSQL's tools; anything else that is missing is listed with its source.
  */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -99,7 +99,7 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
     // Of this database's history: a restored one has another.
     if (as === SPOOL && NOT_TAKEN.test(name)) continue;
     const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
-      // A spool is removed when all of it is in the books.
+      // A spool is removed when all of it is in the ledger.
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
@@ -116,7 +116,7 @@ const secretsFile = ({ pepper, pepperOld, receiptSeed, planeSeed, planeSeedOld }
   plane_seed_old: planeSeedOld,
 });
 
-/** Secrets of ours that nobody else could make again, as an environment. */
+/** Secrets of ours that no one else could make again, as an environment. */
 const settingsOf = (config: Config, secrets: ServerSecrets): Record<string, string | undefined> => ({
   KEY_PEPPER: secrets.pepper,
   KEY_PEPPER_OLD: secrets.pepperOld,

@@ -9,7 +9,7 @@ import { openTestDatabase } from "../../db/testing.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
 
-test("a reload of the catalogue, which may change prices, is on the operators' record", async (t) => {
+test("reloading the catalogue writes an audit record", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const newId = newIds(systemClock, systemRandom());

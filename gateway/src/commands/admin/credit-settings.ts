@@ -1,4 +1,4 @@
-/** What a builder has set to look after its credit, as admin commands print it: the low-credit alert and automatic top-up. */
+/** Prints a builder's low-credit alert and automatic top-up for admin commands. */
 import { AlertFields } from "@tollgate/api/console/credits.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Uuid } from "../../base/ids.ts";

@@ -9,7 +9,7 @@ import { DAY_MS } from "../../base/time.ts";
 import { openTestDatabase, urlOf } from "../../db/testing.ts";
 import { adminCommands } from "./admin.ts";
 
-test("an admin command tells whether a key has expired by the database's clock", async (t) => {
+test("an admin command uses the database's clock to show whether a key has expired", async (t) => {
   const { pool, connection, close } = await openTestDatabase();
   t.after(close);
   const newId = newIds(systemClock, systemRandom());

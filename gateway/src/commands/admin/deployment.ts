@@ -1,7 +1,6 @@
 /**
- * `tollgate admin deployment …`: which deployment the database is, whose the plane is, and the settings that its gateways share. A copy that is to live beside the
- * original becomes a deployment of its own (`fork`); a database that takes the place of one that is lost takes its plane over
- * (`adopt`).
+ * `tollgate admin deployment …`: the identity of the database's deployment, the owner of the plane, and shared settings. `fork` makes a
+ * copy a deployment of its own; `adopt` lets a database take over a lost one's plane.
  */
 
 import { properties } from "@tollgate/terminal/columns.ts";

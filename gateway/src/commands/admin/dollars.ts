@@ -1,4 +1,4 @@
-/** Money as commands print it for people: exact, with as many digits as it needs. */
+/** Formats exact amounts in dollars. */
 import { PICO_PER_DOLLAR, type Pico } from "../../base/money.ts";
 
 const CENT_DIGITS = 2;

@@ -1,4 +1,4 @@
-/** `tollgate admin history losses` and `accept`: what failovers lost, and which database gateways shall follow. */
+/** `tollgate admin history losses` and `accept`: losses in failovers, and accepting a database's history. */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { acceptHistory, type Loss, readLosses } from "../../db/lineage/losses.ts";

@@ -1,4 +1,4 @@
-/** `tollgate admin history …`: which months of requests are kept, which are closed, and dropping what is old enough. */
+/** `tollgate admin history …`: kept and closed months of requests, and dropping old ones. */
 
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";

@@ -1,4 +1,4 @@
-/** What flags say of an API key's settings: budgets, expiry, models and limits, as its owner could set them. */
+/** Flags for an API key's settings: budgets, expiry, models and limits. */
 
 import type { Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -69,7 +69,7 @@ export function checkOwnLimits({ ownLimits = {} }: Partial<KeySettings>, ceiling
   throw new UsageError(above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or "none"`));
 }
 
-/** To the picodollar: a budget is an owner's to set as finely as the books are kept. */
+/** To the picodollar: a budget is an owner's to set as finely as the ledger is kept. */
 function budgetOf(text: string): Pico | null | undefined {
   if (text === "none") return null;
   const [, whole, part = ""] = /^(\d{1,7})(?:\.(\d{1,12}))?$/.exec(text) ?? [];

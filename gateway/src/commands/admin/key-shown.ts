@@ -1,4 +1,4 @@
-/** API keys as admin commands print them, for people and as JSON, and what the record of acts keeps of their settings. */
+/** Prints API keys for admin commands, and their settings for the audit log. */
 
 import type { Column } from "@tollgate/terminal/columns.ts";
 import { publicId } from "../../base/ids.ts";

@@ -1,4 +1,4 @@
-/** `tollgate admin key …` and `host-token create`: made, listed, set, limited, rotated and revoked from the shell. */
+/** `tollgate admin key …` and `host-token create`: creates, lists, changes, rotates and revokes keys and tokens. */
 
 import { properties, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";

@@ -1,7 +1,7 @@
-/** `tollgate admin ledger check`: the proof as a table, or as JSON. */
+/** `tollgate admin ledger check`: runs the ledger check and prints it as a table or JSON. */
 
 import { type Column, table } from "@tollgate/terminal/columns.ts";
-import { openBooks, type Verdict } from "../../operators/books.ts";
+import { openLedgerChecks, type Verdict } from "../../operators/books.ts";
 import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 const COLUMNS: Column<Verdict["checks"][number]>[] = [
@@ -16,7 +16,7 @@ const COLUMNS: Column<Verdict["checks"][number]>[] = [
 
 export async function ledgerCheck({ pool, newId, clock, json, print, terminal }: AdminRun): Promise<number> {
   terminal.progress.step("checking the ledger");
-  const { balanced, checks } = await openBooks({ pool, clock, newId }).prove(SHELL_OPERATOR);
+  const { balanced, checks } = await openLedgerChecks({ pool, clock, newId }).prove(SHELL_OPERATOR);
   if (json) {
     print(JSON.stringify({ balanced, checks }, null, 2));
   } else {

@@ -1,4 +1,4 @@
-/** `tollgate admin node …`: every host's nodes, and the quarantine. Gateways hear of a change at once. */
+/** `tollgate admin node …`: all hosts' nodes, and their quarantine. Changes are broadcast to gateways. */
 
 import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";

@@ -1,4 +1,4 @@
-/** `tollgate admin overview`: money, accounts, nodes and the traffic of the last days, as the records have them. */
+/** `tollgate admin overview`: balances, accounts, nodes and recent traffic. */
 
 import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";

@@ -1,4 +1,4 @@
-/** `tollgate admin payout …`: batches of what hosts are owed. */
+/** `tollgate admin payout …`: payout batches. */
 import { isPlain } from "@tollgate/api/plain-text.ts";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";

@@ -45,8 +45,8 @@ async function init(args: string[]): Promise<Report> {
   return terminal.json<Report>();
 }
 
-describe("plane init, several servers", () => {
-  test("every server has a file of its own, and what is secret is its owner's alone", async (t) => {
+describe("plane init for several servers", () => {
+  test("writes one file per server, and secrets are readable by their owner only", async (t) => {
     const parent = await mkdtemp(join(tmpdir(), "tollgate-init-"));
     t.after(() => rm(parent, { recursive: true, force: true }));
     const place = join(parent, "plane");
@@ -74,7 +74,7 @@ describe("plane init, several servers", () => {
     await assert.rejects(planeInit(["--dir", place, ...servers]), /operator\.seed exists already/);
   });
 
-  test("names what is wrong", () => {
+  test("names an invalid flag", () => {
     for (const text of [
       "a",
       "a=",
@@ -96,7 +96,7 @@ describe("plane init, several servers", () => {
     assert.throws(() => parseServers("a=one:6222,b=two"), /one:6222 is named twice/);
   });
 
-  test("one server and several exclude each other", async () => {
+  test("refuses flags for one server and for several together", async () => {
     const both = ["--url", "tls://x:1", "--servers", "a=x,b=y"];
     await assert.rejects(planeInit(["--dir", "/nowhere/x", ...both]), /--url .* and --servers .* cannot be combined/);
   });
@@ -153,7 +153,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     return opened;
   };
 
-  test("a gateway on one server hears nodes on every other, and a revocation reaches all three", async (t) => {
+  test("delivers messages between nodes and gateways on all servers, and a revocation reaches all three", async (t) => {
     const plane = await openPlane(t, serverOf("a").url);
     const heard = new Set<string>();
     plane.subscribe("tg.s.*", (subject) => heard.add(subject));
@@ -177,7 +177,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     }
   });
 
-  test("its addresses are one plane: all of them are taken, and a server that dies is not missed", async (t) => {
+  test("counts as one plane under all its addresses, and survives the loss of a server", async (t) => {
     const plane = await openPlane(t, env.NATS_URL as string);
     assert.equal((await plane.mint("n1")).url, env.NATS_URL);
     await running.get("c")?.kill();
@@ -186,7 +186,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     await running.get("c")?.start();
   });
 
-  test("clients are greeted and then spoken to under TLS only", async () => {
+  test("requires TLS of clients after the greeting", async () => {
     for (const { url } of report.servers) {
       const socket = connect({ host: "127.0.0.1", port: portOf(url) });
       const [greeting] = await once(socket, "data");
@@ -197,7 +197,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     }
   });
 
-  test("routes are TLS from the first byte, and both sides show certificates", async () => {
+  test("requires TLS with certificates on both sides between servers", async () => {
     const file = (name: string): Promise<string> => readFile(join(place, "plane", name), "utf8");
     const own = { cert: await file("nats-b-cert.pem"), key: await file("nats-b-key.pem") };
     const foreign = newAuthority({ name: "tollgate plane", nowMs: Date.now() });
@@ -285,20 +285,20 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
   const otherPassword = (conf: string): string => conf.replaceAll(/route:[\w-]+@/g, "route:guessed@");
   const withoutTls = (conf: string): string => conf.replace(/^ {2}tls \{[^}]*\}/m, "");
 
-  test("a server with the secrets of the cluster joins it", async (t) => {
+  test("accepts a server with the cluster's secrets", async (t) => {
     const { heard, publish } = await dialIn(t, "c2", (conf) => conf, /Route connection created/);
     await eventually("a node on it is heard", async () => {
       await publish();
       return heard.length > 0;
     });
   });
-  test("a server with a certificate of its own does not join", async (t) => {
+  test("refuses a server with its own certificate", async (t) => {
     await assertRefused(t, "stranger-1", ownCertificate, /TLS route handshake error/);
   });
-  test("a server without the password does not join", async (t) => {
+  test("refuses a server without the password", async (t) => {
     await assertRefused(t, "stranger-2", otherPassword, /authentication error|Authorization Violation/i);
   });
-  test("a server without TLS does not join", async (t) => {
+  test("refuses a server without TLS", async (t) => {
     await assertRefused(t, "stranger-3", withoutTls, /TLS route handshake error/);
   });
 });

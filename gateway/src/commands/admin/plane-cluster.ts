@@ -1,6 +1,6 @@
 /**
  * What `tollgate admin plane init --servers …` adds for several NATS servers: a configuration for each, an authority of their own
- * and its certificates. The servers know each other by certificate and password, and speak TLS with everybody.
+ * and its certificates. The servers know each other by certificate and password, and speak TLS with everyone.
  */
 import { isIP } from "node:net";
 import { UsageError } from "@tollgate/terminal/errors.ts";

@@ -26,7 +26,7 @@ async function run(args: string[]): Promise<string> {
 }
 
 describe("plane init", () => {
-  test("writes what servers and gateways need, secrets for their owner alone, and says what comes next", async (t) => {
+  test("writes configuration and secrets, readable by their owner only, and prints the next steps", async (t) => {
     const place = await newPlace(t);
     const said = await run(["--dir", place, "--url", "tls://plane.example:4333"]);
     assert.match(said, /nats-server -c nats-server\.conf\n.*gateway\.env; set \+a; tollgate serve/);
@@ -48,7 +48,7 @@ describe("plane init", () => {
     assert.notEqual(plane.nats?.operatorSeed, operator, "gateways sign with another key");
   });
 
-  test("as JSON, without any secret", async (t) => {
+  test("prints JSON without secrets", async (t) => {
     const place = await newPlace(t);
     const said = await run(["--dir", place, "--json"]);
     const made = JSON.parse(said) as Record<string, unknown>;
@@ -57,14 +57,14 @@ describe("plane init", () => {
     assert.doesNotMatch(said, /\bS[AOU][A-Z2-7]{56}\b/);
   });
 
-  test("nats-server takes the configuration", { skip: skipWithoutNats }, async (t) => {
+  test("writes a configuration that nats-server accepts", { skip: skipWithoutNats }, async (t) => {
     const place = await newPlace(t);
     await run(["--dir", place]);
     const check = spawnSync(findNatsServer() as string, ["-c", "nats-server.conf", "-t"], { cwd: place });
     assert.equal(check.status, 0, String(check.stderr));
   });
 
-  test("overwrites nothing, and writes nothing beside what is in the way", async (t) => {
+  test("overwrites no file, and writes nothing if one exists", async (t) => {
     const place = await newPlace(t);
     await run(["--dir", place]);
     const before = await readFile(join(place, "gateway.env"), "utf8");
@@ -79,7 +79,7 @@ describe("plane init", () => {
     assert.deepEqual(await readdir(place), ["nats-server.conf"]);
   });
 
-  test("names the flag that is wrong and its rule", async () => {
+  test("names an invalid flag and its rule", async () => {
     await assert.rejects(planeInit([]), /--dir is missing: the directory to write to/);
     for (const url of ["http://x", "nats://", "x:4222", "nats://a:1/path", "nats://u:p@a:1", "nats://a:1,http://b"]) {
       await assert.rejects(planeInit(["--dir", "/nowhere/x", "--url", url]), /--url must be nats:/, url);

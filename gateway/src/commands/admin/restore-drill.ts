@@ -1,6 +1,6 @@
 /**
  * `tollgate admin restore-drill --database URL`: proves that a restored copy could go on. It works on that database alone, which
- * must be a copy that nobody uses: it opens no port and no plane, and reads no more of the live database than whether it is another.
+ * must be a copy that no one uses: it opens no port and no plane, and reads no more of the live database than whether it is another.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
 import { assertReachable } from "../failures.ts";
 import { type Backup, readBackup, SETTINGS, SPOOL } from "./backup-folder.ts";
 
-/** Not by way of the store of the environment: that is the live one. */
+/** Not by way of the database of the environment: that is the live one. */
 export const restoreDrill: Command = {
   help: "check that gateways can run on a restored copy of the database (exit code 1 if not)",
   flags: {

@@ -61,7 +61,7 @@ export const settingTable = (settings: ShownSetting[], { terminal }: Pick<AdminR
 export const shownSetting = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
   name,
   variable: VARIABLES[name],
-  // A check value is of no use to anybody.
+  // A check value is of no use to anyone.
   ...(name !== "pepper" && { value, previous }),
   changing: previous !== null,
   since: changedAt.toISOString(),
@@ -99,7 +99,7 @@ const namesIn = ({ args }: AdminRun, known: Partial<Record<SharedName, unknown>>
 
 async function set(run: AdminRun): Promise<number> {
   const stored = await storedIn(run);
-  // Of a server that nobody wrote an ID into yet, this command writes it.
+  // Of a server that no one wrote an ID into yet, this command writes it.
   const own = await withOwn(run, ({ tell }) => tell(withoutLimits(stored)));
   const names = namesIn(run, own).filter((name) => {
     const [from, its] = [stored[name], ownIn(own, name, run)];

@@ -1,4 +1,4 @@
-/** `tollgate admin withheld …`: shares that hosts were not paid, and their release. */
+/** `tollgate admin withheld …`: lists and releases withheld shares. */
 import { isPlain } from "@tollgate/api/plain-text.ts";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";

@@ -1,4 +1,4 @@
-/** TLS files: readable, a pair, valid now and for the name that clients use. */
+/** Checks TLS files: readable, matching, valid now and for the clients' hostname. */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
@@ -28,7 +28,7 @@ const isFor = (certificate: X509Certificate, host: string): boolean =>
 interface Asked {
   files: CertificateFiles;
   prefix: string;
-  /** Where clients connect; undefined where nobody said. */
+  /** Where clients connect; undefined where no one said. */
   host: string | undefined;
   now: number;
 }

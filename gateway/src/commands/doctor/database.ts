@@ -1,4 +1,4 @@
-/** The database: whether it answers, is of a version, has settings and a schema that do, and keeps the time that this machine keeps. */
+/** Checks the database: reachable, of a supported version, with suitable settings and schema, and a matching clock. */
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type pg from "pg";
 import { z } from "zod";

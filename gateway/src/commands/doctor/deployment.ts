@@ -1,4 +1,4 @@
-/** Whether these settings are those that the gateways of the database share. Writes nothing. */
+/** Checks whether these settings match the deployment's. Writes nothing. */
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type pg from "pg";
 import { readIfThere } from "../../base/files.ts";

@@ -51,9 +51,9 @@ function urlOf({ connection }: TestDatabase): string {
   return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
 }
 
-describe("a check of", () => {
+describe("a check", () => {
   const space = { setting: "SPOOL_DIR", directory: "/spool" };
-  test("a disk tells when little is free", () => {
+  test("reports a disk with little free space", () => {
     assertCheck(
       spaceCheck("spool", { ...space, freeBytes: 9_000 * MIB }),
       "ok spool",
@@ -63,7 +63,7 @@ describe("a check of", () => {
     assertCheck(spaceCheck("spool", { ...space, freeBytes: 10 * MIB }), "fail spool", /10 MiB/, /free disk space/);
   });
 
-  test("a directory tells when it is not writable", async (t) => {
+  test("reports a directory that is not writable", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "tollgate-doctor-"));
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, "file");
@@ -72,7 +72,7 @@ describe("a check of", () => {
     assertCheck(await directoryCheck("data", "DATA_DIR", file), "fail data", /is not writable \(ENOTDIR\)/, /DATA_DIR/);
   });
 
-  test("open files tells when a process may open few", () => {
+  test("reports a low limit of open files", () => {
     const limits = (most: string): string =>
       `Max processes  1  1  processes\nMax open files            ${most}   1048576  files\n`;
     assertCheck(filesCheck(limits("unlimited")), "ok files", /unlimited/);
@@ -87,14 +87,14 @@ describe("a check of", () => {
   };
   const found = (other: Partial<State>): [Check, Check] =>
     [...stateChecks({ ...state, ...other }, { needed: 24 })] as [Check, Check];
-  test("the database tells its version, a standby and what may not be written", () => {
+  test("reports the database's version, a standby and missing write permissions", () => {
     assertCheck(found({})[0], "ok database", /^PostgreSQL 17\.4 answers$/);
     assertCheck(found({ version: 14, name: "14.2" })[0], "fail database", /14\.2 is too old/, /15 or newer/);
     assertCheck(found({ isStandby: true })[0], "fail database", /standby/, /DATABASE_URL to the primary/);
     assertCheck(found({ readOnly: true })[0], "fail database", /read-only/, /default_transaction_read_only/);
   });
 
-  test("connections tells when the server or the role allows too few", () => {
+  test("reports a connection limit of the server or the role that is too low", () => {
     assertCheck(found({})[1], "ok pool", /80 of 97 connections/);
     assertCheck(found({ connectionsFree: 3 })[1], "warn pool", /3 of 97/, /max_connections/);
     assertCheck(
@@ -105,7 +105,7 @@ describe("a check of", () => {
     );
   });
 
-  test("synchronous replication tells when no standby confirms commits", () => {
+  test("reports synchronous replication when no standby confirms commits", () => {
     assertCheck(
       standbyCheck({ syncNames: "", syncStandbys: 0 }),
       "warn standby",
@@ -118,13 +118,13 @@ describe("a check of", () => {
     assertCheck(standbyCheck({ syncNames: "b", syncStandbys: null }), "ok standby", /confirms/);
   });
 
-  test("the clock counts what the way to the database may account for", () => {
+  test("allows for the network's delay when it compares clocks", () => {
     assertCheck(clockCheck(1_400, 600), "ok clock", /agrees/);
     assertCheck(clockCheck(3_000, 100), "warn clock", /2\.9 s behind/, /NTP/);
     assertCheck(clockCheck(-3_600_000, 10), "fail clock", /3600\.0 s ahead of/, /NTP/);
   });
 
-  test("a NATS server tells its version and its payload limit", () => {
+  test("reports a NATS server's version and payload limit", () => {
     assertCheck(
       judgeServer("a:4222", { version: "2.11.1", max_payload: 1_048_576 }),
       "ok plane",
@@ -144,13 +144,13 @@ describe("a check of", () => {
     );
   });
 
-  test("a limits server tells a policy that forgets counts", () => {
+  test("reports a limits server whose policy evicts counts", () => {
     assertCheck(policyCheck("noeviction"), "ok eviction", /noeviction/);
     assertCheck(policyCheck("allkeys-lru"), "fail eviction", /allkeys-lru/, /CONFIG SET maxmemory-policy noeviction/);
     assertCheck(policyCheck(undefined), "warn eviction", /does not report/, /noeviction/);
   });
 
-  test("payments tells test keys on a public platform, and live keys at a test address", () => {
+  test("reports test keys on a public platform, and live keys at a test address", () => {
     const check = (mode: string, others: { publicUrl?: string; apiBase?: string } = {}): Check => {
       const { apiBase, publicUrl } = others;
       const payments = { secretKey: `sk_${mode}_1`, webhookSecrets: ["whsec_1"], apiBase, invoices: false };
@@ -162,7 +162,7 @@ describe("a check of", () => {
     assertCheck(check("live", { apiBase: "https://x.example" }), "fail payments", /STRIPE_API_BASE/, /unset/);
   });
 
-  test("a certificate tells its end, another name and files that cannot be read", async (t) => {
+  test("reports a certificate's expiry, wrong name and unreadable files", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "tollgate-doctor-"));
     t.after(() => rm(folder, { recursive: true }));
     const { cert, key } = selfSignedCertificate();
@@ -218,7 +218,7 @@ describe("tollgate doctor", () => {
   };
   const of = (checks: Check[], name: string): Check => checks.find((check) => check.name === name) ?? assert.fail(name);
 
-  test("exits with 1 on a database that loses what it confirmed, and with 0 once that is assumed", async () => {
+  test("exits with 1 on a database that can lose confirmed commits, and with 0 when the setting allows it", async () => {
     const { code, checks } = await doctor();
     assert.equal(code, 1);
     assertCheck(
@@ -242,7 +242,7 @@ describe("tollgate doctor", () => {
     );
   });
 
-  test("names what is away", async () => {
+  test("names unreachable services", async () => {
     const away = { DATABASE_URL: "postgres://u:secret@127.0.0.1:1/x", VALKEY_URL: "redis://127.0.0.1:1" };
     const { code, checks } = await doctor({ ...away, ...MAIL });
     assert.equal(code, 1);
@@ -251,7 +251,7 @@ describe("tollgate doctor", () => {
     assert.ok(!JSON.stringify(checks).includes("secret"));
   });
 
-  test("names settings that are not the deployment's, and changes nothing", async () => {
+  test("names settings that differ from the deployment's, and changes nothing", async () => {
     const config = parseConfig(env);
     const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId: undefined });
     await compareShared({ pool: database.pool, own: own.tell, isOnly: false, records: true });
@@ -265,7 +265,7 @@ describe("tollgate doctor", () => {
     assertCheck(of((await doctor(lax)).checks, "deployment"), "ok deployment", /those of the other gateways/);
   });
 
-  test("names a NATS server that is none", async (t) => {
+  test("names a server that does not speak NATS", async (t) => {
     const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(0, "127.0.0.1");
     t.after(() => server.close());
     await once(server, "listening");

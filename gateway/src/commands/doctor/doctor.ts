@@ -1,4 +1,4 @@
-/** `tollgate doctor`: checks the settings and everything that the gateway needs, and says how to repair what is wrong. */
+/** `tollgate doctor`: checks settings and dependencies, and says how to fix problems. */
 import { checkLines, fail } from "@tollgate/terminal/checks.ts";
 import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";

@@ -1,4 +1,4 @@
-/** Everything that a gateway needs, looked at in the order in which it is needed. `tollgate doctor` prints what is found; `serve` logs it. */
+/** Runs all checks in the order of dependencies. `tollgate doctor` prints the results; `serve` logs them. */
 import { ok } from "@tollgate/terminal/checks.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
 import { PrivatePostgresError } from "../../db/embedded/errors.ts";
@@ -48,14 +48,14 @@ async function* storeChecks({ config, clock, isStarting }: Examined): AsyncGener
 
 async function connectionOf({ databaseUrl, dataDir }: Examined["config"]): Promise<Connection | undefined> {
   if (databaseUrl !== undefined) return { connectionString: databaseUrl };
-  // A directory without a database is one that nobody started yet.
+  // A directory without a database is one that no one started yet.
   return await findPrivatePostgres({ dataDir }).catch((error) => {
     if (error instanceof PrivatePostgresError) return undefined;
     throw error;
   });
 }
 
-/** What `serve` says of its own surroundings. It waits for what is away, and tells of that itself. */
+/** What `serve` says of its own surroundings. It waits for what is unreachable, and tells of that itself. */
 export async function logFindings(surroundings: Omit<Examined, "isStarting">, log: Log): Promise<void> {
   try {
     for await (const { name: check, verdict, detail, next, isAway } of examine({ ...surroundings, isStarting: true })) {

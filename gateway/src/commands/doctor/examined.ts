@@ -1,4 +1,4 @@
-/** What every check is given, and how it fails. */
+/** The input of every check, and its error type. */
 import { type Check, fail } from "@tollgate/terminal/checks.ts";
 import { systemFailure } from "@tollgate/terminal/failure.ts";
 import type { Clock } from "../../base/clock.ts";

@@ -1,4 +1,4 @@
-/** This machine: directories that the gateway writes to, their disks, and how many files a process may open. */
+/** Checks this machine: writable directories, free disk space, and the limit of open files. */
 import { constants } from "node:fs";
 import { access, mkdtemp, readFile, rmdir, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";

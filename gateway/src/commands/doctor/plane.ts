@@ -1,4 +1,4 @@
-/** The dispatch plane: each NATS server's version and payload limit, what this gateway's keys may do there, and whose the plane is. */
+/** Checks the dispatch plane: each NATS server's version, payload limit and permissions, and the plane's deployment. */
 import { connect } from "node:net";
 import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { type Check, fail, ok } from "@tollgate/terminal/checks.ts";

@@ -1,4 +1,4 @@
-/** The limits server, the mail server and the payment provider's keys. */
+/** Checks the limits server, the mail server and the payment keys. */
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { verifySmtp } from "../../accounts/mail.ts";
 import type { Config } from "../../config.ts";

@@ -1,6 +1,6 @@
 /**
- * Recognises a secret without keeping it: an HMAC under the secret, of a salt that is drawn for each record. Two databases with the same
- * secret have different values, and nothing is learned from one but whether a secret that somebody has is the same.
+ * Recognises a secret without storing it: an HMAC with the secret over a random salt. Values of the same secret differ between
+ * databases, and reveal only whether a given secret matches.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
@@ -11,7 +11,7 @@ export function checkValueOf(secret: string, salt = randomBytes(16).toString("ba
   return `${salt}.${macOf(secret, salt).toString("base64url")}`;
 }
 
-/** Takes the same time whatever differs. */
+/** Compares in constant time. */
 export function isCheckValueOf(value: string, secret: string): boolean {
   const [salt = "", mac = ""] = value.split(".");
   const [expected, found] = [macOf(secret, salt), Buffer.from(mac, "base64url")];

@@ -1,6 +1,6 @@
 /**
- * Compares a gateway's settings with the deployment's, and records what was not recorded: everything by the first gateway, and a pepper
- * that follows another.
+ * Compares a gateway's settings with the deployment's recorded ones, and records missing ones: all by the first gateway, and a pepper
+ * that replaces another.
  */
 import type pg from "pg";
 import { changeShared, confirmShared, readShared, recordFirst, type StoredSettings } from "./record.ts";
@@ -14,23 +14,23 @@ import {
   type SharedName,
 } from "./rules.ts";
 
-/** What a gateway has. A setting that cannot be told now, or does not concern it, is not compared. */
+/** The gateway's settings. Those that are unknown at the moment or do not apply are not compared. */
 export type OwnSettings = Partial<Record<SharedName, Own>>;
 
 export interface Compared {
   differences: Difference[];
-  /** Settings that still have the value before the last change. */
+  /** Settings that still have the previous value. */
   behind: SharedName[];
-  /** What was changed by comparing, in words for the log. */
+  /** What the comparison changed, for the log. */
   changes: { setting: SharedName; change: "recorded" | "began" | "finished" | "made" }[];
 }
 
 interface CompareOptions {
   pool: pg.Pool;
   own: (stored: StoredSettings) => Promise<OwnSettings>;
-  /** Its database is its own: nobody else can differ. The pepper is compared all the same. */
+  /** The gateway owns its database, so only the pepper is compared. */
   isOnly: boolean;
-  /** Write down what is not recorded yet. Not before the gateway is certain that it belongs to this database. */
+  /** Record missing settings. Set only when the gateway is certain that it belongs to this database. */
   records: boolean;
 }
 

@@ -1,13 +1,13 @@
-/** The shared settings as the database has them. */
+/** The shared settings as stored in the database. */
 import type pg from "pg";
 import { z } from "zod";
 import { announce, DEPLOYMENT_TOPIC } from "../broadcast.ts";
 import { column, queryOne, queryRows, row } from "../rows.ts";
 import { type Recorded, SHARED_NAMES, type SharedName } from "./rules.ts";
 
-/** The migration that brings the table. */
+/** The migration that adds the table. */
 export const SHARED_SETTINGS_SINCE = 44;
-/** A value that a gateway saw in use so lately is in use now. Gateways look every five seconds. */
+/** A value that was reported this recently counts as in use. Gateways check every five seconds. */
 const CONFIRMED_FOR = "12 seconds";
 
 const Stored = row({
@@ -21,12 +21,12 @@ const There = row({ isThere: z.boolean() });
 
 export interface StoredSetting extends Recorded {
   changedAt: Date;
-  /** A gateway has just seen it in use. */
+  /** A gateway has just reported it. */
   isConfirmed: boolean;
 }
 export type StoredSettings = Partial<Record<SharedName, StoredSetting>>;
 
-/** For a command: whether the database has the table. Gateways know their schema. */
+/** Whether the table exists, for commands. Gateways know their schema. */
 export async function keepsSharedSettings(db: pg.Pool): Promise<boolean> {
   return (await queryOne(db, There, `select to_regclass('shared_setting') is not null as "isThere"`)).isThere;
 }
@@ -38,12 +38,12 @@ export async function readShared(db: pg.Pool): Promise<StoredSettings> {
     `select name, value, previous, changed_at as "changedAt",
             confirmed_at > clock_timestamp() - interval '${CONFIRMED_FOR}' as "isConfirmed" from shared_setting`,
   );
-  // A later version may have recorded more.
+  // A later version may have recorded additional settings.
   const known = stored.filter(({ name }) => (SHARED_NAMES as readonly string[]).includes(name));
   return Object.fromEntries(known.map(({ name, ...setting }) => [name, setting]));
 }
 
-/** Of gateways that start at once, all rows are the first one's: they are written in one order. */
+/** Rows are written in one order, so that one of several starting gateways writes all of them. */
 export async function recordFirst(db: pg.Pool, values: [SharedName, string][]): Promise<void> {
   await db.query(
     `insert into shared_setting (name, value) select * from unnest($1::text[], $2::text[]) as n (name, value) order by name
@@ -52,7 +52,7 @@ export async function recordFirst(db: pg.Pool, values: [SharedName, string][]): 
   );
 }
 
-/** `from`: what it was when this was decided. Whoever comes second changes nothing. */
+/** `from`: the expected current value. A concurrent second change has no effect. */
 export async function changeShared(
   db: pg.Pool,
   name: SharedName,
@@ -67,7 +67,7 @@ export async function changeShared(
   await announce(db, DEPLOYMENT_TOPIC, name);
 }
 
-/** One small commit in a few seconds, however many gateways there are. */
+/** One small commit every few seconds for all gateways together. */
 export async function confirmShared(db: pg.Pool, name: SharedName, value: string): Promise<void> {
   await db.query(
     `update shared_setting set confirmed_at = clock_timestamp()
@@ -77,7 +77,7 @@ export async function confirmShared(db: pg.Pool, name: SharedName, value: string
   );
 }
 
-/** A copy that goes on alone has servers of its own. Its keys are still those of the pepper. */
+/** A copy used on its own has other servers, but its keys are still hashed with the same pepper. */
 export async function forgetShared(db: pg.Pool): Promise<void> {
   if (await keepsSharedSettings(db)) await db.query("delete from shared_setting where name <> 'pepper'");
 }

@@ -15,7 +15,7 @@ const withPepper = (pepper: string, others: { old?: string; next?: string } = {}
 });
 
 describe("a check value", () => {
-  test("recognises its secret and no other, and is another each time", () => {
+  test("matches its own secret only, and differs each time it is computed", () => {
     assert.ok(isCheckValueOf(FIRST, PEPPERS.first));
     assert.ok(!isCheckValueOf(FIRST, PEPPERS.second));
     assert.notEqual(checkValueOf(PEPPERS.first), FIRST);
@@ -23,14 +23,14 @@ describe("a check value", () => {
   });
 
   for (const damaged of ["", ".", "salt", "salt.", `${FIRST}x`, FIRST.slice(0, -4)]) {
-    test(`is nobody's when it is damaged: "${damaged.slice(-12)}"`, () => {
+    test(`matches no secret when it is damaged: "${damaged.slice(-12)}"`, () => {
       assert.ok(!isCheckValueOf(damaged, PEPPERS.first));
     });
   }
 });
 
-describe("settings of a gateway", () => {
-  test("fit when they are the recorded ones, or those before while a change is rolled out", () => {
+describe("a gateway's settings", () => {
+  test("match when they equal the recorded ones, or the previous ones during a rollout", () => {
     const [before, now] = ["embedded", "nats A1"];
     assert.equal(judge({ value: now, previous: null }, plain(now)), "fits");
     assert.equal(judge({ value: now, previous: before }, plain(now)), "fits");
@@ -39,9 +39,9 @@ describe("settings of a gateway", () => {
     assert.equal(judge({ value: now, previous: before }, plain("nats A2")), "differs");
   });
 
-  test("let a pepper be replaced in the documented steps, gateway by gateway", () => {
+  test("allow replacing the pepper in the documented steps, gateway by gateway", () => {
     const atFirst = { value: FIRST, previous: null };
-    const underWay = { value: SECOND, previous: FIRST };
+    const inFlight = { value: SECOND, previous: FIRST };
     const done = { value: SECOND, previous: null };
     const steps = {
       before: withPepper(PEPPERS.first),
@@ -52,7 +52,7 @@ describe("settings of a gateway", () => {
     assert.equal(judge(atFirst, steps.next), "fits");
     assert.equal(judge(atFirst, steps.old), "introduces");
     assert.deepEqual(
-      [steps.before, steps.next, steps.old, steps.after].map((own) => judge(underWay, own)),
+      [steps.before, steps.next, steps.old, steps.after].map((own) => judge(inFlight, own)),
       ["previous", "previous", "fits", "finishes"],
     );
     assert.deepEqual(
@@ -62,7 +62,7 @@ describe("settings of a gateway", () => {
     assert.equal(judge(atFirst, steps.after), "differs");
   });
 
-  test("do not let two replacements of one pepper begin", () => {
+  test("refuse two concurrent replacements of one pepper", () => {
     const recorded = { value: SECOND, previous: FIRST };
     const third = withPepper("the third pepper, of 32 characters", { old: PEPPERS.first });
     assert.equal(judge(recorded, third), "differs");
@@ -72,7 +72,7 @@ describe("settings of a gateway", () => {
     );
   });
 
-  test("name the variable, both values and the command in what is told, and no secret", () => {
+  test("are reported with the variable, both values and the command, without secrets", () => {
     const { what, remedy } = differenceOf("payments", { value: "live", previous: null }, plain("test"));
     assert.equal(what, "STRIPE_SECRET_KEY differs: this gateway has test keys, and the deployment live keys");
     assert.match(remedy, /tollgate admin deployment set payments$/);

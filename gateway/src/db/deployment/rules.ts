@@ -1,29 +1,29 @@
-/** The settings that all gateways of a deployment share, and whether those of one gateway fit what the database has. Pure. */
+/** The settings that all gateways of a deployment share, and whether a gateway's values match the recorded ones. Pure. */
 
 export const SHARED_NAMES = ["pepper", "plane", "limits", "receipts", "mail", "payments"] as const;
 export type SharedName = (typeof SHARED_NAMES)[number];
 
-/** What the database has of a setting. */
+/** The recorded value of a setting. */
 export interface Recorded {
   value: string;
-  /** The one before it, while a change is rolled out: gateways with either are welcome. */
+  /** The previous value during a rollout: both are accepted. */
   previous: string | null;
 }
 
-/** What a gateway has of it. */
+/** A gateway's value of a setting. */
 export interface Own {
-  /** As it is recorded where nothing is yet. */
+  /** The value as recorded if none is. */
   written: () => string;
   is: (recorded: string) => boolean;
-  /** The gateway can do without what was recorded, because it has that one beside its own (`KEY_PEPPER_OLD`). */
+  /** Whether it accepts the recorded value as the previous one, because that is set beside its own (`KEY_PEPPER_OLD`). */
   replaces?: (recorded: string) => boolean;
-  /** It has none beside its own: a replacement that was under way is over. Settings without `replaces` never say so. */
+  /** It has no previous value set, so a replacement is finished. Settings without `replaces` never report this. */
   isAlone?: boolean;
 }
 
 /**
- * `previous`: it fits as long as the change is not finished. `introduces`: its own follows the recorded one. `finishes`: no gateway
- * is to come any more with the one before.
+ * `previous`: accepted until the change is finished. `introduces`: its value replaces the recorded one. `finishes`: the previous value
+ * is no longer accepted.
  */
 type Judgement = "fits" | "previous" | "introduces" | "finishes" | "differs";
 
@@ -33,10 +33,10 @@ export function judge({ value, previous }: Recorded, own: Own): Judgement {
   return own.replaces?.(value) === true ? "introduces" : "differs";
 }
 
-/** A setting whose value is written as it is. */
+/** A setting that is stored as plain text. */
 export const plain = (value: string): Own => ({ written: () => value, is: (recorded) => recorded === value });
 
-/** The variable by which operators know the setting. */
+/** The environment variable's name. */
 export const VARIABLES: Record<SharedName, string> = {
   pepper: "KEY_PEPPER",
   plane: "NATS_URL",
@@ -46,7 +46,7 @@ export const VARIABLES: Record<SharedName, string> = {
   payments: "STRIPE_SECRET_KEY",
 };
 
-/** A recorded value in words. */
+/** A recorded value for display. */
 export function inWords(name: SharedName, value: string): string {
   const [kind = "", id = ""] = value.split(" ");
   const words: Record<SharedName, () => string> = {
@@ -62,7 +62,7 @@ export function inWords(name: SharedName, value: string): string {
 
 export interface Difference {
   setting: SharedName;
-  /** What is wrong, in one sentence without its full stop. */
+  /** The mismatch as one sentence without a full stop. */
   what: string;
   remedy: string;
 }

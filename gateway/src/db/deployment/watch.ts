@@ -1,4 +1,4 @@
-/** Looks again and again whether a gateway's settings are still the deployment's: an operator may change them while it serves. */
+/** Checks repeatedly whether a gateway's settings still match the deployment's, because an operator may change them while it serves. */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Compared } from "./compare.ts";
@@ -22,11 +22,11 @@ export class SettingsDiffer extends Error {
 }
 
 export interface SharedSettings {
-  /** What differs now. */
+  /** The current differences. */
   differences(): readonly Difference[];
-  /** Looks now. Resolves when it has looked; never rejects. */
+  /** Checks now. Resolves when done; never rejects. */
   look(): Promise<void>;
-  /** From now on also writes down what nobody recorded, and looks: the gateway belongs to this database. */
+  /** From now on also records missing settings, and checks: the gateway belongs to this database. */
   belongs(): Promise<void>;
   stop(): void;
 }
@@ -51,7 +51,7 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
         if (now !== told) tell(now);
         told = now;
       })
-      // What is away says so itself. What was found last still holds.
+      // Unreachable services are reported elsewhere, and the last result stays.
       .catch((error) => log.debug({ err: error }, "could not compare the settings with the deployment's"))
       .finally(() => {
         looking = undefined;
@@ -75,7 +75,7 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
   };
 }
 
-/** For the log: nothing secret is in it. */
+/** For the log, without secrets. */
 export const factsOf = (differences: readonly Difference[]) => ({
   settings: differences.map(({ setting }) => setting),
   reason: differences.map(({ what }) => what).join("; "),

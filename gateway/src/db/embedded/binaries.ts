@@ -1,7 +1,6 @@
 /**
- * PostgreSQL's programs, from the npm package of this platform. Two things can be wrong with what npm installed: the
- * links between the shared libraries are made by an install script that may have been disabled, and the checkout may
- * lie where the user PostgreSQL runs under cannot go. A copy elsewhere cures both.
+ * PostgreSQL's programs from the npm package of this platform. It fixes two problems: the install script that links shared libraries
+ * may have been disabled, and the checkout may be inaccessible to PostgreSQL's user. In both cases a copy elsewhere works.
  */
 import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -14,7 +13,7 @@ export interface Binaries {
   native: string;
   /** Of the npm package: "18.4.0-beta.17". */
   version: string;
-  /** Of PostgreSQL; data of one major version cannot be read by another. */
+  /** Of PostgreSQL. A major version cannot read another one's data. */
   major: number;
 }
 
@@ -35,7 +34,7 @@ export async function installedBinaries(): Promise<Binaries> {
   return { native: join(root, "native"), version, major: Number.parseInt(version, 10) };
 }
 
-/** The package is optional: who has a PostgreSQL needs no private one. */
+/** The package is optional, because an external PostgreSQL needs no private one. */
 export async function resolvePackage(name: string): Promise<string> {
   try {
     return import.meta.resolve(name);
@@ -83,13 +82,13 @@ function tryOut(binaries: Binaries, runAs: RunAs) {
   return runToEnd("/bin/sh", ["-c", script, "sh", binaries.native], runAs);
 }
 
-/** Makes the links the package describes. False when one is missing and cannot be made here. */
+/** Creates the links that the package describes. Returns false when one cannot be created here. */
 async function linkLibraries(native: string): Promise<boolean> {
   const text = await orAbsent(readFile(join(native, "pg-symlinks.json"), "utf8"));
   if (text === undefined) return true;
   const links: unknown = JSON.parse(text);
   for (const { source, target } of links as { source: string; target: string }[]) {
-    // Both paths start at the package, one above `native`, whatever that folder is called here.
+    // Both paths start at the package, one above `native`.
     const path = join(native, relative("native", target));
     if (await orAbsent(lstat(path))) continue;
     try {
@@ -97,14 +96,14 @@ async function linkLibraries(native: string): Promise<boolean> {
     } catch (error) {
       const code = codeOf(error);
       if (code === "EACCES" || code === "EPERM" || code === "EROFS") return false;
-      // Another process that starts at the same time made it first.
+      // Another starting process created it first.
       if (code !== "EEXIST") throw error;
     }
   }
   return true;
 }
 
-/** Made beside its place and renamed, so that a copy is whole or absent. */
+/** Created under a temporary name and renamed, so that a copy is complete or absent. */
 async function copyNative(from: string, to: string): Promise<void> {
   const parent = dirname(to);
   await mkdir(parent, { recursive: true });
@@ -117,7 +116,7 @@ async function copyNative(from: string, to: string): Promise<void> {
     await rename(native, to);
   } catch (error) {
     if (!(await orAbsent(lstat(to)))) throw error;
-    // Another process that started at the same time was faster; its copy is as good.
+    // Another starting process was faster; its copy is the same.
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }

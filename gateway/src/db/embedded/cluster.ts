@@ -1,6 +1,6 @@
 /**
- * The cluster: PostgreSQL's data directory. initdb works in a temporary neighbour that is renamed when it is whole, so
- * an interrupted first start leaves rubbish at worst, never half a cluster.
+ * The cluster: PostgreSQL's data directory. initdb runs in a temporary sibling that is renamed when complete, so an interrupted first
+ * start leaves no partial cluster.
  */
 import { chmod, chown, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { ownUid, runToEnd } from "./user.ts";
 const UNFINISHED = "cluster.new-";
 const INITDB_MS_MAX = 300_000;
 
-/** Who administers the server. The gateway itself connects as an ordinary database user. */
+/** The superuser. The gateway connects as an ordinary user. */
 export const SUPERUSER = "postgres";
 
 export async function createCluster(home: Home, binaries: Binaries, options: { sync: boolean }): Promise<void> {
@@ -22,7 +22,7 @@ export async function createCluster(home: Home, binaries: Binaries, options: { s
     await initialise(unfinished, home, binaries, options.sync);
     await namingPath("Directory", home.directory, () => putInPlace(unfinished, home));
   } catch (error) {
-    // A gateway started at the same time was faster, and may have cleared ours away. The lock decides which goes on.
+    // Another starting gateway was faster and may have removed ours; the lock decides which one continues.
     if (!(await orAbsent(stat(join(home.cluster, "PG_VERSION"))))) throw error;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
@@ -56,7 +56,7 @@ async function initialise(directory: string, home: Home, binaries: Binaries, syn
   });
 }
 
-/** The same order everywhere, by code points. Before 17 it came from the C library, as it still does in the tests' older ones. */
+/** Sort by code point everywhere, for the same order on all systems. */
 function locale(major: number): string[] {
   if (major < 17) return ["--locale=C.UTF-8"];
   return ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
@@ -75,7 +75,7 @@ function whyInitdbFailed(home: Home, output: string, stderr: string): string {
 
 async function putInPlace(unfinished: string, home: Home): Promise<void> {
   await rename(unfinished, home.cluster);
-  // The new name must outlive a power cut as the files in it do.
+  // Syncs the directory, so that the new name survives a power failure.
   const parent = await open(home.directory, "r");
   try {
     await parent.sync();
@@ -84,7 +84,7 @@ async function putInPlace(unfinished: string, home: Home): Promise<void> {
   }
 }
 
-/** Refuses what this PostgreSQL cannot serve, before anything is started on it. */
+/** Refuses a cluster that this PostgreSQL cannot serve, before it is started. */
 export async function checkCluster(home: Home, binaries: Binaries): Promise<void> {
   await namingPath("The database cluster", home.cluster, async () => {
     const version = (await orAbsent(readFile(join(home.cluster, "PG_VERSION"), "utf8")))?.trim();
@@ -100,20 +100,20 @@ export async function checkCluster(home: Home, binaries: Binaries): Promise<void
           "move the data with pg_dump, or serve it yourself and set DATABASE_URL.",
       );
     }
-    // PostgreSQL refuses a data directory that others can read, as a careless copy or restore leaves it.
+    // PostgreSQL refuses a data directory that others can read, for example after a copy or restore.
     const { mode } = await stat(home.cluster);
     if (mode & 0o077) await chmod(home.cluster, 0o700);
   });
 }
 
-/** Removes what interrupted first starts left. Only for the holder of the lock: nobody else can be in the middle. */
+/** Removes leftovers of interrupted first starts. Only for the holder of the lock. */
 export async function removeUnfinished(home: Home, log: Log): Promise<void> {
   for (const name of await readdir(home.directory)) {
     if (!name.startsWith(UNFINISHED)) continue;
     try {
       await rm(join(home.directory, name), { recursive: true, force: true });
     } catch (error) {
-      // An initdb whose gateway was killed may still be writing there. The next start tries again.
+      // The initdb of a killed gateway may still write there. The next start retries.
       log.warn({ err: error, name }, "could not remove the files of an interrupted first start");
     }
   }

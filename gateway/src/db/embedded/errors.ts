@@ -1,6 +1,6 @@
 /**
- * What can keep the private PostgreSQL from running. Every message is one line that a person can act on; the detail
- * (a system error, the end of a log) is the `cause`.
+ * Errors that keep the private PostgreSQL from running. Every message is one actionable line; details (a system error, the end of a
+ * log) are in `cause`.
  */
 
 export class PrivatePostgresError extends Error {

@@ -28,7 +28,7 @@ export async function openSocketDir(home: Home): Promise<string> {
   );
 }
 
-/** A directory of PostgreSQL's user that nobody else can enter. In /tmp the name may have been taken by a stranger. */
+/** A directory of PostgreSQL's user that no one else can enter. In /tmp the name may have been taken by a stranger. */
 async function makePrivate(path: string, runAs: RunAs): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);

@@ -36,7 +36,7 @@ test("root runs PostgreSQL as another user, who owns the cluster", onlyRoot, asy
   assert.equal((await stat(place.cluster)).uid, uid);
 });
 
-test("an ordinary user runs it as itself; root keeps that user", asNobody, async (t) => {
+test("an ordinary user runs PostgreSQL as itself, and root keeps that user later", asNobody, async (t) => {
   const fresh = await scratch(t);
   await mkdir(fresh.dataDir);
   await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
@@ -54,20 +54,20 @@ test("an ordinary user runs it as itself; root keeps that user", asNobody, async
   await again.stop();
 });
 
-test("an ordinary user is told whose cluster it is", asNobody, async (t) => {
+test("an error names the owner of a cluster that belongs to another user", asNobody, async (t) => {
   await (await place.start()).stop();
   const ordinary = otherGateway(t, place, NOBODY);
   await assert.rejects(ordinary.next("ready"), /cluster \S+ belongs to \S+: run the gateway as that user or as root/);
 });
 
-test("a data directory that may not be written is named with the reason", asNobody, async (t) => {
+test("a read-only data directory is named with the reason", asNobody, async (t) => {
   const fresh = await scratch(t);
   await mkdir(fresh.dataDir, { mode: 0o755 });
   const ordinary = otherGateway(t, fresh, NOBODY);
   await assert.rejects(ordinary.next("ready"), /Data directory \S+ cannot be used: permission denied\./);
 });
 
-test("the cluster is elsewhere when its user cannot reach the data directory", onlyRoot, async (t) => {
+test("the cluster is placed elsewhere when its user cannot reach the data directory", onlyRoot, async (t) => {
   const fresh = await scratch(t);
   const hidden = join(fresh.directory, "hidden");
   await mkdir(hidden, { mode: 0o700 });
@@ -97,7 +97,7 @@ test("the cluster is elsewhere when its user cannot reach the data directory", o
   await assert.rejects(fresh.start({ dataDir: moved }), /cluster is not in \S+, which \S+ names: restore it/);
 });
 
-test("a cluster that can no longer be reached is not replaced by an empty one", onlyRoot, async () => {
+test("a cluster that became unreachable is not replaced by an empty one", onlyRoot, async () => {
   await (await place.start()).stop();
   const { mode } = await stat(place.dataDir);
   await chmod(place.dataDir, 0o700);
@@ -109,7 +109,7 @@ test("a cluster that can no longer be reached is not replaced by an empty one", 
   await chmod(place.dataDir, mode);
 });
 
-test("an existing directory is closed to others if it is empty, else left as it is", async () => {
+test("an existing directory's mode is changed only if the directory is empty", async () => {
   const empty = join(place.directory, "empty");
   await mkdir(empty);
   await chmod(empty, 0o755);

@@ -42,7 +42,7 @@ interface Places {
   rootPlace: string;
 }
 
-/** Makes the data directory and gives its real path. */
+/** Creates the data directory and returns its real path. */
 export function openDataDir(dataDir: string, log: Log): Promise<string> {
   const path = resolve(dataDir);
   return namingPath("Data directory", path, async () => {
@@ -56,12 +56,12 @@ export function openDataDir(dataDir: string, log: Log): Promise<string> {
   });
 }
 
-/** Others may pass through a directory of root's, so that PostgreSQL's user can, but never list it. */
+/** PostgreSQL's user may traverse root's directory but not list it. */
 function passableMode(): number {
   return ownUid() === 0 ? 0o711 : 0o700;
 }
 
-/** A directory with other things in it may be someone's home or /tmp, whose mode is not ours to change. */
+/** A directory with other files may be someone's home or /tmp, whose mode must not change. */
 async function hideFromOthers(path: string, log: Log): Promise<void> {
   const { mode, uid } = await stat(path);
   if ((mode & 0o006) === 0) return;
@@ -70,7 +70,7 @@ async function hideFromOthers(path: string, log: Log): Promise<void> {
   else log.warn({ dataDir: path }, "other users can list the data directory; its files are private");
 }
 
-/** The home of the cluster that exists, or undefined when there is none yet. */
+/** The home of the existing cluster, or undefined. */
 export async function findHome(places: Places): Promise<Home | undefined> {
   const noted = await readNote(places.dataDir);
   if (noted !== undefined) {
@@ -84,7 +84,7 @@ export async function findHome(places: Places): Promise<Home | undefined> {
   const inPlace = await homeOfCluster(homeIn(places.dataDir));
   if (inPlace || ownUid() !== 0) return inPlace;
   const elsewhere = await homeOfCluster(homeAt(places));
-  // A start that was interrupted between making that cluster and writing the note.
+  // A start may have been interrupted between creating that cluster and writing the note.
   if (elsewhere) await writeNote(places.dataDir, elsewhere);
   return elsewhere;
 }
@@ -109,7 +109,7 @@ export async function makeHome(places: Places): Promise<Home> {
   );
 }
 
-/** Says in the data directory where the cluster is, once it is there. */
+/** Writes the cluster's location into the data directory. */
 export async function writeNote(dataDir: string, home: Home): Promise<void> {
   if (home.directory === homeIn(dataDir)) return;
   const text = `${home.directory}
@@ -146,7 +146,7 @@ async function homeOfCluster(directory: string): Promise<Home | undefined> {
   const owner = await namingPath("The database cluster", cluster, () => clusterOwner(cluster));
   if (!owner) return undefined;
   const runAs = await runAsOwner(cluster, owner);
-  // Its own tools must have reached it once. A cluster elsewhere instead of this one would be an empty one.
+  // The cluster was accessible before, so it must not be replaced by an empty one.
   if (runAs && !(await canWrite(cluster, runAs))) {
     throw new PrivatePostgresError(
       `The database cluster ${cluster} cannot be reached by its owner ${runAs.name}: ` +

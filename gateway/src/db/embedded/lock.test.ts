@@ -23,7 +23,7 @@ async function holder({ connection }: Pick<PrivatePostgres, "connection">): Prom
   return rows[0]?.pid;
 }
 
-test("the lock is taken again after its session ends", async () => {
+test("the lock is acquired again after its session ends", async () => {
   const postgres = await place.start({ onLost: (error) => assert.fail(error) });
   const before = await holder(postgres);
   await query(postgres.connection, `select pg_terminate_backend(${before})`, "superuser");
@@ -33,7 +33,7 @@ test("the lock is taken again after its session ends", async () => {
   });
 });
 
-test("the lock is taken again after PostgreSQL has recovered from a crash", async () => {
+test("the lock is acquired again after PostgreSQL has recovered from a crash", async () => {
   const postgres = await place.start({ onLost: (error) => assert.fail(error) });
   const before = await holder(postgres);
   assert.ok(before);
@@ -46,7 +46,7 @@ test("the lock is taken again after PostgreSQL has recovered from a crash", asyn
   });
 });
 
-test("the session of a killed gateway may take a moment to go", async (t) => {
+test("acquiring the lock waits for the session of a killed gateway to end", async (t) => {
   const killed = otherGateway(t, place);
   const { host } = await killed.next("ready");
   const connection = { host, port: 5432, user: "tollgate", database: "tollgate" };
@@ -63,7 +63,7 @@ test("the session of a killed gateway may take a moment to go", async (t) => {
   assert.equal((await starting).adopted, true);
 });
 
-test("the loss of the lock to another is told", async (t) => {
+test("losing the lock to another process is reported", async (t) => {
   const lost = Promise.withResolvers<PrivatePostgresError>();
   const postgres = await place.start({ onLost: lost.resolve });
   const before = await holder(postgres);
@@ -86,7 +86,7 @@ test("the loss of the lock to another is told", async (t) => {
   assert.match(error.message, /is in use by process 1: stop that process first/);
 });
 
-test("the death of the server is told, and the next start recovers", async () => {
+test("the death of the server is reported, and the next start recovers", async () => {
   const lost = Promise.withResolvers<PrivatePostgresError>();
   const postgres = await place.start({ onLost: lost.resolve });
   await query(postgres.connection, "create table kept (a int)");

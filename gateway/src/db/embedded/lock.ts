@@ -1,6 +1,6 @@
 /**
- * One gateway per data directory. The lock is a session-level advisory lock on a connection of its own: it goes with
- * the process that holds it, however that process ends. Whoever holds it may stop the server; nobody else may.
+ * Allows one gateway per data directory, by a session-level advisory lock on its own connection, which ends with the process. Only the
+ * holder may stop the server.
  */
 import pg from "pg";
 import { z } from "zod";
@@ -12,7 +12,7 @@ import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./errors.ts";
 import { adminConfig, isPostmasterOf } from "./postmaster.ts";
 
 const APPLICATION = "tollgate gateway ";
-/** How long the session of a killed gateway may take to be noticed by the server. */
+/** How long the server may take to notice the end of a killed gateway's session. */
 const DEAD_HOLDER_MS_MAX = 5_000;
 const RETAKE_MS_MAX = 60_000;
 const RETRY_MS = 100;
@@ -26,7 +26,7 @@ interface LockOptions {
   server: { pid: number; host: string; port: number };
   log: Log;
   clock: Clock;
-  /** The lock is gone for good: this process must stop writing. Called at most once. */
+  /** Called when the lock is lost: this process must stop writing. At most once. */
   onLost: (error: PrivatePostgresError) => void;
 }
 
@@ -45,7 +45,7 @@ export class DirectoryLock {
     return lock;
   }
 
-  /** The loss of the connection is expected from here on: the server is about to be stopped. */
+  /** From here on the connection may close, because the server is about to be stopped. */
   letGo(): void {
     this.#letGo = true;
   }
@@ -65,7 +65,7 @@ export class DirectoryLock {
     });
     try {
       await client.connect();
-      // Waiting on this connection must never be cut short by a server-wide setting.
+      // A server-wide timeout must not interrupt this wait.
       await client.query("set idle_session_timeout = 0");
       while (!(await tryLock(client))) {
         const holder = await findHolder(client);
@@ -96,7 +96,7 @@ export class DirectoryLock {
     });
   }
 
-  /** The server restarts itself after a crash of one of its processes, which takes a moment. */
+  /** The server restarts itself after a crash of one of its processes. */
   async #retake(): Promise<void> {
     const { clock, log, server, cluster } = this.#options;
     const deadline = clock.monotonic() + RETAKE_MS_MAX;
@@ -123,7 +123,7 @@ async function tryLock(client: pg.Client): Promise<boolean> {
   return (await queryOne(client, Taken, "select pg_try_advisory_lock($1, $2) as taken", key)).taken;
 }
 
-/** The process id of the gateway that holds the lock, as far as its session tells. */
+/** The process ID of the lock's holder, from its session's name. */
 async function findHolder(client: pg.Client): Promise<number | undefined> {
   const holder = await queryRow(
     client,

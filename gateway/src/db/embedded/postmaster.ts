@@ -99,7 +99,7 @@ async function isWorkingDirectory(pid: number, directory: string): Promise<boole
   }
 }
 
-/** The data directory of whoever answers on that socket, or undefined when nobody does. */
+/** The data directory of whoever answers on that socket, or undefined when no one does. */
 async function askForCluster(file: PidFile): Promise<string | undefined> {
   if (!file.socketDir.startsWith("/")) return undefined;
   try {
@@ -112,7 +112,7 @@ async function askForCluster(file: PidFile): Promise<string | undefined> {
   }
 }
 
-/** Nobody there, not yet, or not any more. */
+/** No one there, not yet, or not any more. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return /^(ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|57P0[123])$/.test(code);

@@ -1,7 +1,6 @@
 /**
- * The user id PostgreSQL runs under. PostgreSQL refuses to run as root, so a gateway that is root runs it as someone
- * else. What that user can reach is tried out by a small process under its id: mode bits do not tell about access
- * lists, mount options or security modules.
+ * The user that runs PostgreSQL, which refuses to run as root. A small process under that user's ID tests what it can access, because
+ * mode bits do not show access lists, mount options or security modules.
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -10,7 +9,7 @@ import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
 /** The user to become, or undefined to stay the user of this process. */
 export type RunAs = { uid: number; gid: number; name: string } | undefined;
 
-/** In order of preference. All but `nobody` are made for PostgreSQL; initdb insists on a user with a passwd entry. */
+/** In order of preference. All but `no one` are made for PostgreSQL; initdb insists on a user with a passwd entry. */
 const CANDIDATES = ["postgres", "_postgres", "nobody"];
 
 /** Nothing of the gateway's environment, which holds secrets, is passed on. */
@@ -86,7 +85,7 @@ export async function runAsOwner(cluster: string, owner: { uid: number; gid: num
   return runAs;
 }
 
-/** Root in some containers may not change its user id; better said at once than as the failure of something else. */
+/** Root in some containers cannot change its user ID; it is reported before anything else fails. */
 async function mustBecome(runAs: { uid: number; gid: number; name: string }): Promise<void> {
   const end = await runToEnd("/bin/sh", ["-c", ":"], runAs);
   if (end.code === 0) return;

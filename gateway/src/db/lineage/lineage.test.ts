@@ -18,7 +18,7 @@ import { HISTORY_FILE, historyFile } from "./remembered.ts";
 const EARLIER = "00000000-0000-7000-8000-000000000001";
 const newId = newIds(systemClock, seeded(1));
 
-describe("the history that a gateway follows", () => {
+describe("following the database's history", () => {
   let db: TestDatabase;
   let directory: string;
   before(async () => {
@@ -54,7 +54,7 @@ describe("the history that a gateway follows", () => {
   const seenBefore = async (change: object): Promise<void> =>
     writeFile(join(directory, HISTORY_FILE), JSON.stringify({ ...(await remembered()), ...change }));
 
-  test("begins an epoch on a database that has none, and keeps it on the disk", async () => {
+  test("starts an epoch on a database without one, and stores it on disk", async () => {
     const lineage = await open();
     const { rows } = await db.pool.query("select epoch, system, timeline, reason from ledger_history");
     assert.deepEqual(rows, [
@@ -64,7 +64,7 @@ describe("the history that a gateway follows", () => {
     assert.equal((await open()).seen?.epoch, lineage.seen?.epoch, "the next gateway follows the same one");
   });
 
-  test("tells of a server among several that it is an old primary, also before a gateway has begun", async () => {
+  test("identifies an old primary among several servers, also before the gateway's first start", async () => {
     await (await open()).suits(db.pool);
     await seenBefore({ timeline: 2 });
     const lineage = new Lineage({
@@ -76,7 +76,7 @@ describe("the history that a gateway follows", () => {
     await assert.rejects(lineage.suits(db.pool), WrongHistory);
   });
 
-  test("writes the first history to the disk only when it is asked to", async () => {
+  test("writes the first history to disk only on request", async () => {
     const memory = historyFile(directory);
     const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
     await lineage.begin(db.pool);
@@ -86,7 +86,7 @@ describe("the history that a gateway follows", () => {
     assert.equal((await memory.read())?.position, 5);
   });
 
-  test("writes the file whole where two write at once", async () => {
+  test("writes the file atomically when two processes write at the same time", async () => {
     const memory = historyFile(directory);
     const { seen } = await open();
     const history = { ...(seen ?? assert.fail("nothing was seen")), entered: EARLIER };
@@ -94,7 +94,7 @@ describe("the history that a gateway follows", () => {
     assert.equal((await memory.read())?.position, 3);
   });
 
-  test("moves the position with the heartbeat, once for all gateways", async () => {
+  test("advances the position with the heartbeat, once for all gateways", async () => {
     const [one, other] = [await open(), await open()];
     const looked = await queryOne(db.pool, Looked, LOOK);
     const client = await db.pool.connect();
@@ -126,7 +126,7 @@ describe("the history that a gateway follows", () => {
     assert.equal((await open()).seen?.epoch, epoch);
   });
 
-  test("moves to a new timeline: first what must not be missed, then the rest; both again after a crash", async () => {
+  test("moves to a new timeline in two steps, both repeated after a crash", async () => {
     await open();
     await seenBefore({ timeline: 0, position: 6, epoch: EARLIER, entered: EARLIER });
     const steps: string[] = [];
@@ -145,7 +145,7 @@ describe("the history that a gateway follows", () => {
     await eventually("it is remembered as done", async () => (await remembered()).entered === next.seen?.epoch);
   });
 
-  test("lets only the heartbeat move on: other connections are refused and report the new timeline", async () => {
+  test("moves on only through the heartbeat: other connections are refused and report the new timeline", async () => {
     const lineage = await open();
     let reported = 0;
     lineage.onNewer = () => {
@@ -168,7 +168,7 @@ describe("the history that a gateway follows", () => {
     assert.equal(lineage.seen?.timeline, 2);
   });
 
-  test("does not take an answer for older than what was seen while it was on its way", async () => {
+  test("does not judge an answer as old because of what was seen while it was in transit", async () => {
     const lineage = await open();
     const slow = {
       query: async (...given: unknown[]) => {
@@ -182,7 +182,7 @@ describe("the history that a gateway follows", () => {
     assert.equal(lineage.seen?.position, 5);
   });
 
-  test("says what is wrong with a damaged file", async () => {
+  test("names what is wrong with a damaged file", async () => {
     await open();
     await writeFile(join(directory, HISTORY_FILE), "{");
     await assert.rejects(open(), /history\.json cannot be read: it is damaged/);

@@ -19,7 +19,7 @@ import { type Found, type History, judge, lostPositions } from "./rules.ts";
 
 /** The migration that brings its tables. */
 export const LINEAGE_SINCE = 43;
-/** A heartbeat moves the position when nobody did for so long: one small commit a second, however many gateways there are. */
+/** A heartbeat moves the position when no one did for so long: one small commit a second, however many gateways there are. */
 const MOVE_EVERY = "1 second";
 /** How old the position on the disk may be. */
 const REMEMBER_EVERY_MS = 10_000;

@@ -19,7 +19,7 @@ export type Loss = z.infer<typeof Loss>;
 
 const There = row({ isThere: z.boolean() });
 
-/** The newest first. None where the database has no table for them yet. */
+/** Newest first. None where the database has no table for them yet. */
 export async function readLosses(pool: pg.Pool, since: Date = new Date(0)): Promise<Loss[]> {
   const { isThere } = await queryOne(pool, There, `select to_regclass('history_loss') is not null as "isThere"`);
   if (!isThere) return [];

@@ -18,7 +18,7 @@ describe("judging a connection by the history it leads to", () => {
     ["a promoted standby that lost the epoch", found({ timeline: 3, epoch: EARLIER, position: 9 }), 0, "moved"],
     ["a promoted standby that another gateway found first", found({ timeline: 3, epoch: LATER }), 3, "moved"],
     ["the old primary", found({ timeline: 1, epoch: EARLIER, position: 500 }), 0, /old primary/],
-    ["a primary that another gateway knows to be replaced", found({ position: 500 }), 3, /timeline 3 exists/],
+    ["a primary that another gateway knows was replaced", found({ position: 500 }), 3, /timeline 3 exists/],
     ["a second standby that was promoted to the same timeline", found({ epoch: LATER }), 0, /another copy/],
     ["an earlier epoch on the same timeline", found({ epoch: EARLIER }), 0, /another copy/],
     ["another cluster", found({ system: "7002", timeline: 9 }), 0, /another PostgreSQL cluster/],
@@ -43,7 +43,7 @@ describe("judging a connection by the history it leads to", () => {
     });
   }
 
-  test("uses any history when none was seen", () => {
+  test("accepts any history when none was seen before", () => {
     assert.deepEqual(judge(undefined, found({ system: "7002" })), { kind: "same" });
   });
 });

@@ -38,8 +38,8 @@ describe("exchange between gateways", () => {
   });
 
   const open = (gatewayId: string, knows: string[] = []): TestGateway => {
-    const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
-    const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
+    const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
     const peers = openPeers({ plane, roster, gatewayId, clock, log });
     const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
     const heard: TestGateway["heard"] = [];

@@ -1,10 +1,10 @@
 /**
  * The other gateways on the plane. They tell each other that they live, how many slots they count, and what they see of the
  * nodes, so that what one of them knows all of them know soon. Nothing waits for it and nothing breaks without it: messages
- * may be lost, and a gateway that is alone says little to nobody.
+ * may be lost, and a gateway that is alone says little to no one.
  *
  * What is told of a node is gathered for a moment and bounded, by topic and node, to what matters. A node that joins here,
- * because it is new, or this gateway is, or the plane was away, is asked for: the others answer with what they hold of it.
+ * because it is new, or this gateway is, or the plane was unreachable, is asked for: the others answer with what they hold of it.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -156,7 +156,7 @@ class OpenPeers implements Peers {
   }
 
   #flush(): void {
-    // What is told while the plane is away waits, within its bounds.
+    // What is told while the plane is unreachable waits, within its bounds.
     if (this.#options.plane.health.isAway) return;
     const ask = [...this.#toAsk].slice(0, ASKED_MAX);
     for (const id of ask) this.#toAsk.delete(id);

@@ -1,4 +1,4 @@
-/** Where a page of a list continues: text that only this platform can make, and only for that list. */
+/** Signed cursors of list pages, valid for one list only. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { othersOf, type Replaceable } from "../../base/replaceable.ts";
 import { fault } from "../../faults.ts";
@@ -6,7 +6,7 @@ import { fault } from "../../faults.ts";
 const MAC_BYTES = 12;
 
 export interface Cursors {
-  /** `list` says which list of whose it belongs to: the cursor works nowhere else. */
+  /** `list` identifies the list and its owner. */
   write(list: string, position: string): string;
   /** Throws 400 `invalid_cursor`. */
   read(list: string, cursor: string): string;
@@ -22,7 +22,7 @@ export function openCursors(secret: Replaceable): Cursors {
       const bytes = Buffer.from(cursor, "base64url");
       const position = bytes.subarray(MAC_BYTES).toString();
       const isOf = (of: string): boolean => timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(list, position, of));
-      // Characters that the decoder passes over must not make a second form of the same cursor.
+      // The decoder ignores some characters; they must not produce another valid form of the cursor.
       const isGenuine =
         bytes.length > MAC_BYTES && bytes.toString("base64url") === cursor && [secret.current, ...others].some(isOf);
       if (!isGenuine) throw fault("invalid_cursor");

@@ -1,4 +1,4 @@
-/** Why a request is not found. Its id says when it was made, so one that is kept no longer is told from one that never was. */
+/** The error for an unknown request. Its ID contains its time, which distinguishes a deleted request from one that never existed. */
 import { timeOf, type Uuid } from "../../base/ids.ts";
 import type { Fault, FaultOptions } from "../../faults.ts";
 import type { History } from "../../history/history.ts";

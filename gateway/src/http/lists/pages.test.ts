@@ -10,14 +10,14 @@ const cursors = openCursors({ current: "a secret of the platform" });
 const invalid = (error: unknown): boolean => (error as { code?: string }).code === "invalid_cursor";
 
 describe("cursors", () => {
-  test("what was written is read, and nowhere but in its own list", () => {
+  test("are readable by the list that issued them, and by no other", () => {
     const cursor = cursors.write("requests acc_1", "0190");
     assert.equal(cursors.read("requests acc_1", cursor), "0190");
     assert.throws(() => cursors.read("requests acc_2", cursor), invalid);
     assert.throws(() => openCursors({ current: "another secret" }).read("requests acc_1", cursor), invalid);
   });
 
-  test("while the secret is replaced, what was written with either is read", () => {
+  test("are readable under both secrets while the secret is replaced", () => {
     const [first, second] = ["the first", "the second"];
     const [behind, ahead] = [
       openCursors({ current: first, next: second }),
@@ -29,7 +29,7 @@ describe("cursors", () => {
     assert.throws(() => openCursors({ current: second }).read("l", behind.write("l", "0190")), invalid);
   });
 
-  test("anything else is refused", () => {
+  test("are refused in any other form", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         assert.throws(() => cursors.read("l", text), invalid);
@@ -71,11 +71,11 @@ describe("pages", () => {
     assert.deepEqual(seen, rows);
   });
 
-  test("a page that holds the rest has no next", async () => {
+  test("have no next cursor when they hold the rest", async () => {
     assert.equal((await read(undefined, 7)).next_cursor, null);
   });
 
-  test("fields are bounded and named", () => {
+  test("have validated and named fields", () => {
     const Query = z.object({ ...PageFields, ...SpanFields });
     const ok = (fields: object): boolean => Query.safeParse(fields).success;
     assert.equal(Query.parse({}).limit, 50);

@@ -2,18 +2,18 @@
 import type { Cursors } from "./cursors.ts";
 
 /**
- * One page of a list whose rows have an id that sorts. `read` is asked for one row more than the page holds, to see
- * whether there is another.
+ * One page of a list whose rows have sortable IDs. `read` is asked for one more row than the page, to see whether there is another
+ * page.
  */
 export async function page<Row, Shown>(parts: {
   cursors: Cursors;
-  /** Which list it is: a cursor is good for one alone. */
+  /** The list's name: a cursor is valid for one list only. */
   list: string;
   query: { cursor?: string | undefined; limit: number };
   read: (before: string | undefined, limit: number) => Promise<Row[]>;
   position: (row: Row) => string;
   show: (row: Row) => Shown;
-  /** Where the next page goes on although this one is not full; asked after `read`. */
+  /** The position of the next page when this one is not full; called after `read`. */
   reached?: () => string | undefined;
 }): Promise<{ object: "list"; data: Shown[]; next_cursor: string | null }> {
   const { cursors, list, query } = parts;
@@ -29,5 +29,5 @@ export async function page<Row, Shown>(parts: {
   };
 }
 
-/** A list that has no pages. */
+/** A list without pages. */
 export const whole = <Shown>(data: Shown[]) => ({ object: "list" as const, data, next_cursor: null });

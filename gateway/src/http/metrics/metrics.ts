@@ -1,4 +1,4 @@
-/** What the internal port tells of this gateway, for graphs and alarms. What was spent to the last digit is in the books. */
+/** This gateway's Prometheus metrics. Exact amounts are in the ledger. */
 import type { Dependency } from "../../base/dependency.ts";
 import type { LoopDelays } from "../../base/loop-delay.ts";
 import { pico } from "../../base/money.ts";
@@ -24,9 +24,9 @@ interface LossFigures {
 }
 
 interface MetricFacts {
-  /** Who speaks: its name among the gateways, and what it runs. */
+  /** The gateway's name and version. */
   about: { gateway: string; version: string };
-  /** Whether `/readyz` says so. */
+  /** Whether `/readyz` reports ready. */
   isReady: () => boolean;
   /** Connected nodes. */
   nodes: () => number;
@@ -34,39 +34,39 @@ interface MetricFacts {
   holds: () => number;
   models: () => Iterable<string>;
   capacityOf: (model: string) => { slots: number; busy: number };
-  /** Requests that wait for a node of the model. */
+  /** Requests waiting for a node of the model. */
   waitingFor: (model: string) => number;
   dependencies: () => readonly Dependency[];
   /** Settings that are not the deployment's. */
   differing: () => readonly string[];
   /** Connections to the database. */
   pool: () => { max: number; total: number; idle: number; waiting: number };
-  /** How far the database's clock is ahead of this machine's (null before it was read), and how wrong that can be. */
+  /** The offset of the database's clock to this machine's (null before the first reading), and its uncertainty. */
   databaseClock: () => { offsetMs: number | null; uncertaintyMs: number };
-  /** File descriptors of this process; undefined where nobody counts them. */
+  /** Open file descriptors of this process; undefined where they are not counted. */
   files: () => { open: number; max: number } | undefined;
   /** Connections that the database refused because there were too many. */
   connectionsRefused: () => number;
   ledger: () => Pick<Ledger, "tallies" | "batches">;
   /** Spot checks of this gateway. */
   checks: () => CheckFigures;
-  /** Ended requests that are not in the books yet. */
+  /** Ended requests that are not in the ledger yet. */
   settlementsWaiting: () => number;
-  /** Months that have records of requests, and those of them that should be gone; undefined while nobody has looked. */
+  /** Months with request records, and those due to be dropped; undefined before the first check. */
   months: () => { kept: number; due: number } | undefined;
-  /** Requests that ended and are in no rollup yet; undefined where nobody has looked. */
+  /** Requests that ended and are not rolled up yet; undefined before the first check. */
   rollupBacklog: () => { requests: number; oldest: Date | null } | undefined;
-  /** The last verdict on the books, whoever gave it; undefined while there is none. */
+  /** The latest ledger check of any gateway; undefined when none ran. */
   verdict: () => { at: Date; balanced: boolean } | undefined;
-  /** What failovers of the database lost; undefined where its history is not followed. */
+  /** Losses in failovers; undefined when the history is not tracked. */
   losses: () => LossFigures | undefined;
   now: () => number;
-  /** Since they were last read. */
+  /** Counters since the last read. */
   loopDelays: () => LoopDelays;
 }
 
 export interface Metrics extends Traffic {
-  /** Puts these on the page too, once the parts that know them are there. Traffic is counted from the start. */
+  /** Adds these gauges once the parts they read exist. Traffic is counted from the start. */
   tellOf: (facts: MetricFacts) => void;
   page: () => Promise<{ contentType: string; text: string }>;
   figures: () => Promise<Figures>;
@@ -103,14 +103,14 @@ function tellOf(page: Page, facts: MetricFacts): void {
   tellOfLosses(page, facts);
 }
 
-/** By the names that prom-client gave them: dashboards and alerts know them. */
+/** prom-client's default names, which dashboards and alerts use. */
 function tellOfEventLoop(page: Page, { loopDelays }: MetricFacts): void {
   let delays: LoopDelays;
   page.gauge(
     "nodejs_eventloop_lag_seconds",
     "Delay of the event loop at the last sample.",
     () => {
-      // The first of these that the page asks for: the others are of the same look.
+      // Read once per scrape, for all metrics of the group.
       delays = loopDelays();
       return [[delays.last]];
     },
@@ -221,7 +221,7 @@ function tellOfDependencies(page: Page, { dependencies, pool, databaseClock }: M
 }
 
 function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
-  // What the ledger counts itself, read when somebody asks.
+  // The ledger's own counters, read per scrape.
   const sum = (name: string, help: string, read: (of: LedgerTallies) => number): void =>
     page.counter(name, help, () => [[read(ledger().tallies)]]);
   page.counter(
@@ -267,7 +267,7 @@ function tellOfBooks(page: Page, { ledger, settlementsWaiting, verdict, now }: M
   );
   page.histogram("tollgate_batch_seconds", "Duration of a batch.", ofBatches("tripS"));
 
-  // A zero would be an alarm where nobody has looked yet.
+  // A zero would raise an alert before the first check.
   const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): Reading[] => {
     const last = verdict();
     return last === undefined ? [] : [[value(last)]];

@@ -1,13 +1,13 @@
-/** Puts figures on the page that Prometheus reads. They are kept elsewhere as plain numbers and only read when somebody asks. */
+/** Registers metrics whose values are plain numbers elsewhere, read only when Prometheus scrapes. */
 import prometheus from "prom-client";
 import type { Distribution } from "../../base/figures.ts";
 
 type Labels = Record<string, string>;
 
-/** One number with its labels; nothing is told of what yields none. */
+/** A number with its labels. Undefined values are omitted. */
 export type Reading = [value: number, labels?: Labels];
 
-/** The longest that a timer can be set to, 24 days. */
+/** The longest possible timer: 24 days. */
 const NEVER_MS = 2 ** 31 - 1;
 
 interface Sample {
@@ -16,19 +16,16 @@ interface Sample {
   metricName?: string;
 }
 
-/**
- * What several workers' values of one metric come to. `each`: every worker's own, with its number as a label; `none`: not told where there
- * are workers.
- */
+/** How several workers' values combine. `each`: separate series with the worker's number as a label; `none`: omitted with workers. */
 export type Together = "sum" | "max" | "min" | "each" | "none";
 
-/** What one process has, as another can add it up with its own (`workers.ts`). */
+/** A process's metrics in a form that another can add up (`workers.ts`). */
 export type Figures = (prometheus.MetricObjectWithValues<prometheus.MetricValue<string>> & { aggregator: string })[];
 
 export interface Page {
-  /** Values of workers are added up, unless `together` says otherwise. */
+  /** Workers' values are added unless `together` says otherwise. */
   gauge(name: string, help: string, read: () => Iterable<Reading>, together?: Together): void;
-  /** Of what only grows. */
+  /** A counter. */
   counter(name: string, help: string, read: () => Iterable<Reading>): void;
   histogram(name: string, help: string, read: () => Iterable<readonly [Distribution, Labels?]>): void;
   text(): Promise<{ contentType: string; text: string }>;
@@ -37,8 +34,8 @@ export interface Page {
 
 export function openPage(): Page {
   const registry = new prometheus.Registry();
-  // Processor, memory and garbage collection. Its monitor of the event loop would wake an idle gateway a hundred times a second:
-  // it is set to never look, and base/loop-delay.ts has the figures.
+  // Process metrics. prom-client's event-loop monitor would wake an idle gateway 100 times a second, so it is disabled;
+  // base/loop-delay.ts measures instead.
   prometheus.collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
   for (const { name } of registry.getMetricsAsArray()) {
     if (name.startsWith("nodejs_eventloop_lag")) registry.removeSingleMetric(name);
@@ -50,7 +47,7 @@ export function openPage(): Page {
     together: Together = "sum",
   ): void => {
     const metric = { name, help, type, aggregator: together };
-    // The registry asks nothing else of what it lists.
+    // The registry uses no other method of its metrics.
     const source = { ...metric, get: async () => ({ ...metric, values: read() }) };
     registry.registerMetric(source as unknown as prometheus.Metric);
   };
@@ -71,7 +68,7 @@ export function openPage(): Page {
   };
 }
 
-/** Prometheus counts in each bucket what is in the ones below it, too. */
+/** Prometheus buckets are cumulative. */
 function samplesOf(name: string, { bounds, counts, sum }: Distribution, labels: Labels): Sample[] {
   const samples: Sample[] = [];
   let count = 0;

@@ -1,6 +1,6 @@
 /**
- * What passes through this gateway, counted as it passes: requests by how they ended, HTTP answers by route, refusals by code. No
- * label is a client's to choose: models are the catalogue's, routes the declared ones, codes those of the API.
+ * Counts requests by outcome, HTTP responses by route, and refusals by code. Clients cannot choose label values: models come from the
+ * catalogue, routes and codes from declarations.
  */
 import { faults } from "@tollgate/api/faults.ts";
 import { Counts, Distribution, PerWord } from "../../base/figures.ts";
@@ -13,9 +13,9 @@ import type { Page, Reading } from "./page.ts";
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const PICO_PER_MICRO = 1e6;
-/** Between labels that are counted together. */
+/** Separator of joined labels. */
 const GAP = "\n";
-/** How a request whose model is known ends. (Of one whose gateway died nobody is left to count; limits of a key refuse unread.) */
+/** Outcomes of a request with a known model. */
 const OUTCOMES: readonly RequestOutcome[] = [
   "ok",
   "upstream_failed",
@@ -52,7 +52,7 @@ export interface Traffic {
   limitsUnavailable: (cause: UnavailableCause) => void;
 }
 
-/** Each from the start, so that the first of a kind is seen as an increase. */
+/** All series start at zero, so that the first event is seen as an increase. */
 function countsOf(words: readonly string[]): Counts {
   const counts = new Counts();
   for (const word of words) counts.add(word, 0);
@@ -68,7 +68,7 @@ export function openTraffic(page: Page): Traffic {
   const unanswered = countsOf(CAUSES);
   const withheld = countsOf(WITHHELD_REASONS);
 
-  /** Each count under several labels, which were joined to count it. */
+  /** A count whose key joins several labels. */
   const labelled = (counts: Counts, names: string[]) =>
     function* (): Generator<Reading> {
       for (const [words, count] of counts.entries()) {

@@ -24,7 +24,7 @@ async function worker(count: number): Promise<Figures> {
 
 const linesOf = (text: string): string[] => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
-test("counts and histograms are added up, and gauges are put together as each says", async () => {
+test("adds up counters and histograms of workers, and combines gauges as each declares", async () => {
   const own = openPage();
   own.gauge("t_ready", "", () => [[1]]);
   const workers = [
@@ -48,7 +48,7 @@ test("counts and histograms are added up, and gauges are put together as each sa
   ]);
 });
 
-test("a worker that is gone leaves its counts, and no gauge", async () => {
+test("keeps the counters of a worker that ended, and drops its gauges", async () => {
   const gone = await countsOf(await worker(4), await countsOf(await worker(2), []));
   const { text } = await pageOf([{ worker: 3, figures: await worker(1) }], { own: [], gone });
   const lines = linesOf(text);

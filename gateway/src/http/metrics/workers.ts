@@ -1,6 +1,6 @@
 /**
- * The metrics of a gateway's worker processes as one page. What a worker counted stays in the sums when it is gone: to Prometheus a sum
- * that falls is a restart, and everything would be counted again.
+ * Combines the metrics of worker processes. Counters of ended workers are kept, because Prometheus reads a falling counter as a
+ * restart.
  */
 import prometheus from "prom-client";
 import type { Figures, Together } from "./page.ts";
@@ -10,13 +10,13 @@ interface WorkerFigures {
   figures: Figures;
 }
 
-/** What is left of a worker that is gone, and of those before it: their counts, and nothing of what they were like. */
+/** The counters of ended workers, without their gauges. */
 export async function countsOf(gone: Figures, before: Figures): Promise<Figures> {
   const counts = gone.filter(({ type }) => ["counter", "histogram"].includes(String(type)));
   return (await added([before, counts]).getMetricsAsJSON()) as unknown as Figures;
 }
 
-/** `own`: of the primary process; `gone`: what `countsOf` kept. */
+/** `own`: the primary process; `gone`: the result of `countsOf`. */
 export async function pageOf(
   workers: readonly WorkerFigures[],
   { own, gone }: { own: Figures; gone: Figures },

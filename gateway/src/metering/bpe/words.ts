@@ -1,5 +1,5 @@
 /**
- * The words of a vocabulary: texts that are one token each. Most that anybody writes are short, and a short word is the content of its
+ * The words of a vocabulary: texts that are one token each. Most that anyone writes are short, and a short word is the content of its
  * slot: to find it touches one place in memory, where a longer one takes its slot, its place and its text.
  */
 import { type Asset, readPlanes16, sharedInt32, sharedUint16 } from "../asset.ts";

@@ -15,7 +15,7 @@ const failing: PlatformVerdict = {
   causes: [{ code: "errors", models: ["a"], since: NOW - 60_000 }],
 };
 
-describe("what several gateways see", () => {
+describe("observations of several gateways", () => {
   const TABLE: [string, PlatformVerdict[], string | undefined, string[] | undefined][] = [
     ["no gateway says anything", [], undefined, undefined],
     ["all serve", [serving, serving], undefined, []],
@@ -36,13 +36,13 @@ describe("what several gateways see", () => {
     });
   }
 
-  test("what is wrong began when the first gateway saw it", () => {
+  test("start a problem at the time of the first gateway that saw it", () => {
     assert.equal(troublesOf([away, serving], NOW).platform?.sinceMs, NOW - 5_000);
     assert.equal(troublesOf([missing("a")], NOW).models?.get("a")?.sinceMs, NOW);
   });
 });
 
-describe("over time, looked at every ten seconds", () => {
+describe("observations over time, every ten seconds", () => {
   /** `.`: serving, `g`: degraded, `d`: down. Returns every incident that was told, in tens of seconds. */
   function incidentsOf(course: string): string[] {
     const told: string[] = [];
@@ -60,20 +60,24 @@ describe("over time, looked at every ten seconds", () => {
   }
   const calm = ".".repeat(12);
   const TABLE: [string, string, string[]][] = [
-    ["nothing is wrong", calm, []],
-    ["fifty seconds are too short", `dddddd${calm}`, []],
-    ["a minute is an incident", "..ddddddd", ["down 2-"]],
-    ["it ends when it was seen last", `ddddddd${calm}`, ["down 0-6"]],
-    ["it goes on until two minutes were calm", `ddddddd${".".repeat(11)}`, ["down 0-"]],
-    ["a platform that comes and goes has one", `dd..dd..dd..dd${calm}`, ["down 0-13"]],
-    ["two with two calm minutes between them", `ggggggg${calm}ggggggg${calm}`, ["degraded 0-6", "degraded 19-25"]],
-    ["it is told as the worst that it was", `ggggdggg${calm}`, ["down 0-7"]],
+    ["find no incident without a problem", calm, []],
+    ["find no incident in fifty seconds", `dddddd${calm}`, []],
+    ["find an incident after a minute", "..ddddddd", ["down 2-"]],
+    ["end an incident when the problem was last seen", `ddddddd${calm}`, ["down 0-6"]],
+    ["continue an incident until two calm minutes", `ddddddd${".".repeat(11)}`, ["down 0-"]],
+    ["join an intermittent problem to one incident", `dd..dd..dd..dd${calm}`, ["down 0-13"]],
+    [
+      "separate incidents with two calm minutes between them",
+      `ggggggg${calm}ggggggg${calm}`,
+      ["degraded 0-6", "degraded 19-25"],
+    ],
+    ["record the worst state of an incident", `ggggdggg${calm}`, ["down 0-7"]],
   ];
   for (const [title, course, expected] of TABLE) {
     test(title, () => assert.deepEqual(incidentsOf(course), expected));
   }
 
-  test("that no gateway ran gives way to what is known", () => {
+  test("an interval without a running gateway takes the cause that a gateway reports later", () => {
     const known = { state: "down" as const, cause: "stopped" as const, beganMs: 0, lastMs: 60_000, isOpen: true };
     const step = nextStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
     assert.deepEqual(step, { kind: "track", ...known, cause: "database" });

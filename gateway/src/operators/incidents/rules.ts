@@ -1,9 +1,7 @@
 /**
- * From what gateways see to incidents. Pure.
- *
- * An incident is tracked from the first moment that something is wrong and told once it has lasted a minute. It ends when nothing was
- * wrong for two minutes, so that a platform that comes and goes has one incident and not twenty. While all of the platform is down, nothing
- * is said of single models.
+ * Derives incidents from what gateways observe. Pure. A problem becomes an incident after a minute, starting at its first observation,
+ * and ends after two minutes without a problem, so that an intermittent fault is one incident. During an outage of the whole platform,
+ * single models have no incidents.
  */
 import type { IncidentCause, IncidentState } from "../../base/states.ts";
 import type { Cause, PlatformVerdict } from "../verdict.ts";
@@ -26,7 +24,7 @@ interface Troubles {
   models: Map<string, Trouble> | undefined;
 }
 
-/** As several gateways see it: what only some of them cannot do is degraded, and a model is missing where nobody can serve it. */
+/** As several gateways see it: what only some of them cannot do is degraded, and a model is missing where no one can serve it. */
 export function troublesOf(verdicts: PlatformVerdict[], nowMs: number): Troubles {
   const down = verdicts.filter(({ state }) => state === "down");
   const [worst] = down.flatMap(({ causes }) => causes);

@@ -54,7 +54,7 @@ describe("incidents", () => {
     }
   }
 
-  test("three gateways record an outage once, from its beginning to its end", async () => {
+  test("are recorded once by three gateways, from start to end", async () => {
     await see([0, 6], down, down, down);
     assert.deepEqual(await told(), [], "not yet a minute");
     await see([6, 10], down, down, down);
@@ -68,7 +68,7 @@ describe("incidents", () => {
     );
   });
 
-  test("a model that is missing has its own incident, which an outage of the platform does not end", async () => {
+  test("of a missing model are separate, and an outage of the platform does not end them", async () => {
     await see([0, 8], missing);
     await see([8, 40], down);
     await see([40, 42], missing);
@@ -83,20 +83,20 @@ describe("incidents", () => {
     );
   });
 
-  test("a gateway that lives no more says nothing", async () => {
+  test("ignore gateways that stopped running", async () => {
     await see([0, 1], down, serving);
     for (let slot = 1; slot < 10; slot++) await incidents.see("gateway 1", serving, at(slot));
     await see([10, 20], serving);
     assert.deepEqual(await told(), []);
   });
 
-  test("the time in which no gateway ran is an incident", async () => {
+  test("include time without a running gateway", async () => {
     await see([0, 2], serving);
     await see([30, 45], serving);
     assert.deepEqual(await told(), [[null, "down", "stopped", 1, 30]]);
   });
 
-  test("every gateway was without the database: one incident, with its cause, whoever says it first", async () => {
+  test("are recorded once, with their cause, when every gateway lost the database", async () => {
     await see([0, 2], serving, serving);
     await incidents.see("gateway 2", serving, at(20));
     await incidents.recordAbsence({ fromMs: at(3), toMs: at(20), cause: "database" });
@@ -105,14 +105,14 @@ describe("incidents", () => {
     assert.deepEqual(await told(), [[null, "down", "database", 1, 21]]);
   });
 
-  test("one gateway was without the database while the others went on: degraded", async () => {
+  test("mark the platform as degraded when one of several gateways lost the database", async () => {
     await see([0, 20], serving);
     await incidents.recordAbsence({ fromMs: at(5), toMs: at(18), cause: "database" });
     await see([20, 40], serving);
     assert.deepEqual(await told(), [[null, "degraded", "database", 5, 18]]);
   });
 
-  test("what operators say stays with the incident, the newest first, and goes when it is old", async () => {
+  test("keep operators' updates, newest first, and delete them with the incident", async () => {
     await see([0, 8], down);
     const [{ id } = { id: "" as Uuid }] = await incidents.list({ from: new Date(0), limit: 1 });
     assert.equal(await incidents.post(id, "We are on it.", at(8)), true);
@@ -126,7 +126,7 @@ describe("incidents", () => {
     assert.equal(await incidents.find(id), undefined);
   });
 
-  test("a gateway remembers since when the database was away and says so when it is back", async () => {
+  test("include the time since when a gateway could not reach the database", async () => {
     const clock = manualClock(START);
     let outages: Outage[] = [];
     let isAway = false;

@@ -1,6 +1,6 @@
 /**
- * Incidents in the database. Every gateway says what it sees; one of them judges it, whoever comes first in each slot of time. What a
- * gateway could not say while the database was away it says afterwards.
+ * Stores incidents. Every gateway records its observations, and the first one in each time slot judges them all. Observations during a
+ * database outage are recorded afterwards.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -38,7 +38,7 @@ const View = row({ verdict: column.json });
 const Id = row({ id: column.uuid });
 
 export interface Incident extends Pick<Seen, "id" | "model" | "state" | "cause" | "beganAt" | "endedAt"> {
-  /** The newest first. */
+  /** Newest first. */
   updates: { at: Date; text: string }[];
 }
 
@@ -50,11 +50,11 @@ interface Absence {
 }
 
 export interface Incidents {
-  /** What this gateway sees now. Judges what all of them see, where nobody has in this slot of time. */
+  /** What this gateway sees now. Judges what all of them see, where no one has in this slot of time. */
   see(gateway: string, verdict: PlatformVerdict, nowMs: number): Promise<void>;
   /** Where other gateways went on meanwhile, the platform was degraded and not down. */
   recordAbsence(absence: Absence): Promise<void>;
-  /** Those that had not ended by `from`, the newest first. None before the database has them. */
+  /** Those that had not ended by `from`, newest first. None before the database has them. */
   list(span: { from: Date; limit: number }): Promise<Incident[]>;
   find(id: Uuid): Promise<Incident | undefined>;
   /** Whether there is such an incident. */
@@ -122,7 +122,7 @@ async function judge(client: pg.PoolClient, newId: NewId, nowMs: number): Promis
   const sinceMs = judgedAt?.getTime() ?? nowMs;
   if (judgedAt !== null && nowMs - sinceMs < SEE_EVERY_MS * 0.8) return;
   await client.query("update status_turn set judged_at = $1", [new Date(nowMs)]);
-  // Nobody judged for a while: no gateway ran, or none could reach the database.
+  // No one judged for a while: no gateway ran, or none could reach the database.
   if (nowMs - sinceMs >= OPEN_AFTER_MS) {
     const known = await touched(client, sinceMs, nowMs);
     await span(client, newId, { known, seen: { state: "down", cause: "stopped", sinceMs } }, nowMs);
@@ -196,7 +196,7 @@ const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): Tracked =
 async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs, cause }: Absence): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const known = await touched(client, fromMs, toMs);
-  // A gap in which nobody judged, or others that went on.
+  // A gap in which no one judged, or others that went on.
   const isGap =
     known?.cause === "stopped" &&
     known.beganAt.getTime() - fromMs < OPEN_AFTER_MS &&

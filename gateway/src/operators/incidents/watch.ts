@@ -1,7 +1,4 @@
-/**
- * Keeps incidents recorded: says every ten seconds what this gateway sees. While the database is away the gateway remembers since when,
- * and says so once it is back.
- */
+/** Records this gateway's observations every ten seconds, and a database outage once it is over. */
 import type { Clock } from "../../base/clock.ts";
 import type { Outage } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";

@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type { Random } from "../../base/random.ts";
 
-/** The role byte shifts its letter to the front of the text: U…, A…, O…; a seed starts with S and the letter. */
+/** The role byte shifts its email to the front of the text: U…, A…, O…; a seed starts with S and the email. */
 const ROLES = { user: 20 << 3, account: 0, operator: 14 << 3 } as const;
 const SEED = 18 << 3;
 const KEY_BYTES = 32;

@@ -1,7 +1,7 @@
 /**
  * What a node is handed: a key of its own and a JWT for exactly its subjects. A node's key is drawn from the account's and
  * the node's id, so that every gateway of an account hands out the same one, and "this key, everything issued until now"
- * names all that a node ever got without anybody keeping a list.
+ * names all that a node ever got without anyone keeping a list.
  */
 import { createHmac } from "node:crypto";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";

@@ -79,7 +79,7 @@ const newKeys = (): Keys => generateKeyPairSync("ec", { namedCurve: "P-256" });
 function certificate({ subject, issuer, keys, signer, extensions, nowMs }: CertificateFacts): Certificate {
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
-    // A positive number that nobody can guess.
+    // A positive number that no one can guess.
     der(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     ECDSA_WITH_SHA256,
     distinguishedName(issuer),

@@ -9,9 +9,9 @@ import type { Log } from "../../base/log.ts";
 import { DEPLOYMENTS, toAsker } from "../gateway-subjects.ts";
 import type { Plane } from "../plane.ts";
 
-/** Nobody has begun to look by then: nobody is there. */
+/** No one has begun to look by then: no one is there. */
 const SILENT_MS = 1_500;
-/** Who has begun to look says what it found by then, or its database is away. */
+/** Who has begun to look says what it found by then, or its database is unreachable. */
 const LOOK_MS_MAX = 4_000;
 /** A question or its answer may be lost, while servers of a cluster are still telling each other who listens. */
 const ASK_EVERY_MS = 300;
@@ -31,7 +31,7 @@ interface InquiryOptions {
 
 /**
  * `same`: another gateway sees the mark. `other`: one does not, and its database is there. `unknown`: those that are there
- * cannot tell. `nobody`: no other gateway answers.
+ * cannot tell. `no one`: no other gateway answers.
  */
 type Finding = "same" | "other" | "unknown" | "nobody";
 

@@ -1,7 +1,7 @@
 /**
  * Before a gateway works on a plane that it shares, it makes sure that the plane belongs to its deployment, and that the
  * gateways that are there use the same database. A restored copy that joined would take the live nodes' work, and account for
- * it in books that nobody reads. While the plane is away the gateway starts without it, and looks as soon as it is back.
+ * it in books that no one reads. While the plane is unreachable the gateway starts without it, and looks as soon as it is back.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -29,7 +29,7 @@ interface JoinOptions {
   gatewayId: string;
   clock: Clock;
   log: Log;
-  /** The plane was away at the start, and now it turns out that the gateway must not be there. */
+  /** The plane was unreachable at the start, and now it turns out that the gateway must not be there. */
   refused: (error: WrongPlane) => void;
 }
 

@@ -28,7 +28,7 @@ export interface DeploymentRecord {
   /** Leaves a mark that no other database has. */
   mark(): Promise<Uuid>;
   hasMark(mark: string): Promise<boolean>;
-  /** How many gateways are connected to the database, and whether one of them has a request under way. */
+  /** How many gateways are connected to the database, and whether one of them has a request in flight. */
   inUse(): Promise<{ gateways: number; requests: number }>;
   /** From now on the database is another deployment. */
   fork(): Promise<Deployment>;

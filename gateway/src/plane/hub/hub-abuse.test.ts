@@ -1,4 +1,4 @@
-/** What peers that keep no rules can do: be cut, and nothing to anybody else. */
+/** What peers that keep no rules can do: be cut, and nothing to anyone else. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
@@ -112,7 +112,7 @@ describe("before CONNECT", () => {
   });
 });
 
-describe("after CONNECT", () => {
+describe("a client after CONNECT", () => {
   test("disconnects a client that breaks the protocol, and sends the reason even during a flood", async (t) => {
     const hub = await openTestHub(t, { clock });
     const heard: string[] = [];
@@ -341,7 +341,7 @@ describe("after CONNECT", () => {
     await hub.cut("n1");
     time.advance(1_000);
     assert.equal(await comes(), true, "forgiven");
-    // Nobody else had to wait.
+    // No one else had to wait.
     await connectClient(t, await hub.mint("n2"));
   });
 

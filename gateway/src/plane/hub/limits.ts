@@ -1,4 +1,4 @@
-/** The hub's bounds. Nobody vouches for a node: whatever one of them can make the hub hold or do has a number here. */
+/** The hub's bounds. No one vouches for a node: whatever one of them can make the hub hold or do has a number here. */
 import { NODE_SUBSCRIPTIONS_MAX, PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
 
 const KIB = 1024;

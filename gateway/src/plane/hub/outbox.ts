@@ -1,7 +1,7 @@
 /**
  * What the hub says to one connection. Everything written within a tick leaves in one system call. The socket is handed
  * something only when it has got rid of what it was handed before; the rest waits here, where a small line costs little
- * more than its bytes. (Within a socket each write costs some hundred bytes: answers of six bytes that nobody reads once
+ * more than its bytes. (Within a socket each write costs some hundred bytes: answers of six bytes that no one reads once
  * took gigabytes.) A reader that lets too much pile up is reported to the caller, who cuts it; nothing here ever waits for
  * a reader.
  */

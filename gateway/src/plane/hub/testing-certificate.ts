@@ -6,7 +6,7 @@ const ED25519 = sequence(oid("2b6570"));
 const COMMON_NAME = oid("550403");
 const SUBJECT_ALT_NAME = oid("551d11");
 
-/** Certificates that somebody trusts at the same time need names of their own. */
+/** Certificates that someone trusts at the same time need names of their own. */
 export function selfSignedCertificate(commonName = "tollgate test"): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(commonName)))));

@@ -58,7 +58,7 @@ export function mergeRevoked(one: RevokedKeys, other: RevokedKeys): RevokedKeys 
 
 const DEPLOYMENT_TAG = "deployment:";
 
-/** Whose the plane is; undefined while it is nobody's. */
+/** Whose the plane is; undefined while it is no one's. */
 export function deploymentOf({ nats }: AccountClaims): string | undefined {
   return nats.tags?.find((tag) => tag.startsWith(DEPLOYMENT_TAG))?.slice(DEPLOYMENT_TAG.length);
 }

@@ -42,7 +42,7 @@ export class ConnectedNodes {
   }
 
   /**
-   * Says whether the node is gone with it. Of one that was not seen to connect nobody knows whether it has another; it is not
+   * Says whether the node is gone with it. Of one that was not seen to connect no one knows whether it has another; it is not
    * there until it is heard again.
    */
   disconnected(nodeId: string, connection: string, now: number): "gone" | "there" | "unsure" {
@@ -60,7 +60,7 @@ export class ConnectedNodes {
       known.movedAt = undefined;
       return "there";
     }
-    // Of the one before nobody told the end. It was on a server that died, and must not make the node look present for ever.
+    // Of the one before no one told the end. It was on a server that died, and must not make the node look present for ever.
     if (movedAt === undefined || now - movedAt <= RENEWAL_MS_MAX) return "there";
     this.#nodes.delete(nodeId);
     return "gone";
@@ -88,7 +88,7 @@ export class ConnectedNodes {
     return [...(this.#nodes.get(nodeId)?.connections ?? [])].at(-1);
   }
 
-  /** Forgets everybody. */
+  /** Forgets everyone. */
   clear(): void {
     this.#nodes.clear();
   }

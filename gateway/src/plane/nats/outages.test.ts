@@ -92,7 +92,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
       await lost;
       node.credentials = { ...node.credentials, url: second.url };
       await node.connect(t);
-      // What nobody else saw counts only with the gateway's own evidence.
+      // What no one else saw counts only with the gateway's own evidence.
       await eventually("the gateway knows that the server is dead", () => {
         const server = plane.movedFrom("n1");
         return server !== undefined && !plane.answers(server);
@@ -193,9 +193,9 @@ class Node {
 }
 
 function openGateway(t: TestContext, plane: Plane, clock: ManualClock): { dispatcher: Dispatcher; states: string[] } {
-  const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
+  const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
   const log = createLog("silent");
-  const roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+  const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: GATEWAY, deadlineMs: 60_000 });
   t.after(() => {
     dispatcher.close();

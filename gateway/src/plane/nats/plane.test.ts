@@ -344,7 +344,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     await old.close();
     await eventually("it renewed", () => plane.movedAt("n1") === undefined);
 
-    // The server of the node dies: nobody tells until it connects elsewhere, but the next end of the node is noticed again.
+    // The server of the node dies: no one tells until it connects elsewhere, but the next end of the node is noticed again.
     await two.kill();
     await orphan.closed();
     const elsewhere = { ...renewed, url: one.url };
@@ -366,8 +366,8 @@ const untilAway = (plane: Plane): Promise<void> => new Promise((resolve) => plan
 const untilBack = (plane: Plane): Promise<void> => new Promise((resolve) => plane.onBack(resolve));
 
 function newRoster(t: TestContext, plane: Plane): Roster {
-  const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
-  const roster = new Roster({ plane, clock: manualClock(), random: seeded(1), log: createLog("silent"), licence });
+  const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
+  const roster = new Roster({ plane, clock: manualClock(), random: seeded(1), log: createLog("silent"), nodeRecord });
   t.after(() => roster.close());
   return roster;
 }

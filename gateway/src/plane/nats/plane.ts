@@ -67,7 +67,7 @@ export interface NatsPlaneOptions {
   log: Log;
 }
 
-/** Throws when a seed is none, or when the servers refuse it. Servers that are away are waited for in the background. */
+/** Throws when a seed is none, or when the servers refuse it. Servers that are unreachable are waited for in the background. */
 export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
   const plane = new NatsPlane(options);
   await plane.open();
@@ -79,9 +79,9 @@ const STATES = nodeState("");
 const ANNOUNCE_MS_MAX = 250;
 /** Before the set-up is taken to be wrong. */
 const LOOKUPS_MAX = 3;
-/** A server that is well answers within this time. In doubt it is the server: nobody is blamed. */
+/** A server that is well answers within this time. In doubt it is the server: no one is blamed. */
 const PROVEN_MS_MAX = 100;
-/** How long ends are collected of which nobody knows whether they were the last, and how long nodes have to answer then. */
+/** How long ends are collected of which no one knows whether they were the last, and how long nodes have to answer then. */
 const DOUBT_MS = 100;
 const ANSWER_MS_MAX = 500;
 
@@ -364,7 +364,7 @@ class NatsPlane implements Plane {
     this.#doubtful.clear();
     this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
     this.#options.clock.after(ANSWER_MS_MAX, () => {
-      // When it is away, everybody was told.
+      // When it is unreachable, everyone was told.
       if (this.#connection.isAway) return;
       for (const [nodeId, by] of asked) if (!this.#connectedNodes.has(nodeId)) this.#gone(nodeId, by);
     });

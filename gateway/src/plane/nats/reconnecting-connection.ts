@@ -1,5 +1,5 @@
 /**
- * The gateway's connection to NATS, kept up for as long as the gateway lives. While it is away nothing is kept for later: what
+ * The gateway's connection to NATS, kept up for as long as the gateway lives. While it is unreachable nothing is kept for later: what
  * is published then is dropped, because whoever waits for an answer has been told that it will not come. An outage is
  * logged when it begins, when its reason changes and when it is over.
  */
@@ -75,7 +75,7 @@ export class ReconnectingConnection implements Dependency {
   }
 
   /**
-   * Resolves once connected, or once the servers turned out to be away: then it goes on trying. A mistake in the set-up
+   * Resolves once connected, or once the servers turned out to be unreachable: then it goes on trying. A mistake in the set-up
    * stops the start.
    */
   async open(): Promise<void> {
@@ -223,7 +223,7 @@ export class ReconnectingConnection implements Dependency {
         try {
           receive(message.subject, message.data);
         } catch (error) {
-          // The client would stop reading for good.
+          // The client would stop reading permanently.
           this.#options.failed(message.subject, error);
         }
       },

@@ -113,7 +113,7 @@ export class Revoker {
     this.#cancelLook();
   }
 
-  /** One write at a time; all that is asked for while one is under way goes into the next. */
+  /** One write at a time; all that is asked for while one is in flight goes into the next. */
   #write(): Promise<void> {
     this.#next ??= this.#writing
       .catch(() => {
@@ -158,7 +158,7 @@ export class Revoker {
     await record.write(signJwt(this.#options.operator, owned));
   }
 
-  /** Puts back whose the plane is, should somebody have written over it. Another's stays: that was an operator. */
+  /** Puts back whose the plane is, should someone have written over it. Another's stays: that was an operator. */
   #owned(account: AccountClaims): AccountClaims {
     if (this.#deployment === undefined || deploymentOf(account) !== undefined) return account;
     return withDeployment(account, this.#deployment);

@@ -92,7 +92,7 @@ export async function startNatsServer(options: ServerOptions = {}): Promise<Nats
 
 let gateways = 0;
 
-/** A clock by which nobody checks whether servers still answer: on a busy machine they would seem to hang. */
+/** A clock by which no one checks whether servers still answer: on a busy machine they would seem to hang. */
 const withoutChecks: Clock = { ...systemClock, every: () => () => {} };
 
 /** A gateway's plane on the server, closed after the test. It notices servers that hang only by a clock of the test's own. */

@@ -1,6 +1,6 @@
 /**
  * Every route of the console and of the node API against every kind of person and token: who is let in, what the others are
- * told, that nobody sees or changes what is another's, and that no other site can make a browser change anything.
+ * told, that no one sees or changes what is another's, and that no other site can make a browser change anything.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -116,7 +116,7 @@ async function call(access: Access, who: Who, id: string, headers?: Record<strin
   return browser.send(method, url, { ...(body !== undefined && { body }), ...(headers && { headers }) });
 }
 
-/** One of the same kind that nobody has. */
+/** One of the same kind that no one has. */
 const another = (id: string): string =>
   publicId("usr", fixture.platform.newId()).replace("usr_", id.slice(0, id.indexOf("_") + 1));
 
@@ -137,7 +137,7 @@ function assertRefusal(answer: Answer, code: string, what: string): void {
   assert.equal(answer.status, faults[code as FaultCode].status, what);
 }
 
-/** Nobody is shown what is the builder's or the host's: a builder not even which node served it, a host not for whom it worked. */
+/** No one is shown what is the builder's or the host's: a builder not even which node served it, a host not for whom it worked. */
 function assertHidden({ text }: Answer, who: Who): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
@@ -159,7 +159,7 @@ function assertHead(head: Answer, get: Answer, what: string): void {
   if (get.text !== "") assert.equal("content-length" in head.headers, "content-length" in get.headers, what);
 }
 
-test("every guard refuses with what it declares, and declares what it refuses with", () => {
+test("every guard returns exactly the errors it declares", () => {
   for (const guard of Object.keys(EVERYBODY_PASSES) as Guard[]) {
     const declared = GUARDS[guard].faults.flatMap(({ code }) => code ?? []);
     const told = PEOPLE.map((who) => TOLD[who][guard]).filter((code) => code !== "passes");
@@ -167,7 +167,7 @@ test("every guard refuses with what it declares, and declares what it refuses wi
   }
 });
 
-test("every route that acts for an account says what it needs, and declares that it asks for a role", () => {
+test("every route of an account declares the permission it needs and role_required", () => {
   for (const route of CONSOLE.filter(({ guard }) => ACTING.includes(guard))) {
     const { at, needs } = route;
     if (!at.startsWith("GET ")) assert.ok(needs !== undefined, `${at} does not say what it needs`);
@@ -178,10 +178,10 @@ test("every route that acts for an account says what it needs, and declares that
   for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACTING.includes(guard), at);
 });
 
-/** What is away is told while nobody's session can be read; the status is for everybody. */
+/** What is unreachable is told while no one's session can be read; the status is for everyone. */
 const FOR_ANYONE = ["GET /console/api/health", "GET /console/api/status"];
 
-test("what is below operator/ is for operators alone, and only signing in and what is away are for anyone", () => {
+test("only operators can call operator/ routes, and only the listed routes are open to anyone", () => {
   for (const { at, guard } of CONSOLE) {
     assert.equal(guard === "operator", at.includes(" /console/api/operator/"), at);
     if (guard === "anyone") assert.ok(at.includes(" /console/api/auth/") || FOR_ANYONE.includes(at), at);
@@ -189,9 +189,10 @@ test("what is below operator/ is for operators alone, and only signing in and wh
   for (const { at, guard } of NODES) assert.equal(guard, "hostToken", at);
 });
 
-test("no row is of an operation that is gone", () => assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
+test("every row of the table belongs to an existing operation", () =>
+  assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
 
-describe("another site", () => {
+describe("requests from another site", () => {
   /** As browsers send them: a form on a foreign page, a script of one, a sister site, a sandbox, and whatever says nothing. */
   const FORGERIES: Record<string, Record<string, string>> = {
     "a form of another site": {
@@ -211,7 +212,7 @@ describe("another site", () => {
   };
   const changing = CONSOLE.filter(({ at }) => !at.startsWith("GET "));
 
-  test("changes nothing, whoever's browser it is, on any route that changes anything", async () => {
+  test("change nothing with any person's cookie on any route that writes", async () => {
     assert.ok(changing.length > 30);
     const ids = new Map<Access, string>();
     for (const access of changing) {
@@ -228,7 +229,7 @@ describe("another site", () => {
     assert.equal(await fixture.snapshot(), before);
   });
 
-  test("is never allowed to read an answer", async () => {
+  test("never get permission to read a response", async () => {
     const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.test" };
     for (const access of CONSOLE.filter((one) => !isStream(one))) {
       const answer = await call(access, "nobody", "none", headers);
@@ -241,7 +242,7 @@ describe("another site", () => {
   });
 });
 
-describe("every route, every person", () => {
+describe("every route for every person", () => {
   for (const access of CONSOLE) {
     const { at, thing, absent, status, except } = access;
     const guard = guardOf(access);
@@ -286,7 +287,7 @@ describe("every route, every person", () => {
   }
 });
 
-describe("every route of the node API, every token", () => {
+describe("every node API route for every token", () => {
   const TRIED: PrivateResult = {
     end: "finished",
     finish: "stop",

@@ -24,14 +24,14 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** Somebody whom the guard lets in. */
+/** Someone whom the guard lets in. */
 function browserFor({ guard }: Operation) {
   const who: Who = guard === "host" || guard === "operator" ? guard : "builder";
   return fixture.people[who].browser;
 }
 
-describe("what everybody is refused for", () => {
-  test("a body, a query or a header that is wrong", async () => {
+describe("refusals that every operation shares", () => {
+  test("an invalid body, query or header is refused", async () => {
     const made = new Map<Thing | undefined, string>();
     for (const operation of coverage.operations) {
       const thing = thingOf(operation);
@@ -41,7 +41,7 @@ describe("what everybody is refused for", () => {
     }
   });
 
-  test("naming what is not there", async () => {
+  test("an unknown ID is refused", async () => {
     for (const operation of coverage.operations) {
       for (const id of unknownIds(operation)) {
         await coverage.ask(browserFor(operation), 404, operation.id, { id, body: operation.body?.example });
@@ -50,7 +50,7 @@ describe("what everybody is refused for", () => {
   });
 });
 
-describe("what they are answered", () => {
+describe("responses of each operation", () => {
   for (const [name, call] of Object.entries({
     "signing up, in and out": signIn.callSignIn,
     "sessions for scripts": signIn.callScripts,
@@ -90,6 +90,6 @@ describe("what they are answered", () => {
   }
 });
 
-test("nothing is declared that was not answered above, but for faults of ours and want of room", () => {
+test("every declared error was returned above, except internal errors and full memory", () => {
   assert.deepEqual(coverage.unmet(), []);
 });

@@ -61,8 +61,8 @@ async function ask(status: number, id: string, sent: Sent = {}, by = browser) {
   return (await coverage.ask(by, status, id, { ...sent, headers })).body;
 }
 
-describe("what everybody is refused for", () => {
-  test("a body or a query that is wrong", async () => {
+describe("refusals that every operation shares", () => {
+  test("an invalid body or query is refused", async () => {
     for (const operation of coverage.operations) {
       for (const { headers, ...sent } of wrongInputs(operation, node)) {
         await coverage.send(browser, operation.id, { ...sent, headers: { authorization, ...headers } });
@@ -70,15 +70,15 @@ describe("what everybody is refused for", () => {
     }
   });
 
-  test("naming what is not there", async () => {
+  test("an unknown ID is refused", async () => {
     for (const operation of coverage.operations) {
       for (const id of unknownIds(operation)) await ask(404, operation.id, { id, body: operation.body?.example });
     }
   });
 });
 
-describe("what they are answered", () => {
-  test("nodes, from registration on", async () => {
+describe("responses of each operation", () => {
+  test("nodes, starting with their registration", async () => {
     const { id } = await ask(200, "registerNode", { body: { name: "new", hardware: { gpu: "none" }, agent: "a/1" } });
     const elect = (status: number, models: string[]) => ask(status, "electModels", { id, body: { models } });
     await elect(200, ["tiny-3b", "reason-32b", "embed-m3"]);
@@ -94,7 +94,7 @@ describe("what they are answered", () => {
     await ask(200, "listNodes");
   });
 
-  test("nodes whose state does not allow it", async () => {
+  test("nodes in a state that does not allow the operation", async () => {
     const { fleet } = platform.parts;
     const [fresh, barred, old] = [await registered("fresh"), await registered("barred"), await registered("old")];
     await fleet.quarantine(idOf(barred), { reason: "a test", evidence: { tps: 1 }, by: "platform" });
@@ -111,7 +111,7 @@ describe("what they are answered", () => {
     assert.equal(withheld, "host_quarantine");
   });
 
-  test("the list in pages, and an account with as many nodes as it may have", async () => {
+  test("the list in pages, and an account at its maximum number of nodes", async () => {
     const { next_cursor } = await ask(200, "listNodes", { query: "limit=1" });
     await ask(200, "listNodes", { query: `limit=100&cursor=${next_cursor}` });
     for (const query of ["limit=0", "limit=101", "cursor=none"]) await ask(400, "listNodes", { query });
@@ -133,7 +133,7 @@ describe("what they are answered", () => {
     await ask(501, "issueCredentials", { id: node }, without);
   });
 
-  test("a try, of every kind of model and with every end", async () => {
+  test("a trial request of every kind of model and with every outcome", async () => {
     const attempt = (status: number, result: Partial<PrivateResult> | undefined, model = "tiny-3b") => {
       platform.outside.tried = result && { ...RESULT, ...result };
       return ask(status, "tryNode", { id: node, body: { model } });
@@ -148,7 +148,7 @@ describe("what they are answered", () => {
     await attempt(502, { end: "quiet" });
   });
 
-  test("what nodes did, and the market", async () => {
+  test("activity of nodes, and the market", async () => {
     await platform.rollUp();
     for (const range of ["1h", "6h", "24h", "7d", "30d", "90d"]) {
       const { total } = await ask(200, "getNodeInsight", { id: node, query: `range=${range}` });
@@ -180,6 +180,6 @@ describe("what they are answered", () => {
   });
 });
 
-test("nothing is declared that was not answered above, but for faults of ours and want of room", () => {
+test("every declared error was returned above, except internal errors and full memory", () => {
   assert.deepEqual(coverage.unmet(), []);
 });

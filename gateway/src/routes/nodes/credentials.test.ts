@@ -32,7 +32,7 @@ async function enrol(): Promise<{ ask: Ask; revoke: () => Promise<boolean> }> {
   return { ask, revoke: () => hostTokens.revoke(host, tokenId) };
 }
 
-test("501 not_implemented without a dispatch plane, 502 dispatch_admin_error when it refuses to mint", async () => {
+test("returns 501 not_implemented without a dispatch plane, and 502 dispatch_admin_error when it refuses", async () => {
   const { ask } = await enrol();
   const absent = await ask(undefined);
   assert.deepEqual([absent.status, absent.code], [501, "not_implemented"]);
@@ -41,7 +41,7 @@ test("501 not_implemented without a dispatch plane, 502 dispatch_admin_error whe
   assert.doesNotMatch(refused.text, /secret/);
 });
 
-test("401 invalid_host_token once the token is revoked", async () => {
+test("returns 401 invalid_host_token once the token is revoked", async () => {
   const { ask, revoke } = await enrol();
   assert.equal((await ask(undefined)).status, 501);
   assert.equal(await revoke(), true);

@@ -85,7 +85,7 @@ const showFigures = ({ performed, utilisation, connected }: InsightFigures) => (
   connected: share(connected),
 });
 
-/** As many digits as anybody reads. */
+/** As many digits as anyone reads. */
 const share = (value: number | null): number | null => (value === null ? null : Math.round(value * 10_000) / 10_000);
 
 export const jobsPage = (

@@ -1,4 +1,4 @@
-/** What a host may do with its nodes, whichever API it came by: the node API with a token, the console with a session. */
+/** A host's actions on its own nodes, for the node API and for the console. */
 import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";

@@ -117,7 +117,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
         texts: [prompt],
         outputTokensMax,
       };
-      const result = await parts.runPrivately(job, call.gone);
+      const result = await parts.runPrivately(job, call.cancelSignal);
       if (result === undefined) {
         const message =
           node.withheld === null

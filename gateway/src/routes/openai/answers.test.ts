@@ -57,9 +57,9 @@ async function receiptKeysAnswer(...keys: { id: string; public_key: string }[]):
   return payload;
 }
 
-describe("what the endpoints answer is what the schemas say", () => {
+describe("responses match their schemas", () => {
   for (const finish of ["stop", "length"] as const) {
-    test(`whole answers that end with ${finish}`, () => {
+    test(`whole responses that end with ${finish}`, () => {
       const given = { ...answer, vectors: [], finish };
       fits(answers.ChatCompletion, chat.whole(meta, given));
       fits(answers.ChatCompletion, chat.whole(meta, { ...given, reasoning: "" }));
@@ -72,19 +72,19 @@ describe("what the endpoints answer is what the schemas say", () => {
   }
 
   for (const includeUsage of [true, false]) {
-    test(`every event of a stream ${includeUsage ? "with" : "without"} usage`, () => {
+    test(`stream events ${includeUsage ? "with" : "without"} usage`, () => {
       for (const event of eventsOf(chat, { includeUsage })) fits(answers.ChatCompletionChunk, event);
       for (const event of eventsOf(chat, { includeUsage, reasoning: "so" })) fits(answers.ChatCompletionChunk, event);
       for (const event of eventsOf(completions, { includeUsage })) fits(answers.TextCompletionChunk, event);
     });
   }
 
-  test("vectors", () => {
+  test("embeddings", () => {
     const vectors = [Float32Array.of(0.1, -0.2), Float32Array.of(1, 0)];
     fits(answers.EmbeddingList, embeddings.whole(meta, { ...answer, vectors }));
   });
 
-  test("both shapes of the catalogue", () => {
+  test("both formats of the model list", () => {
     const file = new URL("../../../catalogue/models.json", import.meta.url);
     const { entries } = parseCatalogue(readFileSync(file, "utf8"), "models.json");
     const measured = { ttftMs: 180.5, tokensPerSecond: 40 };
@@ -100,11 +100,11 @@ describe("what the endpoints answer is what the schemas say", () => {
     fits(answers.RateSheet, rateSheet(entries));
   });
 
-  test("the keys of receipts, as their door answers", async () => {
+  test("receipt keys", async () => {
     fits(answers.ReceiptKeys, await receiptKeysAnswer({ id: "a", public_key: "b" }));
   });
 
-  test("every error of the public API", () => {
+  test("errors of the public API", () => {
     for (const code of PUBLIC_CODES) fits(ErrorEnvelope, JSON.stringify(fault(code).body()));
     const extra = { required_micro: 2, available_micro: 1 };
     fits(ErrorEnvelope, JSON.stringify(fault("hold_exceeds_balance", { extra }).body()));
@@ -117,7 +117,7 @@ describe("what the endpoints answer is what the schemas say", () => {
   });
 });
 
-test("a field that nobody documented is noticed, at any depth", () => {
+test("an undocumented field is found at any depth", () => {
   const whole = JSON.parse(chat.whole(meta, { ...answer, vectors: [] }));
   for (const broken of [
     { ...whole, system_fingerprint: "x" },
@@ -130,14 +130,14 @@ test("a field that nobody documented is noticed, at any depth", () => {
   }
 });
 
-describe("the examples of the document are what the endpoints make, to the byte", () => {
+describe("examples in the document equal real responses byte by byte", () => {
   const made = (model: string, text: string): [typeof meta, Answer] => [
     { ...meta, model },
     { ...answer, text, vectors: [] },
   ];
   const RIVERS = "The Danube, the Rhine and the Volga.";
 
-  test("whole answers", () => {
+  test("whole responses", () => {
     assert.equal(chat.whole(...made("small-8b", RIVERS)), JSON.stringify(samples.chatAnswer));
     const [about, plain] = made("reason-32b", RIVERS);
     const reasoned = { ...plain, reasoning: "Any three will do.", usage: { ...usage, reasoningTokens: 5 } };
@@ -145,7 +145,7 @@ describe("the examples of the document are what the endpoints make, to the byte"
     assert.equal(completions.whole(...made("tiny-3b", " the Volga.")), JSON.stringify(samples.completionAnswer));
   });
 
-  test("the events of streams", () => {
+  test("stream events", () => {
     const texts = ["The Danube,", " the Rhine and the Volga."];
     const written = (events: object[]): string[] => events.map((event) => JSON.stringify(event));
     assert.deepEqual(eventsOf(chat, { model: "small-8b", texts, includeUsage: true }), written(samples.chatEvents));
@@ -155,13 +155,13 @@ describe("the examples of the document are what the endpoints make, to the byte"
     );
   });
 
-  test("vectors", () => {
+  test("embeddings", () => {
     const vectors = samples.embeddingAnswer.data.map(({ embedding }) => Float32Array.from(embedding));
     const [about, plain] = made("embed-m3", "");
     assert.equal(embeddings.whole(about, { ...plain, vectors }), JSON.stringify(samples.embeddingAnswer));
   });
 
-  test("both shapes of the catalogue", () => {
+  test("both formats of the model list", () => {
     const active: CatalogueEntry = {
       id: "reason-32b",
       kind: "generation",
@@ -198,11 +198,11 @@ describe("the examples of the document are what the endpoints make, to the byte"
     assert.equal(rateSheet([active, coming]), JSON.stringify(samples.rates));
   });
 
-  test("the keys of receipts", async () => {
+  test("receipt keys", async () => {
     assert.equal(await receiptKeysAnswer(...samples.receiptKeys.keys), JSON.stringify(samples.receiptKeys));
   });
 
-  test("requests, which are taken as they stand", () => {
+  test("requests, which the gateway accepts unchanged", () => {
     for (const request of [samples.chatRequest, samples.streamRequest, samples.structuredRequest]) chat.parse(request);
     completions.parse(samples.completionRequest);
     embeddings.parse(samples.embeddingRequest);

@@ -8,7 +8,7 @@ import { labelOf } from "./label.ts";
 
 const route = publicRoutes.createEmbedding;
 type List = JsonOf<typeof route>;
-/** Base64 is what the declaration does not know of: nobody gets it who can read floats. */
+/** Base64 is what the declaration does not know of: no one gets it who can read floats. */
 type Entry = Omit<List["data"][number], "embedding"> & { embedding: number[] | string };
 
 /** `base64Compat`: answer base64 to the library versions that turn floats into zeros when they asked for base64. */

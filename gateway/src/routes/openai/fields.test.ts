@@ -31,7 +31,7 @@ describe("chat fields", () => {
     ["empty model", { ...good, model: "" }, "model", /must not be empty/],
     ["no messages", { model: "m" }, "messages", /"messages" is required/],
     ["no message", { ...good, messages: [] }, "messages", /at least one/],
-    ["a message that is none", { ...good, messages: ["hi"] }, "messages[0]", /must be an object/],
+    ["an invalid message", { ...good, messages: ["hi"] }, "messages[0]", /must be an object/],
     [
       "unknown role",
       { ...good, messages: [...messages, { role: "boss", content: "x" }] },
@@ -79,16 +79,21 @@ describe("chat fields", () => {
     ["empty stop", { ...good, stop: "" }, "stop", /must not be empty/],
     ["five stops", { ...good, stop: ["a", "b", "c", "d", "e"] }, "stop", /at most 4/],
     ["an empty stop among others", { ...good, stop: ["a", ""] }, "stop[1]", /must not be empty/],
-    ["an endless stop", { ...good, stop: "x".repeat(2049) }, "stop", /at most 2048 characters/],
-    ["an endless stop among others", { ...good, stop: ["a", "x".repeat(2049)] }, "stop[1]", /at most 2048 characters/],
+    ["an endless stop string", { ...good, stop: "x".repeat(2049) }, "stop", /at most 2048 characters/],
     [
-      "a part that is none",
+      "an endless stop string among others",
+      { ...good, stop: ["a", "x".repeat(2049)] },
+      "stop[1]",
+      /at most 2048 characters/,
+    ],
+    [
+      "an invalid part",
       { ...good, messages: [{ role: "user", content: [1] }] },
       "messages[0].content[0]",
       /an object with type and text/,
     ],
     [
-      "tool calls that are none",
+      "invalid tool calls",
       { ...good, messages: [{ role: "assistant", tool_calls: 1 }] },
       "messages[0].tool_calls",
       /must be an array/,
@@ -107,23 +112,28 @@ describe("chat fields", () => {
       "stream_options",
       /must be an object/,
     ],
-    ["a tool is required", { ...good, tool_choice: "required" }, "tool_choice", /tool calls are not supported/],
+    ["tool_choice required", { ...good, tool_choice: "required" }, "tool_choice", /tool calls are not supported/],
     [
-      "a tool is named",
+      "tool_choice with a tool's name",
       { ...good, tool_choice: { type: "function", function: { name: "f" } } },
       "tool_choice",
       /must be "auto" or "none": tool calls are not supported/,
     ],
-    ["a function is required", { ...good, function_call: "required" }, "function_call", /tool calls are not supported/],
-    ["a function is named", { ...good, function_call: { name: "f" } }, "function_call", /tool calls are not supported/],
+    ["function_call required", { ...good, function_call: "required" }, "function_call", /tool calls are not supported/],
     [
-      "null content beside no function call",
+      "function_call with a function's name",
+      { ...good, function_call: { name: "f" } },
+      "function_call",
+      /tool calls are not supported/,
+    ],
+    [
+      "null content without a function call",
       { ...good, messages: [{ role: "assistant", content: null, function_call: null }] },
       "messages[0].content",
       /./,
     ],
     [
-      "a function call that is none",
+      "an invalid function call",
       { ...good, messages: [{ role: "assistant", function_call: "f" }] },
       "messages[0].function_call",
       /must be an object/,
@@ -138,7 +148,7 @@ describe("chat fields", () => {
     });
   }
 
-  test("null means absent, unknown fields are ignored, the alias wins", () => {
+  test("null counts as absent, unknown fields are ignored, and an alias takes precedence", () => {
     const ask = chat.parse({
       ...good,
       temperature: null,
@@ -154,7 +164,7 @@ describe("chat fields", () => {
     assert.equal(ask.stream, false);
   });
 
-  test("text parts are joined; assistant content may be null beside tool calls", () => {
+  test("text parts are joined, and assistant content can be null beside tool calls", () => {
     const ask = chat.parse({
       ...good,
       messages: [
@@ -178,7 +188,7 @@ describe("chat fields", () => {
     });
   });
 
-  test("stream_options count only with stream", () => {
+  test("stream_options apply only to streams", () => {
     const options = { stream_options: { include_usage: true } };
     assert.equal(chat.parse({ ...good, ...options }).includeUsage, false);
     assert.equal(chat.parse({ ...good, ...options, stream: true }).includeUsage, true);
@@ -190,7 +200,7 @@ describe("chat fields", () => {
     }
   });
 
-  test("a choice between no tools is none", () => {
+  test("tool_choice without tools is accepted", () => {
     const { ignored: _, ...plain } = chat.parse(good);
     for (const field of ["tool_choice", "function_call"]) {
       for (const choice of ["auto", "none", null]) {
@@ -202,7 +212,7 @@ describe("chat fields", () => {
   });
 });
 
-describe("the form of the answer", () => {
+describe("response_format", () => {
   const asks = (response_format: unknown) => ({ ...good, response_format });
   const schemaOf = (json_schema: unknown) => asks({ type: "json_schema", json_schema });
   /** `{}` is one level. */
@@ -251,19 +261,24 @@ describe("the form of the answer", () => {
       SCHEMA,
       /at #\/properties\/a: must be/,
     ],
-    ["a reference to nowhere", schemaOf({ name: "a", schema: { $ref: "#/$defs/a" } }), SCHEMA, /at #\/\$ref: must be/],
+    [
+      "a reference without a target",
+      schemaOf({ name: "a", schema: { $ref: "#/$defs/a" } }),
+      SCHEMA,
+      /at #\/\$ref: must be/,
+    ],
     ["definitions that double", schemaOf({ name: "a", schema: doubling }), SCHEMA, /at most 10000 parts/],
     ["101 levels", schemaOf({ name: "a", schema: nested(101) }), SCHEMA, /at most 100 levels deep/],
     ["1000 levels", schemaOf({ name: "a", schema: nested(1000) }), SCHEMA, /at most 100 levels deep/],
-    ["a byte more than 64 KiB", schemaOf({ name: "a", schema: long(65_537) }), SCHEMA, /at most 64 KiB/],
+    ["one byte more than 64 KiB", schemaOf({ name: "a", schema: long(65_537) }), SCHEMA, /at most 64 KiB/],
     [
-      "64 Ki characters of more bytes",
+      "64 Ki characters of more than 64 KiB",
       schemaOf({ name: "a", schema: { const: "é".repeat(40_000) } }),
       SCHEMA,
       /at most 64 KiB/,
     ],
     [
-      "strict that is text",
+      "strict as text",
       schemaOf({ name: "a", schema: {}, strict: "yes" }),
       "response_format.json_schema.strict",
       /true or false/,
@@ -279,7 +294,7 @@ describe("the form of the answer", () => {
     });
   }
 
-  test("it travels in the job's body, and only nodes that keep to it are asked", () => {
+  test("is sent in the job's body, and only to nodes that support it", () => {
     const schema = { type: "object", properties: { b: {}, a: {} } };
     const use = (keyword: string) => ({ needs: keyword, keyword, place: "#" });
     for (const [response_format, format] of [
@@ -307,7 +322,7 @@ describe("the form of the answer", () => {
     }
   });
 
-  test("text is what there is without it, whatever stands beside; so is null", () => {
+  test("text and null have no effect", () => {
     for (const response_format of [{ type: "text" }, { type: "text", json_schema: 7 }, null]) {
       assert.deepEqual(chat.parse({ ...good, response_format }), chat.parse(good));
     }
@@ -318,25 +333,25 @@ describe("the form of the answer", () => {
     );
   });
 
-  test("a schema may have 64 KiB, and 100 levels", () => {
+  test("limits a schema to 64 KiB and 100 levels", () => {
     assert.ok(chat.parse(schemaOf({ name: "x".repeat(64), schema: nested(100), strict: true })));
     assert.ok(chat.parse(schemaOf({ name: "A-z_0", schema: long(65_536) })));
   });
 });
 
 describe("completion fields", () => {
-  test("the prompt defaults to nothing and an array is one prompt", () => {
+  test("the prompt defaults to an empty string, and an array is one prompt", () => {
     assert.deepEqual(completions.parse({ model: "m" }).body, { prompt: "" });
     assert.deepEqual(completions.parse({ model: "m", prompt: ["a", "b"] }).body, { prompt: "a\nb" });
   });
-  test("token ids are refused", () => {
+  test("token IDs are refused", () => {
     assert.equal(refusal(completions.parse, { model: "m", prompt: [1, 2] }).param, "prompt[0]");
     assert.equal(refusal(completions.parse, { model: "m", prompt: 7 }).param, "prompt");
   });
 });
 
 describe("embedding fields", () => {
-  test("one vector per element", () => {
+  test("each input element returns one vector", () => {
     assert.deepEqual(embeddings.parse({ model: "m", input: "a", encoding_format: "base64", dimensions: 3 }).body, {
       input: ["a"],
     });
@@ -356,8 +371,8 @@ describe("embedding fields", () => {
   }
 });
 
-describe("token ids for embeddings", () => {
-  test("who sends them is told what sends them, and how to send text", () => {
+describe("token IDs for embeddings", () => {
+  test("are refused with the client that sends them and how to send text", () => {
     for (const input of [
       [1, 2],
       [[1, 2], [3]],
@@ -370,7 +385,7 @@ describe("token ids for embeddings", () => {
   });
 });
 
-describe("embeddings for libraries that turn floats into zeros", () => {
+describe("embeddings for clients that need floats", () => {
   const vectors = [Float32Array.of(0.5, -1)];
   const answer = {
     text: "",
@@ -392,7 +407,7 @@ describe("embeddings for libraries that turn floats into zeros", () => {
   };
   const encoded = Buffer.from(new Float32Array([0.5, -1]).buffer).toString("base64");
 
-  test("base64 goes only to those that need it, only when they asked, only when the operator said so", () => {
+  test("are sent as base64 only to clients that need it, request it, and when the operator allows it", () => {
     for (const version of ["4.91.0", "5.0.0", "6.49.0", "7.11.9"]) assert.equal(shown(true, version), encoded, version);
     for (const version of ["4.90.9", "7.12.0", "8.0.0", "nonsense"])
       assert.deepEqual(shown(true, version), [0.5, -1], version);
@@ -412,8 +427,8 @@ const DIALECT =
   );
 const VALUES = [true, 7, "x", "", [{}], {}, Array(33_000).fill(1), [{ content: Array(33_000).fill(1) }]];
 
-describe("the bounds themselves, and what is ignored", () => {
-  test("every bound is within its range", () => {
+describe("limits and ignored fields", () => {
+  test("every limit accepts its own value", () => {
     for (const [least, most] of [
       [{ temperature: 0 }, { temperature: 2 }],
       [{ top_p: 0 }, { top_p: 1 }],
@@ -432,7 +447,7 @@ describe("the bounds themselves, and what is ignored", () => {
     assert.ok(chat.parse({ ...good, n: 1, response_format: { type: "text" } }));
   });
 
-  test("input takes 1 to 2,048 elements", () => {
+  test("input accepts 1 to 2,048 elements", () => {
     for (const count of [1, 2048]) {
       const input = Array(count).fill("x");
       assert.deepEqual(embeddings.parse({ model: "m", input }).body, { input });
@@ -443,7 +458,7 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("one step beyond a bound is refused on both generation endpoints, naming the field", () => {
+  test("one step beyond a limit is refused on both generation endpoints, naming the field", () => {
     for (const fields of [
       { temperature: -0.1 },
       { temperature: 2.1 },
@@ -461,13 +476,13 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("every role of the dialect is taken", () => {
+  test("every role of the OpenAI API is accepted", () => {
     for (const role of ["system", "developer", "user", "assistant", "tool", "function"]) {
       assert.ok(chat.parse({ ...good, messages: [{ role, content: "x" }] }), role);
     }
   });
 
-  test("fields of the dialect that mean nothing here change nothing, whatever they hold, and are named", () => {
+  test("OpenAI fields without a meaning here change nothing, for any value, and are listed as ignored", () => {
     const asked: [Endpoint, object][] = [
       [chat, good],
       [completions, { model: "m", prompt: "a" }],
@@ -491,7 +506,7 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("metadata.label, or else user, is a label where it is a plain string of 64 characters or less", () => {
+  test("metadata.label, or else user, is a label when it is a plain string of up to 64 characters", () => {
     const long = "x".repeat(64);
     for (const [sent, label, field] of [
       [{ user: "me" }, "me", "user"],
@@ -510,7 +525,7 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("they are named in one order; what shapes no answer without a stream is named then", () => {
+  test("ignored fields are listed in one order, with stream-only fields when not streaming", () => {
     const body = { ...good, logprobs: true, tools: [], user: "me", stream_options: { include_usage: true } };
     assert.deepEqual(chat.parse(body).ignored, ["tools", "logprobs", "user", "stream_options"]);
     assert.deepEqual(chat.parse({ ...body, stream: true }).ignored, ["tools", "logprobs", "user"]);

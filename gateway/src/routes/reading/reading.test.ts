@@ -1,4 +1,4 @@
-/** Large bodies are read on another thread, and nobody can tell: the same requests, the same faults, in the same order. */
+/** Large bodies are read on another thread, and no one can tell: the same requests, the same faults, in the same order. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { invariant } from "../../base/invariant.ts";
@@ -37,11 +37,11 @@ const BODIES: [string, Endpoint, string | Buffer][] = [
   ],
   ["a chat with fields that are ignored", chat, json({ model: "tiny-3b", messages: says("hi"), metadata: padding })],
   [
-    "a chat with fields that are named",
+    "a chat with ignored fields that are listed",
     chat,
     json({ model: "tiny-3b", messages: says("hi"), tools: [padding], stream_options: { include_usage: 1 } }),
   ],
-  ["a tool that is demanded", chat, json({ model: "tiny-3b", messages: says("hi"), tool_choice: { name: padding } })],
+  ["a required tool", chat, json({ model: "tiny-3b", messages: says("hi"), tool_choice: { name: padding } })],
   ["ignored fields, and no such model", chat, json({ model: "no-such", messages: says("hi"), user: padding })],
   [
     "ignored fields, and a prompt that is too long",
@@ -52,32 +52,40 @@ const BODIES: [string, Endpoint, string | Buffer][] = [
   ["a completion", completions, json({ model: "small-8b", prompt: Array(10_000).fill("a"), metadata: padding })],
   ["embeddings", embeddings, json({ model: "embed-m3", input: Array(100).fill(words(500)) })],
   ["a quote", quoteEndpoint, json({ model: "mid-14b", messages: says(words(20_000)), temperature: "hot" })],
-  ["a form that is asked for", chat, json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(40_000) })],
-  ["a completion of a form", completions, json({ model: "tiny-3b", prompt: padding.slice(30_000), ...formOf(40_000) })],
-  ["a quote of a form", quoteEndpoint, json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(70_000) })],
-  ["a schema that is too long", chat, json({ model: "no-such", messages: says("hi"), ...formOf(70_000) })],
-  ["no JSON", chat, `{"model":"${padding}`],
-  ["no UTF-8", chat, Buffer.concat([Buffer.from('{"model":"'), Buffer.alloc(100_000, 0xff)])],
-  ["no object", chat, json([padding])],
+  ["a chat with a response format", chat, json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(40_000) })],
+  [
+    "a completion with a response format",
+    completions,
+    json({ model: "tiny-3b", prompt: padding.slice(30_000), ...formOf(40_000) }),
+  ],
+  [
+    "a quote with a response format",
+    quoteEndpoint,
+    json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(70_000) }),
+  ],
+  ["a schema above the size limit", chat, json({ model: "no-such", messages: says("hi"), ...formOf(70_000) })],
+  ["invalid JSON", chat, `{"model":"${padding}`],
+  ["invalid UTF-8", chat, Buffer.concat([Buffer.from('{"model":"'), Buffer.alloc(100_000, 0xff)])],
+  ["a body that is no object", chat, json([padding])],
   ["nested too deep", chat, "[".repeat(100_000)],
   ["too many values", chat, `[${"1,".repeat(100_000)}1]`],
-  ["a field that is missing", chat, json({ model: "tiny-3b", metadata: padding })],
-  ["a field that is wrong", chat, json({ model: "no-such", messages: [...says(words(5_000)), { role: "nobody" }] })],
+  ["a missing field", chat, json({ model: "tiny-3b", metadata: padding })],
+  ["an invalid field", chat, json({ model: "no-such", messages: [...says(words(5_000)), { role: "nobody" }] })],
   ["an endless list", completions, json({ model: "tiny-3b", prompt: Array(33_000).fill("a") })],
   ["too many inputs", embeddings, json({ model: "embed-m3", input: Array(2_049).fill("a"), metadata: padding })],
   ["no such model", chat, json({ model: "no-such", messages: says(words(50_000)) })],
-  ["a model to come", chat, json({ model: "large-70b", messages: says(words(50_000)) })],
-  ["a model of the other kind", embeddings, json({ model: "tiny-3b", input: padding })],
-  ["a prompt that is too long", chat, json({ model: "tiny-3b", messages: says(words(50_000)) })],
-  ["an input that is too long", embeddings, json({ model: "embed-m3", input: ["short", words(50_000)] })],
+  ["a model that is coming", chat, json({ model: "large-70b", messages: says(words(50_000)) })],
+  ["a model of the wrong kind", embeddings, json({ model: "tiny-3b", input: padding })],
+  ["a prompt above the context size", chat, json({ model: "tiny-3b", messages: says(words(50_000)) })],
+  ["an input above the context size", embeddings, json({ model: "embed-m3", input: ["short", words(50_000)] })],
   [
-    "ten mebibytes of one text",
+    "one text of ten mebibytes",
     chat,
     json({ model: "tiny-3b", messages: says(" long".repeat((10 * MEBIBYTE) / 5 - 50)) }),
   ],
 ];
 
-describe("reading on another thread", async () => {
+describe("parsing in a worker thread", async () => {
   const log = createLog("silent");
   const metering = await openMetering({ log });
   const reading = openReading({ log, tables: metering.tables, base64Compat: false });
@@ -111,7 +119,7 @@ describe("reading on another thread", async () => {
     });
 
   for (const [name, endpoint, text] of BODIES) {
-    test(`${name}: as it is read on this thread`, async () => {
+    test(`${name}: gives the same result as on the main thread`, async () => {
       const bytes = Buffer.from(text);
       const here = (async () => {
         const sdk = null;
@@ -140,7 +148,7 @@ describe("reading on another thread", async () => {
     });
   }
 
-  test("what was ignored comes back with the request, and with a refusal as its header", async () => {
+  test("returns ignored fields with the request, or as a refusal's header", async () => {
     const read = (fields: object) =>
       reading.read(bodyOf(Buffer.from(json({ messages: says(words(5_000)), tools: [], logprobs: 1, ...fields }))), {
         ...{ schema: "chat", sdk: null, models, allowed: null, labels: false, payer: "a" },
@@ -152,7 +160,7 @@ describe("reading on another thread", async () => {
     await assert.rejects(read({ model: 1 }), { status: 400, headers: {} });
   });
 
-  test("labels are taken for keys that have them, and ignored otherwise", async () => {
+  test("reads labels for keys that have them enabled only", async () => {
     const body = { model: "tiny-3b", messages: says(words(5_000)), user: "me", metadata: { label: "nightly" } };
     const read = (labels: boolean, more: object = {}) =>
       reading.read(bodyOf(Buffer.from(json({ ...body, ...more }))), {
@@ -164,7 +172,7 @@ describe("reading on another thread", async () => {
     await assert.rejects(read(true, { model: "no-such" }), { headers: { "x-tollgate-ignored": "user" } });
   });
 
-  test("the catalogue that it is given is the one that counts", async () => {
+  test("uses the catalogue that the main thread sent", async () => {
     const bytes = Buffer.from(json({ model: "tiny-3b", messages: says(words(5_000)) }));
     const read = (of: Catalogue["active"], allowed: string[] | null = null) =>
       reading.read(bodyOf(bytes), {
@@ -180,7 +188,7 @@ describe("reading on another thread", async () => {
     await assert.rejects(read(active, ["embed-m3"]), { code: "model_not_found" });
   });
 
-  test("bodies use the same memory one after the other, and each is read as itself", async () => {
+  test("reuses memory for consecutive bodies without mixing them", async () => {
     const used = new Set<ArrayBufferLike>();
     const read = async (round: number, index: number) => {
       // Large and larger ones, so that one's rest would be behind another's end.
@@ -196,7 +204,7 @@ describe("reading on another thread", async () => {
     assert.ok(used.size <= 32, `${used.size} pieces of memory for 80 bodies`);
   });
 
-  test("a form comes back as it is, but for texts that no field takes", async () => {
+  test("returns a response format unchanged, except texts that no field accepts", async () => {
     const form = { name: "a", list: [1, null, "b"], long: "y".repeat(200_000), ["k".repeat(90_000)]: true };
     const parsed = (await reading.parseForm(bodyOf(Buffer.from(json(form))), "a")) as typeof form;
     assert.deepEqual([parsed.name, parsed.list], [form.name, form.list]);

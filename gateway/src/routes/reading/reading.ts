@@ -1,4 +1,4 @@
-/** Large bodies are read on worker threads: hands them over and takes back what is small, or the fault that is due. */
+/** Passes large bodies to worker threads and returns the parsed request or the error. */
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";

@@ -53,7 +53,7 @@ export async function openOpenIdStage(): Promise<OpenIdStage> {
 
 let people = 0;
 
-/** Somebody new. */
+/** Someone new. */
 export function person(claims: Record<string, unknown> = {}): Person {
   const sub = `subject-${++people}`;
   return { sub, email: `${sub}@example.test`, email_verified: true, name: "Öpen Person", ...claims };

@@ -56,7 +56,7 @@ async function paidSession(): Promise<{ account: Uuid; body: string }> {
 }
 
 describe("200", () => {
-  test("a payment is acknowledged when it is credited, and every repeat of it", async () => {
+  test("a payment is acknowledged when it is credited, and so is every repetition", async () => {
     const { account, body } = await paidSession();
     for (let i = 0; i < 3; i++) {
       assert.deepEqual(await signed(body), { status: 200, body: { received: true } });
@@ -64,20 +64,20 @@ describe("200", () => {
     }
   });
 
-  test("the signature is over the bytes: the same event written otherwise is as good", async () => {
+  test("the signature covers the bytes, so the same event in another serialisation is accepted", async () => {
     const { account, body } = await paidSession();
     const spaced = JSON.stringify(JSON.parse(body), null, 3);
     assert.equal((await signed(spaced)).status, 200);
     assert.equal(await t.balance(account), dollars(20));
   });
 
-  test("what is of no interest is acknowledged", async () => {
+  test("an event of another type is acknowledged", async () => {
     assert.equal((await signed(eventBody("customer.created", { id: "cus_1" }))).status, 200);
   });
 });
 
 describe("400", () => {
-  test("invalid_signature: none, a wrong one, one of other bytes, an old one", async () => {
+  test("invalid_signature for a missing, wrong, foreign or old signature", async () => {
     const { account, body } = await paidSession();
     const good = t.demo.deliveries.sign(body);
     for (const [bytes, headers] of [
@@ -94,7 +94,7 @@ describe("400", () => {
     assert.equal(await t.balance(account), 0n);
   });
 
-  test("signed, but cannot be read: the message names the field", async () => {
+  test("a signed event that cannot be parsed is refused, naming the field", async () => {
     const { body } = await paidSession();
     const answer = await signed(body.replace('"payment_status":"paid"', '"payment_status":"perhaps"'));
     assert.equal(answer.status, 400);
@@ -102,7 +102,7 @@ describe("400", () => {
     assert.equal(answer.body.error?.param, "data.object.payment_status");
   });
 
-  test("of the other mode", async () => {
+  test("an event of the other mode is refused", async () => {
     const { account, body } = await paidSession();
     const answer = await signed(body.replace('"livemode":false,"data"', '"livemode":true,"data"'));
     assert.equal(answer.status, 400);
@@ -111,7 +111,7 @@ describe("400", () => {
   });
 });
 
-test("404 billing_disabled where nothing can be bought, for every method and without a look at the body", async () => {
+test("returns 404 billing_disabled when payments are off, for every method, without reading the body", async () => {
   for (const method of ["POST", "GET", "PUT", "DELETE"] as const) {
     const response = await closed.inject({ method, url: "/webhooks/stripe" });
     assert.equal(response.statusCode, 404);
@@ -119,12 +119,12 @@ test("404 billing_disabled where nothing can be bought, for every method and wit
   }
 });
 
-test("405 for another method", async () => {
+test("returns 405 for other methods", async () => {
   const response = await app.inject({ method: "GET", url: "/webhooks/stripe" });
   assert.deepEqual([response.statusCode, response.headers.allow], [405, "POST"]);
 });
 
-test("413 over 256 KiB, by the declared length and by the bytes", async () => {
+test("returns 413 above 256 KiB, by declared length and by received bytes", async () => {
   const large = Buffer.alloc(256 * 1024 + 1, "x");
   const declared = await post(large, { "stripe-signature": "t=1,v1=1" });
   assert.equal(declared.status, 413);

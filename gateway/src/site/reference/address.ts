@@ -1,4 +1,4 @@
-/** The address to call this gateway by, as its reader reached it: the configured one, or what the request itself says. */
+/** The base URL for examples: the configured one, or the one of the request. */
 import type { IncomingMessage } from "node:http";
 import { schemeOf } from "../../http/scheme.ts";
 

@@ -73,7 +73,7 @@ describe("the docs", () => {
     ["/docs/guide/operators/nats", "NATS"],
     ["/docs/guide/examples/a.py", "a.py"],
   ] as const) {
-    test(`${url} is a page that may be kept, with the guards of all pages`, async () => {
+    test(`serve ${url} as a cacheable page with the headers of all pages`, async () => {
       const app = openDocs({ publicUrl: "https://api.example.test/" });
       const { statusCode, headers, payload } = await app.inject({ url });
       assert.equal(statusCode, 200);
@@ -89,7 +89,7 @@ describe("the docs", () => {
     });
   }
 
-  test("a picture and a drawing come as they are, and may load and run nothing", async () => {
+  test("serve pictures as they are, which may load and run nothing", async () => {
     const picture = await openDocs().inject({ url: "/docs/guide/pictures/one.webp" });
     assert.equal(picture.headers["content-type"], "image/webp");
     assert.equal(picture.headers["cache-control"], "public, max-age=300");
@@ -100,7 +100,7 @@ describe("the docs", () => {
     assert.equal(drawing.payload, "<svg/>");
   });
 
-  test("the search index is sent compressed to who takes that", async () => {
+  test("compress the search index for clients that accept it", async () => {
     const ask = (encodings: string) =>
       openDocs().inject({ url: "/docs/search.json", headers: { "accept-encoding": encodings } });
     for (const encodings of ["gzip, deflate, br", "br, gzip;q=0.5"]) {
@@ -125,7 +125,7 @@ describe("the docs", () => {
     ".sources",
     "..%2fsecret",
   ]) {
-    test(`404: ${path}, in JSON to a program and as a page to a browser`, async () => {
+    test(`404: ${path}, as JSON to a program and as a page to a browser`, async () => {
       const url = `/docs/${path}`;
       const program = await openDocs().inject({ url });
       assert.equal(program.statusCode, 404, program.payload);
@@ -146,7 +146,7 @@ describe("the docs", () => {
     });
   }
 
-  test("no page links to the status page when it is off", async () => {
+  test("do not link to the status page when it is off", async () => {
     const on = await openDocs().inject({ url: "/docs/guide/operators" });
     assert.match(on.payload, /href="\/status"/);
     const off = await openDocs({ hasStatus: false }).inject({ url: "/docs/guide/operators" });
@@ -155,19 +155,19 @@ describe("the docs", () => {
   });
 });
 
-describe("the address in the examples", () => {
+describe("the base URL in examples", () => {
   const seen = async (headers: Record<string, string>, trustedProxies = 0) => {
     const { payload, headers: said } = await openDocs({ trustedProxies }).inject({ url: "/docs/guide", headers });
     const [, address] = /<code>(.*)\/v1<\/code>/.exec(payload) ?? [];
     return { address, payload, keep: said["cache-control"], etag: said.etag };
   };
 
-  test("is the configured one, without a slash at its end", async () => {
+  test("is the configured one, without a trailing slash", async () => {
     const { payload } = await openDocs({ publicUrl: "https://api.example.test/" }).inject({ url: "/docs" });
     assert.ok(payload.includes("<code>https://api.example.test/v1</code>"));
   });
 
-  test("is the one the reader came by, and is kept for that reader alone", async () => {
+  test("is the URL the reader used, and such a page is cached for that reader only", async () => {
     const one = await seen({ host: "gateway.example:8443" });
     assert.equal(one.address, "http://gateway.example:8443");
     assert.ok(!one.payload.includes("address.invalid"));
@@ -176,13 +176,13 @@ describe("the address in the examples", () => {
     assert.equal((await seen({ host: "[2001:DB8::1]:80" })).address, "http://[2001:db8::1]");
   });
 
-  test("is HTTPS where a proxy that is trusted says so", async () => {
+  test("is HTTPS when a trusted proxy says so", async () => {
     const headers = { host: "gateway.example", "x-forwarded-proto": "http, https" };
     assert.equal((await seen(headers, 1)).address, "https://gateway.example");
     assert.equal((await seen(headers)).address, "http://gateway.example");
   });
 
-  test("is never a text that a caller made up", async () => {
+  test("never contains text chosen by a caller", async () => {
     for (const host of [
       'x"><script>alert(1)</script>',
       "x$(id)",

@@ -1,5 +1,5 @@
 /**
- * The docs under /docs: the reference and the guide as `npm run docs` built them. Each file is read when somebody first asks for it.
+ * The docs under /docs: the reference and the guide as `npm run docs` built them. Each file is read when someone first asks for it.
  * Without a build the gateway says how to make one, and does everything else.
  */
 import { readdirSync, readFileSync } from "node:fs";

@@ -6,7 +6,7 @@ import { textOf } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "./documents.ts";
 
 for (const { name, file, api } of DOCUMENTS) {
-  test(`the document of the ${name} is committed as the API declares it`, () => {
+  test(`the committed document of the ${name} matches the API's declaration`, () => {
     const committed = readFileSync(new URL(`../../../openapi/${file}`, import.meta.url), "utf8").split("\n");
     const current = textOf(documentOf(api)).split("\n");
     const at = current.findIndex((line, i) => line !== committed[i]);

@@ -7,7 +7,7 @@ export const MARK_URL = "/docs/mark.svg";
 export const GUIDE_URL = "/docs/guide";
 export const GUIDE_STYLE_URL = "/docs/guide.css";
 export const KEY_SCRIPT_URL = "/docs/own-key.js";
-/** Built with the pages; fetched when somebody first searches. */
+/** Built with the pages; fetched when someone first searches. */
 const SEARCH_SCRIPT_URL = "/docs/search.js";
 const SEARCH_INDEX_URL = "/docs/search.json";
 
@@ -39,7 +39,7 @@ interface Framed {
   body: Html;
   /** Its own style sheet, beside that of all pages. */
   styleUrl?: string;
-  /** Whether this gateway tells its status to anybody. */
+  /** Whether this gateway tells its status to anyone. */
   hasStatus: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What the bare address of a gateway says: what it is and where things are, to a person or to a program. */
+/** The root path: says what this is and links to everything, as a page or as JSON. */
 import { block, framed, GUIDE_URL, STATUS_URL } from "./frame.ts";
 import { html } from "./html.ts";
 

@@ -21,7 +21,7 @@ const URLS = [
 ];
 
 describe("200", () => {
-  test("each document is the one that is committed", async () => {
+  test("each served document is the committed one", async () => {
     for (const { url, api } of DOCUMENTS) {
       const answer = await app.inject({ url });
       assert.equal(answer.statusCode, 200);
@@ -30,7 +30,7 @@ describe("200", () => {
     }
   });
 
-  test("the style comes from the gateway and asks for nothing else", async () => {
+  test("the stylesheet comes from the gateway and loads nothing else", async () => {
     const { headers, payload } = await app.inject({ url: "/docs/reference.css" });
     assert.equal(headers["content-type"], "text/css; charset=utf-8");
     assert.match(payload, /color-scheme: light dark/);
@@ -38,7 +38,7 @@ describe("200", () => {
   });
 
   for (const url of URLS) {
-    test(`${url} may be kept for five minutes and is guarded`, async () => {
+    test(`${url} is cacheable for five minutes and has security headers`, async () => {
       const { headers } = await app.inject({ url });
       assert.equal(headers["cache-control"], "public, max-age=300");
       assert.equal(headers["x-content-type-options"], "nosniff");
@@ -59,7 +59,7 @@ describe("304", () => {
     ["one of several tags", (tag: string) => `"other", ${tag}`],
     ["any tag", () => "*"],
   ] as const) {
-    test(`for a client that has ${name}`, async () => {
+    test(`when the client has ${name}`, async () => {
       for (const url of URLS) {
         const tag = String((await app.inject({ url })).headers.etag);
         const answer = await app.inject({ url, headers: { "if-none-match": wrap(tag) } });
@@ -71,13 +71,13 @@ describe("304", () => {
     });
   }
 
-  test("not for a client that has something else", async () => {
+  test("not when the client has something else", async () => {
     const answer = await app.inject({ url: "/openapi.json", headers: { "if-none-match": '"other"' } });
     assert.equal(answer.statusCode, 200);
   });
 });
 
-test("405: other methods are told which one there is", async () => {
+test("405: other methods get the allowed ones", async () => {
   for (const url of URLS) {
     const answer = await app.inject({ url, method: "POST" });
     assert.equal(answer.statusCode, 405, url);
@@ -86,11 +86,11 @@ test("405: other methods are told which one there is", async () => {
   }
 });
 
-describe("the bare address", () => {
+describe("the root path", () => {
   const ask = (accept: string | undefined, method: "GET" | "HEAD" = "GET") =>
     app.inject({ url: "/", method, headers: accept === undefined ? {} : { accept } });
 
-  test("tells programs where things are", async () => {
+  test("lists addresses for programs", async () => {
     for (const accept of ["application/json", "*/*", undefined, "text/html;q=0, */*"]) {
       const { headers, payload } = await ask(accept);
       assert.equal(headers["content-type"], "application/json; charset=utf-8", accept);
@@ -106,7 +106,7 @@ describe("the bare address", () => {
     }
   });
 
-  test("is a page to a browser, with the address, a line to paste and the ways on", async () => {
+  test("returns a page to a browser, with the address, an example command and links", async () => {
     const { headers, payload } = await ask("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
     assert.equal(headers["content-type"], "text/html; charset=utf-8");
     assert.ok(payload.includes("<code>https://api.example.test/v1</code>"));
@@ -114,14 +114,14 @@ describe("the bare address", () => {
     for (const url of ["/console/", "/docs", "/status"]) assert.ok(payload.includes(`href="${url}"`), url);
   });
 
-  test("answers HEAD as GET", async () => {
+  test("answers HEAD like GET", async () => {
     const [head, get] = [await ask("text/html", "HEAD"), await ask("text/html")];
     assert.equal(head.statusCode, 200);
     for (const name of ["content-type", "content-length", "etag"]) assert.equal(head.headers[name], get.headers[name]);
   });
 });
 
-test("coloured code has enough contrast in both themes", () => {
+test("highlighted code has enough contrast in both themes", () => {
   const css = readFileSync(new URL("page/reference.css", import.meta.url), "utf8");
   const [, dayGround = "", nightGround = ""] = /--surface: light-dark\((#\w+), (#\w+)\);/.exec(css) ?? [];
   const colours = [...css.matchAll(/(pre \.\w|\.prompt) \{\s+color: light-dark\((#\w+), (#\w+)\);/g)];
@@ -145,7 +145,7 @@ function contrast(one: string, other: string): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-test("the pages have the console's colours and mark", () => {
+test("pages use the console's colours and logo", () => {
   const read = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8");
   const consoles = read("../../../../console/src/styles.css");
   const [light = "", dark = ""] = [...consoles.matchAll(/:root[^{]*\{[^}]*\}/g)].map(([rule]) => rule);

@@ -1,6 +1,6 @@
 /**
  * The documents of the APIs for programs, the docs for people, what their pages load, and the bare address. A document is made when
- * somebody first asks for it, so that a gateway starts without that work.
+ * someone first asks for it, so that a gateway starts without that work.
  */
 import { readFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
@@ -51,7 +51,7 @@ export function referenceRoutes(
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
-/** What is the same for everybody. */
+/** What is the same for everyone. */
 function files(): File[] {
   const file = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), "utf8");
   return [

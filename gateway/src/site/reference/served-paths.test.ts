@@ -24,7 +24,7 @@ const routesOf = ({ tables }: Api): Route[] => tables.flatMap(({ routes }) => Ob
 const codesOf = (api: Api): FaultCode[] =>
   routesOf(api).flatMap((route) => faultsOf(route).flatMap((one) => one.code ?? []));
 
-describe("what is declared is what is served, path by path", () => {
+describe("every declared path is served, and every served path is declared", () => {
   /** Routes are only registered here, and no request reaches what stands behind them. */
   const anything: unknown = new Proxy(() => anything, {
     get: (_target, name) => (name === "then" ? undefined : anything),
@@ -59,7 +59,7 @@ describe("what is declared is what is served, path by path", () => {
   }
 });
 
-describe("a code that the sources name is one that the API declares", () => {
+describe("every error code that the sources name is declared by the API", () => {
   const src = fileURLToPath(new URL("../..", import.meta.url));
   const textOf = (...globs: string[]): string => {
     const files = globSync(globs, { cwd: src }).filter((file) => !/test(ing)?(\.ts$|\/)/.test(file));

@@ -1,4 +1,4 @@
-/** The status as a document, of what is in the rollups and what is connected now. Pure. */
+/** Builds the status document from rollups and connected nodes. Pure. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import type { IncidentCause, ModelState, PublicCause } from "@tollgate/api/states.ts";
@@ -100,7 +100,7 @@ const incidentObject = ({ id, model, state, cause, beganAt, endedAt, updates }: 
   updates: updates.map(({ at, text }) => ({ at: seconds(at), text })),
 });
 
-/** A model without a node is unavailable, also where nobody ever served it. */
+/** A model without a node is unavailable, also where no one ever served it. */
 function stateOf(model: string, verdict: VerdictNow): ModelState {
   const isServed = verdict.capacity.some((one) => one.model === model && one.nodes > 0);
   if (verdict.state === "down" || !isServed) return "unavailable";

@@ -1,4 +1,4 @@
-/** GET /status.json, the page GET /status and the feed of incidents: how the models are doing, for anybody, without a key. */
+/** GET /status.json, the page GET /status and the feed of incidents: how the models are doing, for anyone, without a key. */
 import { readFileSync } from "node:fs";
 import { statusRoutes as consoleStatus } from "@tollgate/api/console/status.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";

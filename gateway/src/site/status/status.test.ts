@@ -30,7 +30,7 @@ const incident = (more: Partial<Incident>): Incident => ({
   ...more,
 });
 
-/** A store that can be slow or away, and counts what it is asked. */
+/** A database that can be slow or away, and counts what it is asked. */
 function world() {
   const clock = manualClock(Date.UTC(2026, 10, 15, 12));
   const today = new Date(Date.UTC(2026, 10, 15));
@@ -88,7 +88,7 @@ function world() {
 
 const tiny = ({ models }: Status) => models.find(({ id }) => id === "tiny-3b") as Status["models"][number];
 
-test("days, states and speeds of what is offered; shares and speeds from twenty requests on", async () => {
+test("the status has days, states and speeds of offered models; percentages and speeds need 20 requests", async () => {
   const { at, clock, current } = world();
   const status = await current();
   StatusSchema.parse(status);
@@ -115,7 +115,7 @@ test("days, states and speeds of what is offered; shares and speeds from twenty 
   assert.equal(vectors?.now.ttft_p50_ms, null, "an embedding comes whole");
 });
 
-test("errors that go on degrade a model and the platform, and without any node both are down", async () => {
+test("shows a model and the platform as degraded after lasting errors, and as down without a node", async () => {
   const { at, clock, current } = world();
   const failing = { model: "tiny-3b", kind: "errors" as const, beganAt: new Date(clock.now() - DAY), endedAt: null };
   at.failing = [failing, { ...failing, model: "not-offered" }];
@@ -132,7 +132,7 @@ test("errors that go on degrade a model and the platform, and without any node b
   assert.deepEqual([tiny(empty).now.state, empty.state], ["unavailable", "down"]);
 });
 
-test("incidents are told in public words, with what the operators said", async () => {
+test("shows incidents in public words, with operators' updates", async () => {
   const { at, clock, current } = world();
   const [beganAt, posted] = [new Date(clock.now() - DAY), new Date(clock.now() - DAY / 2)];
   at.incidents = [
@@ -158,7 +158,7 @@ test("incidents are told in public words, with what the operators said", async (
   );
 });
 
-test("a thousand callers cost what one does, and nobody asking costs nothing", async () => {
+test("costs the same for one caller and for a thousand, and nothing without callers", async () => {
   const { at, clock, current } = world();
   const all = await Promise.all(Array.from({ length: 1000 }, () => current()));
   assert.equal(new Set(all).size, 1);
@@ -171,7 +171,7 @@ test("a thousand callers cost what one does, and nobody asking costs nothing", a
   assert.equal(at.reads, 12, "the past is kept for a while");
 });
 
-test("while the store is away the last one is told, with its time; a store that hangs keeps nobody waiting", async () => {
+test("shows the last status with its time while the database is unreachable, and does not wait for it", async () => {
   const { at, clock, current } = world();
   at.answer = () => Promise.reject(new Error("away"));
   const none = await current();
@@ -206,7 +206,7 @@ test("while the store is away the last one is told, with its time; a store that 
   assert.equal((await current()).stale, false);
 });
 
-test("the page says in words what its bars show", async () => {
+test("the page has a text alternative for its bars", async () => {
   const { at, current, clock } = world();
   at.incidents = [
     incident({ state: "degraded", cause: "errors", beganAt: new Date(clock.now()) }),
@@ -226,14 +226,14 @@ test("the page says in words what its bars show", async () => {
   assert.doesNotMatch(page, /style="|onclick|<script>/);
 });
 
-describe("the doors of the status", () => {
+describe("status routes", () => {
   let platform: TestPlatform;
   before(async () => {
     platform = await openTestPlatform();
   });
   after(() => platform.close());
 
-  test("anybody may read it, and who has it is told so", async () => {
+  test("are open to everyone, and support conditional requests", async () => {
     const answer = await platform.app.inject({ url: "/status.json" });
     assert.equal(answer.statusCode, 200);
     StatusSchema.parse(answer.json());
@@ -252,7 +252,7 @@ describe("the doors of the status", () => {
     assert.match(String(style.headers["content-type"]), /^text\/css/);
   });
 
-  test("an operator can turn it off", async () => {
+  test("can be turned off by an operator", async () => {
     const app = platform.serve({ status: { ...platform.parts.status, isPublic: false } });
     for (const url of ["/status", "/status.json", "/status.atom", "/console/api/status"])
       assert.equal((await app.inject({ url })).statusCode, 404);

@@ -1,6 +1,6 @@
 /**
- * The status as it is told to anybody: made anew every ten seconds at most, however many ask and never while nobody does. While
- * the store does not answer, it is the last one that was made, with how the platform is now.
+ * The public status, built at most every ten seconds and only on demand. While the database does not answer, the last one is served
+ * with the platform's current state.
  */
 import { isAway } from "../../db/errors.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -17,7 +17,7 @@ import { type Days, type Status, staleStatus, statusOf } from "./document.ts";
 const MADE_EVERY_MS = 10_000;
 /** Days that are over change no more, but for requests that began in them. */
 const PAST_KEPT_MS = 600_000;
-/** Nobody waits longer for a store that is slow. */
+/** No one waits longer for a database that is slow. */
 const WAIT_MAX_MS = 2_000;
 
 export type StatusParts = Pick<HistoryParts, "availability"> &
@@ -106,7 +106,7 @@ export function openStatus({
   return async () => {
     if (waited === undefined && clock.monotonic() - madeAt >= everyMs) begin();
     await waited;
-    // Not made in time: the store is slow, or away and not known to be yet.
+    // Not made in time: the database is slow, or away and not known to be yet.
     return waited === undefined && last !== undefined ? last : lastKnown();
   };
 }

@@ -34,7 +34,7 @@ const choice = (right: string, all: readonly string[], named: readonly string[] 
   wrong: all.filter((each) => each !== right && !named.includes(each)),
 });
 
-/** Somebody has some, gets some and loses some; others have other things. */
+/** Someone has some, gets some and loses some; others have other things. */
 function story(d: Draw): Task {
   const [who, friend, third] = d.some(3, words.PEOPLE) as [string, string, string];
   const [what, other] = d.some(2, [...words.GOODS, ...words.SNACKS]) as [string, string];

@@ -2,7 +2,7 @@
  * What honest answers score: of each model, method and class the last scores of nodes in good standing, at most 512. Pure but for
  * what it remembers. A new score is judged by its rank among them, so that nothing is assumed of the distribution's shape.
  *
- * A score is judged by those of other identities only. One identity holds at most a quarter of the sample (an equal share where there are fewer than four), so that nobody can move it
+ * A score is judged by those of other identities only. One identity holds at most a quarter of the sample (an equal share where there are fewer than four), so that no one can move it
  * alone, and an identity whose node fails its test loses its part.
  */
 import type { CheckMethod } from "../../base/states.ts";
@@ -79,7 +79,7 @@ export class Calibration {
   /** Undefined while too little is known of this model, method and class. */
   judge(bench: Bench, { identity, score }: Reading): Judgement | undefined {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
-    // By the others' alone: nobody makes bad answers usual by giving them.
+    // By the others' alone: no one makes bad answers usual by giving them.
     const readings = sample.filter((reading) => reading.identity !== identity);
     if (readings.length < SAMPLE_MIN) return undefined;
     return FIGURES.map(({ of, side }) => tailProbability(readings, { of, side, value: score[of] }));

@@ -1,6 +1,6 @@
 /** The jobs of a check: a verifier scores an answer, or answers the same request itself. To the node each looks like a request. */
 import type { JobBody } from "@tollgate/protocol/frames.ts";
-import type { Gone } from "../../base/gone.ts";
+import type { CancelSignal } from "../../base/cancel.ts";
 import { suffixOf, type Uuid } from "../../base/ids.ts";
 import type { CheckMethod } from "../../base/states.ts";
 import type { DispatchSink } from "../../dispatch/order.ts";
@@ -21,7 +21,7 @@ export interface CheckJobs {
   newId: () => Uuid;
   /** Uniform in [0, 1). */
   roll: () => number;
-  signal: Gone;
+  signal: CancelSignal;
   /** Each text's vector. Undefined: no embedding model is served, or its node failed. */
   embed(texts: string[]): Promise<Float32Array[] | undefined>;
 }

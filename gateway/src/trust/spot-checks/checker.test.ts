@@ -168,7 +168,7 @@ describe("spot checks", () => {
   };
   const verdicts = async (node: RosterNode): Promise<Record<string, number>> => {
     const text = "select verdict, count(*)::int as n from spot_check where node_id = $1 group by 1";
-    const { rows } = await db.pool.query(text, [node.licence.nodeId]);
+    const { rows } = await db.pool.query(text, [node.nodeRecord.nodeId]);
     return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, n]));
   };
 
@@ -177,7 +177,7 @@ describe("spot checks", () => {
     assert.deepEqual(barred, []);
     const [cheat] = nodes as [RosterNode];
     const lastChecked = "select at from spot_check_test where node_id = $1";
-    const [since] = (await db.pool.query(lastChecked, [cheat.licence.nodeId])).rows.map(({ at }) => at);
+    const [since] = (await db.pool.query(lastChecked, [cheat.nodeRecord.nodeId])).rows.map(({ at }) => at);
     for (let i = 0; i < 12 && barred.length === 0; i++) await check(cheat, JUNK);
     assert.equal(barred.length, 1);
     const [nodeId, { reason, evidence }] = (barred as [string, Verdict][])[0] ?? assert.fail();
@@ -185,12 +185,12 @@ describe("spot checks", () => {
     const scores = evidence.scores as { at: string; score: number }[];
     assert.ok(scores.length >= 3 && scores.every(({ score }) => score === -8));
     assert.doesNotMatch(JSON.stringify(evidence), /lorem/);
-    assert.deepEqual(withheld, [[cheat.licence.nodeId, since]]);
+    assert.deepEqual(withheld, [[cheat.nodeRecord.nodeId, since]]);
   });
 
   test("sample a node more often when other statistics make it suspect", async () => {
     const [node] = nodes as [RosterNode];
-    node.licence = { ...node.licence, answers: { [MODEL]: 100_000 } };
+    node.nodeRecord = { ...node.nodeRecord, answers: { [MODEL]: 100_000 } };
     const drawn = (): number =>
       Array.from({ length: 2_000 }, () => checks.draws(node.id, MODEL)).filter(Boolean).length;
     assert.ok(drawn() < 60);
@@ -200,7 +200,7 @@ describe("spot checks", () => {
 
   test("sample the answers of a model as often as a newcomer's, whatever record the node has with another model", async () => {
     const [node] = nodes as [RosterNode];
-    node.licence = { ...node.licence, answers: { "its-own-model": 100_000 } };
+    node.nodeRecord = { ...node.nodeRecord, answers: { "its-own-model": 100_000 } };
     for (let i = 0; i < 2_000; i++) checks.draws(node.id, "its-own-model");
     const drawn = Array.from({ length: 190 }, () => checks.draws(node.id, MODEL)).filter(Boolean).length;
     assert.ok(drawn > 15, `${drawn} of 190`);
@@ -213,13 +213,13 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query("select to_jsonb(c)::text as c from spot_check c");
     assert.equal(rows.length, 1);
     assert.doesNotMatch(rows[0].c, /plain words|say something/);
-    assert.deepEqual(await checksOf(db.pool, node.licence.nodeId), { answers: { [MODEL]: 40 }, checked: 1 });
+    assert.deepEqual(await checksOf(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 40 }, checked: 1 });
     assert.deepEqual(await checksOf(db.pool, newId()), { answers: {}, checked: 0 });
     assert.deepEqual(
       paid.map(([, amount]) => amount),
       [((5n + 17n) * 10n * 7n) / 10n],
     );
-    assert.notEqual(paid[0]?.[0], node.licence.hostAccountId);
+    assert.notEqual(paid[0]?.[0], node.nodeRecord.hostAccountId);
   });
 
   test("bar no node on the word of one lying verifier, and stop asking it", async () => {
@@ -259,7 +259,7 @@ describe("spot checks", () => {
     await calibrate();
     const [cheat, reference] = nodes as [RosterNode, RosterNode];
     nodes = [cheat, reference];
-    await open([reference.licence.hostAccountId]);
+    await open([reference.nodeRecord.hostAccountId]);
     paid = [];
     for (let i = 0; i < 12 && barred.length === 0; i++) await check(cheat, JUNK);
     assert.equal(barred.length, 1);
@@ -276,7 +276,7 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query("select distinct method from spot_check");
     assert.deepEqual(rows, [{ method: "meaning" }]);
     const price = (5n * 1000n * 7n) / 10n;
-    const toEmbedder = paid.filter(([host]) => host === embedder.licence.hostAccountId);
+    const toEmbedder = paid.filter(([host]) => host === embedder.nodeRecord.hostAccountId);
     assert.deepEqual([toEmbedder.length, new Set(toEmbedder.map(([, amount]) => amount))], [180, new Set([price])]);
     const [cheat] = nodes as [RosterNode];
     for (let i = 0; i < 12 && barred.length === 0; i++) await check(cheat, JUNK);
@@ -292,7 +292,7 @@ describe("spot checks", () => {
 
   test("choose no verifier of the same owner, and drop the check without another one", async () => {
     const [node, kin] = nodes as [RosterNode, RosterNode];
-    kin.licence = { ...kin.licence, owners: [newId(), ...(node.licence.owners as string[])] };
+    kin.nodeRecord = { ...kin.nodeRecord, owners: [newId(), ...(node.nodeRecord.owners as string[])] };
     nodes = [node, kin];
     await check(node, HONEST);
     assert.deepEqual([asked, checks.counts.dropped], [[], 1]);
@@ -318,7 +318,7 @@ describe("spot checks", () => {
     const [node] = nodes as [RosterNode];
     await check(node, HONEST);
     await check(node, HONEST);
-    const { nodeId } = node.licence;
+    const { nodeId } = node.nodeRecord;
     await db.pool.query(
       "update spot_check set at = at - interval '1 day' where id = (select min(id::text)::uuid from spot_check)",
     );
@@ -335,13 +335,13 @@ describe("spot checks", () => {
     await db.pool.query(
       "update spot_check set verdict = 'trap_seen' where id = (select max(id::text)::uuid from spot_check)",
     );
-    const { nodeId } = node.licence;
+    const { nodeId } = node.nodeRecord;
     const sums = await reader().sums(new Date(0), nodeId);
     assert.deepEqual(
       sums.map(({ model: id, checks: n, bad, cost }) => [id, n, bad, cost]),
       [[MODEL, 1, 0, 154n]],
     );
-    assert.deepEqual(await reader().sums(new Date(0), nodes[1]?.licence.nodeId), []);
+    assert.deepEqual(await reader().sums(new Date(0), nodes[1]?.nodeRecord.nodeId), []);
     const [kept] = await reader().list(nodeId, { limit: 10 });
     assert.deepEqual([kept?.model, kept?.verdict], [MODEL, "unjudged"]);
     assert.deepEqual(await reader().list(nodeId, { before: kept?.id, limit: 10 }), []);

@@ -124,7 +124,7 @@ class Checker implements SpotChecks {
     const now = this.#options.clock.monotonic();
     const watched = this.#watch(nodeId, model, now);
     watched.answers += 1;
-    const answers = watched.answers + (this.#options.roster.find(nodeId)?.licence.answers?.[model] ?? 0);
+    const answers = watched.answers + (this.#options.roster.find(nodeId)?.nodeRecord.answers?.[model] ?? 0);
     const suspected = watched.suspected || this.#options.isOdd(nodeId);
     const drawn = isDrawn({ ...watched, suspected, answers }, { now, roll: this.#roll() });
     if (drawn) this.counts.drawn += 1;
@@ -191,7 +191,7 @@ class Checker implements SpotChecks {
     await this.#record(run, said, { ...decided, badness: opinions.first.factors && badness(opinions.first.factors) });
     const { score } = said;
     if (score !== undefined && isInGoodStanding(node))
-      this.#calibration.add(benchOf(run, said), { identity: node.licence.hostAccountId, score });
+      this.#calibration.add(benchOf(run, said), { identity: node.nodeRecord.hostAccountId, score });
   }
 
   /** Another identity's node scores the same answer. */
@@ -258,23 +258,23 @@ class Checker implements SpotChecks {
   /** The model's price for what was read and written, less the platform's share. The operator's own nodes are not paid. */
   async #pay(
     run: Run,
-    { licence }: RosterNode,
+    { nodeRecord }: RosterNode,
     { read, wrote }: { read: number; wrote: number },
     { prices } = run.subject.model,
   ): Promise<void> {
     const { money, newId, references } = this.#options;
     run.tokens += read + wrote;
     const amount = pico(((cost(read, prices.in) + cost(wrote, prices.out)) * SHARE.of) / SHARE.in);
-    if (amount === 0n || references.has(licence.hostAccountId)) return;
+    if (amount === 0n || references.has(nodeRecord.hostAccountId)) return;
     run.cost += amount;
-    await money.payCheck(newId(), licence.hostAccountId, amount);
+    await money.payCheck(newId(), nodeRecord.hostAccountId, amount);
   }
 
   #opinion(run: Run, verifier: RosterNode, said: Said): Opinion {
     const { score } = said;
     const judged =
-      score && this.#calibration.judge(benchOf(run, said), { identity: run.node.licence.hostAccountId, score });
-    const reference = this.#options.references.has(verifier.licence.hostAccountId);
+      score && this.#calibration.judge(benchOf(run, said), { identity: run.node.nodeRecord.hostAccountId, score });
+    const reference = this.#options.references.has(verifier.nodeRecord.hostAccountId);
     return { factors: judged && factorsOf(judged), reference };
   }
 
@@ -294,8 +294,8 @@ class Checker implements SpotChecks {
       {
         id: run.id,
         requestId: subject.requestId,
-        nodeId: node.licence.nodeId,
-        verifierId: run.verifier.licence.nodeId,
+        nodeId: node.nodeRecord.nodeId,
+        verifierId: run.verifier.nodeRecord.nodeId,
         model: subject.model.id,
         method: said.method,
         class: run.kind,
@@ -317,7 +317,7 @@ class Checker implements SpotChecks {
 
   async #fail(node: RosterNode, model: string, state: TestState): Promise<void> {
     const { store, money, log, automatic, falseAlarms } = this.#options;
-    const { nodeId, hostAccountId } = node.licence;
+    const { nodeId, hostAccountId } = node.nodeRecord;
     const since = new Date(state.badSince ?? state.at ?? 0);
     const scores = await store.badScores(nodeId, model, since);
     const evidence = {
@@ -352,9 +352,9 @@ class Checker implements SpotChecks {
           node.outstanding < node.slots &&
           !others.some((other) => haveOneOwner(node, other)) &&
           isInGoodStanding(node) &&
-          this.#isHeeded(node.licence.hostAccountId),
+          this.#isHeeded(node.nodeRecord.hostAccountId),
       );
-    const own = able.filter(({ licence }) => references.has(licence.hostAccountId));
+    const own = able.filter(({ nodeRecord }) => references.has(nodeRecord.hostAccountId));
     const asked = referencesFirst && own.length > 0 ? own : able;
     for (const kind of ["text", "next", undefined]) {
       const found = asked.filter(({ scores }) => scores[model] === kind);
@@ -363,9 +363,9 @@ class Checker implements SpotChecks {
     return undefined;
   }
 
-  #mark({ licence }: RosterNode, erred: boolean): void {
-    const marks = this.#verifiers.get(licence.hostAccountId) ?? [];
-    this.#verifiers.set(licence.hostAccountId, [...marks, erred].slice(-VERIFIER_WINDOW));
+  #mark({ nodeRecord }: RosterNode, erred: boolean): void {
+    const marks = this.#verifiers.get(nodeRecord.hostAccountId) ?? [];
+    this.#verifiers.set(nodeRecord.hostAccountId, [...marks, erred].slice(-VERIFIER_WINDOW));
   }
 
   #isHeeded(hostAccountId: string): boolean {
@@ -416,10 +416,10 @@ type Decided = Partial<Pick<CheckVerdict, "factors">> & { verdict: string; badne
 const benchOf = ({ subject, kind }: Run, { method }: Said): Bench => ({ model: subject.model.id, method, class: kind });
 
 /** A host account may have several owners, and an owner several accounts. */
-const haveOneOwner = ({ licence: one }: RosterNode, { licence: other }: RosterNode): boolean =>
+const haveOneOwner = ({ nodeRecord: one }: RosterNode, { nodeRecord: other }: RosterNode): boolean =>
   one.hostAccountId === other.hostAccountId || (one.owners?.some((owner) => other.owners?.includes(owner)) ?? false);
 
-const isInGoodStanding = ({ licence }: RosterNode): boolean => (licence.answersOwed ?? 0) === 0;
+const isInGoodStanding = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.answersOwed ?? 0) === 0;
 
 /** Undefined where there is nothing to check, or too much. */
 function subjectOf(answer: DrawnAnswer): Subject | undefined {

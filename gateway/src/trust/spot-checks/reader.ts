@@ -38,7 +38,7 @@ const ModelCheckSums = row({ model: z.string(), checks: column.count, bad: colum
 type ModelCheckSums = z.infer<typeof ModelCheckSums>;
 
 export interface CheckReader {
-  /** The checks of a node's answers, the newest first. `before` continues a page. */
+  /** The checks of a node's answers, newest first. `before` continues a page. */
   list(nodeId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<NodeCheck[]>;
   /** By node and model, since then; the strongest evidence first. */
   sums(since: Date, nodeId?: Uuid): Promise<NodeCheckSums[]>;

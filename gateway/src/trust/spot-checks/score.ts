@@ -28,7 +28,7 @@ const FLOOR = -10;
 /** About 1 in 150. */
 const UNLIKELY = -5;
 const OPENING_TOKENS = 16;
-/** Fewer say too little: "Yes." is likely for anybody. */
+/** Fewer say too little: "Yes." is likely for anyone. */
 const TOKENS_MIN = { text: 8, next: 4 };
 
 /** Undefined: too short to say anything. */

@@ -93,7 +93,7 @@ describe("sequential test", () => {
     let worst = 0;
     for (let i = 0; i < 20_000; i++) {
       const node = i % nodes.length;
-      // A node keeps its hardware: every tenth has the noisiest of all honest ones for good.
+      // A node keeps its hardware: every tenth has the noisiest of all honest ones permanently.
       const served = node % 10 === 0 ? { noise: 0.15 } : { noise: HONEST_NOISE[node % 3] as number };
       const at = Math.floor(i / nodes.length) * 864_000;
       nodes[node] = checks.check(nodes[node] as TestState, {

@@ -34,7 +34,7 @@ interface CheckRecord {
 }
 
 export interface CheckStore {
-  /** The scores since then that new ones are judged by, the oldest first. */
+  /** The scores since then that new ones are judged by, oldest first. */
   calibration(since: Date): Promise<(Bench & Reading)[]>;
   /** Writes the check down. `noted`: what it adds to the node's test, whose new state comes back. */
   record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;

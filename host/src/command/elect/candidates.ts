@@ -25,7 +25,7 @@ export interface Candidate {
   fits: boolean;
   /** Whether the engine's tokenizer is the one the gateway counts with; unknown where the engine does not tell. */
   tokenizer: TokenizerVerdict;
-  /** Whether chats come to the model as they are billed; undefined where nobody looked, since nobody means to elect it. */
+  /** Whether chats come to the model as they are billed; undefined where no one looked, since no one means to elect it. */
   template: TemplateVerdict | undefined;
 }
 
@@ -54,7 +54,7 @@ export async function candidatesOf(
   );
 }
 
-/** Looks at the chat templates of these models, where nobody did yet. One after the other: each may have to be loaded. */
+/** Looks at the chat templates of these models, where no one did yet. One after the other: each may have to be loaded. */
 export async function lookAtTemplates(
   models: readonly string[],
   candidates: readonly Candidate[],

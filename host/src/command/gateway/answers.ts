@@ -1,7 +1,7 @@
 /**
  * What is looked at in an answer before it is believed: the gateway is a stranger's, and may be older or newer than this host.
  * The types are the API's own; what a host could stumble over is checked, what was not checked may be missing, and fields
- * that nobody declared are passed on as they came.
+ * that no one declared are passed on as they came.
  */
 import type { Schema } from "@tollgate/api/client.ts";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 /**
  * One answer of HTTP/1.1, read as its bytes come, wherever they are cut (RFC 9112). Interim answers are passed over, trailers and
- * extensions of chunks too. What is not to the letter is refused: two readings of one answer would be one too many.
+ * extensions of chunks too. What is not to the email is refused: two readings of one answer would be one too many.
  *
  * An engine sends every event as a chunk of its own, and one read has many of them. Their bytes are moved together in the
  * memory that they came in, and handed over at once.

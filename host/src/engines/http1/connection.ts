@@ -80,7 +80,7 @@ export class Connection {
   #read(bytes: Buffer): void {
     const parser = this.#parser;
     if (parser === undefined || this.#exchange === undefined) {
-      // Nobody asked.
+      // No one asked.
       this.#socket.destroy();
       return;
     }

@@ -1,6 +1,6 @@
 /**
  * Ollama, in its own dialect: only there can it be told not to cut a prompt that is too long, how much context a model
- * must have, and that a completion is raw text. How many requests it runs at once (`OLLAMA_NUM_PARALLEL`) it tells nobody.
+ * must have, and that a completion is raw text. How many requests it runs at once (`OLLAMA_NUM_PARALLEL`) it tells no one.
  */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";

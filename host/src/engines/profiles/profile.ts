@@ -89,7 +89,7 @@ export interface EngineProfile {
    * more is generated. Elsewhere it is not told of them, and the agent alone looks for them.
    */
   stopsExactly?: boolean;
-  /** The keywords of JSON Schema that it enforces. Absent: nobody knows. */
+  /** The keywords of JSON Schema that it enforces. Absent: no one knows. */
   schemaKeywords?: readonly string[];
   /** The token ids of a text; undefined where it does not tell. */
   tokens?(http: EngineHttp, model: string, text: string): Promise<number[] | undefined>;

@@ -26,7 +26,7 @@ const ServerInfo = z.object({
   vllm_config: z.object({ scheduler_config: z.object({ max_num_seqs: z.int().min(1).max(4096) }) }),
 });
 
-/** Where it does not tell: fewer than anybody sets. While some wait inside it, the node takes no more than it runs. */
+/** Where it does not tell: fewer than anyone sets. While some wait inside it, the node takes no more than it runs. */
 const ASSUMED_SLOTS = 8;
 
 async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {

@@ -90,7 +90,7 @@ export class StubEngine {
     }
   }
 
-  /** False when the client went away meanwhile. */
+  /** False when the client disconnected meanwhile. */
   async #pause(response: ServerResponse): Promise<boolean> {
     const closed = once(response, "close").then(() => "closed" as const);
     if ((await Promise.race([closed, this.#resume.promise])) !== "closed") return true;

@@ -64,7 +64,7 @@ const ROWS: Record<string, Row> = {
   renameAccount: { except: { member: "role_required", billing: "role_required", viewer: "role_required" } },
   readInvitation: NOTHING,
   acceptInvitation: NOTHING,
-  // Everybody may leave; only owners remove others.
+  // Everyone may leave; only owners remove others.
   removeFromTeam: {
     except: Object.fromEntries(
       Object.values(TEAMS)

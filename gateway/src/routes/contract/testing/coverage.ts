@@ -31,7 +31,7 @@ export interface Coverage {
   unmet(): string[];
 }
 
-/** A fault of ours, a store that is away and bodies that find no room cannot be asked for. Slow bodies are in forms.test.ts. */
+/** A fault of ours, a database that is unreachable and bodies that find no room cannot be asked for. Slow bodies are in forms.test.ts. */
 const NOT_ASKED_FOR = / (500 internal_error|503 no_capacity|408 invalid_request_error)$/;
 
 export function openCoverage(api: Api): Coverage {

@@ -36,7 +36,7 @@ export async function openEvents(app: FastifyInstance, browser: Browser, url: st
       }),
     close() {
       stream.destroy();
-      // As when a browser goes away: the injected socket does not close by itself.
+      // As when a browser became unreachable: the injected socket does not close by itself.
       response.raw.res.emit("close");
     },
   };

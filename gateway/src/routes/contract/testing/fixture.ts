@@ -60,14 +60,14 @@ export interface Fixture {
   people: Record<Who, Person>;
   /** A new one of the builder's, of the host's, or of the platform's; its public id. */
   make(thing: Thing): Promise<string>;
-  /** Text that nobody but they themselves, and operators, may ever be shown. */
+  /** Text that no one but they themselves, and operators, may ever be shown. */
   marks: Record<"builder" | "host", string[]>;
   /** Everything in the database but what reading changes, and what these tables hold. */
   snapshot(without?: string[]): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Sessions are prolonged by use; attempts to sign in are counted; a verdict on the books is kept. */
+/** Sessions are prolonged by use; attempts to sign in are counted; a verdict on the ledger is kept. */
 const CHANGED_BY_READING = ["identity_session", "identity_attempt", "books_verdict"];
 
 export async function openFixture(): Promise<Fixture> {
@@ -134,7 +134,7 @@ export async function openFixture(): Promise<Fixture> {
   };
 }
 
-/** Somebody with that role in the account. */
+/** Someone with that role in the account. */
 async function joined(platform: TestPlatform, accountId: Uuid, role: string): Promise<Person> {
   const person = await signedIn(platform);
   const values = [accountId, person.identityId, role];

@@ -53,7 +53,7 @@ export async function callNodes({ platform, people, make }: Fixture, { ask }: Co
   assert.match(again.text, /This is not possible while the node is retired/);
 }
 
-/** What a node did: two requests, one of which failed and paid nobody. */
+/** What a node did: two requests, one of which failed and paid no one. */
 export async function callInsight({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const node = await make("node");

@@ -126,7 +126,7 @@ export async function callProviders({ platform }: Fixture, { ask, send }: Covera
   }
 }
 
-/** Attempts are counted by address, and by identity once somebody is signed in. */
+/** Attempts are counted by address, and by identity once someone is signed in. */
 export async function callTooOften({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const browser = new Browser(platform);
   const body = { email: "often@example.test", password: PASSWORD, name: "Often", token: "none", code: "123456" };

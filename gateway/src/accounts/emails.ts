@@ -1,39 +1,39 @@
 /**
- * What identities are written. Letters go out behind the request's back, so that the time an answer takes tells nothing
- * about who is known here. They hold no name: whoever signs up chooses it, and we would say it to a stranger.
+ * Emails to identities. They are sent in the background, so that response times do not reveal whether an address is registered. They
+ * contain no names, because a stranger could choose one.
  */
 import { INVITATION_DAYS } from "@tollgate/api/bounds.ts";
 import type { Role } from "@tollgate/api/roles.ts";
 import type { Log } from "../base/log.ts";
 import { linkTo } from "./links.ts";
-import type { Letter, Mail } from "./mail.ts";
+import type { Email, Mail } from "./mail.ts";
 
-export interface Letters {
+export interface Emails {
   resetPassword(to: string, token: string): void;
   verifyEmail(to: string, token: string): void;
-  /** Somebody signed up with the address of an identity that exists. */
+  /** Someone signed up with a registered address. */
   alreadyHere(to: string): void;
-  /** To a team. `by` is the address of who invites: proven, and not chosen to be read, as a name is. */
+  /** An invitation to a team. `by` is the inviter's verified address, because a name could be chosen to mislead. */
   invitation(to: string, invitation: { token: string; role: Role; by: string }): void;
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no email is in flight. */
   idle(): Promise<void>;
 }
 
-interface LettersOptions {
+interface EmailsOptions {
   mail: Mail;
   log: Log;
-  /** How browsers reach the gateway. Never taken from a request: its sender would choose where the links lead. */
+  /** The public URL. Never taken from a request, whose sender could redirect the links. */
   origin: string;
 }
 
-export function openLetters({ mail, log, origin }: LettersOptions): Letters {
-  const underWay = new Set<Promise<void>>();
-  const post = (letter: Letter): void => {
+export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
+  const inFlight = new Set<Promise<void>>();
+  const post = (letter: Email): void => {
     const sending = mail
       .send(letter)
       .catch((error: Error) => log.error({ reason: error.message, subject: letter.subject }, "email not sent"))
-      .finally(() => underWay.delete(sending));
-    underWay.add(sending);
+      .finally(() => inFlight.delete(sending));
+    inFlight.add(sending);
   };
   const link = (page: string, token: string): string => linkTo(origin, page, token);
   return {
@@ -78,7 +78,7 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
         ),
       }),
     async idle() {
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }

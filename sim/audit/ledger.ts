@@ -1,24 +1,24 @@
-/** What must be true of the books after every statement that the store did. Looks at the tables alone, and adds up for itself. */
-import type { Books, Entry } from "../world/store/books.ts";
+/** What must be true of the ledger after every statement that the store did. Looks at the tables alone, and adds up for itself. */
+import type { Entry, LedgerModel } from "../world/store/ledger-model.ts";
 import type { World } from "../world/world.ts";
 
-export class BooksAudit {
+export class LedgerAudit {
   readonly #world: World;
-  readonly #books: Books;
+  readonly #ledgerModel: LedgerModel;
   /** How many entries were looked at. */
   #entriesSeen = 0;
 
   constructor(world: World) {
     this.#world = world;
-    this.#books = world.books;
+    this.#ledgerModel = world.ledgerModel;
   }
 
   look(): void {
     const heldBy = new Map<string, bigint>();
-    for (const { account, amount } of this.#books.holds.values())
+    for (const { account, amount } of this.#ledgerModel.holds.values())
       heldBy.set(account, (heldBy.get(account) ?? 0n) + amount);
     let sum = 0n;
-    for (const { id, kind, balance, held, overdrawn } of this.#books.accounts.values()) {
+    for (const { id, kind, balance, held, overdrawn } of this.#ledgerModel.accounts.values()) {
       sum += balance;
       if (held !== (heldBy.get(id) ?? 0n))
         this.#fail("what is held is the sum of the holds", `${id}: ${held}, holds of ${heldBy.get(id) ?? 0n}`);
@@ -33,20 +33,20 @@ export class BooksAudit {
   /** Once, at the end: everything again from the first entry on. */
   lookAtAll(): void {
     const byAccount = new Map<string, bigint>();
-    for (const { account, amount } of this.#books.entries)
+    for (const { account, amount } of this.#ledgerModel.entries)
       byAccount.set(account, (byAccount.get(account) ?? 0n) + amount);
-    for (const { id, balance } of this.#books.accounts.values())
+    for (const { id, balance } of this.#ledgerModel.accounts.values())
       if (balance !== (byAccount.get(id) ?? 0n))
         this.#fail("every balance is the sum of its entries", `${id}: ${balance}, entries ${byAccount.get(id) ?? 0n}`);
     const byOperation = new Map<string, bigint>();
-    for (const { operation, kind, amount } of this.#books.entries) {
+    for (const { operation, kind, amount } of this.#ledgerModel.entries) {
       const name = `${operation} ${kind}`;
       byOperation.set(name, (byOperation.get(name) ?? 0n) + amount);
     }
     const inReserveOf = new Map<string, bigint>();
-    for (const { operation, account, amount } of this.#books.entries)
-      if (this.#books.accounts.get(account)?.kind === "reserve") inReserveOf.set(operation, amount);
-    for (const request of this.#books.requests.values()) {
+    for (const { operation, account, amount } of this.#ledgerModel.entries)
+      if (this.#ledgerModel.accounts.get(account)?.kind === "reserve") inReserveOf.set(operation, amount);
+    for (const request of this.#ledgerModel.requests.values()) {
       const of = (kind: string): bigint => byOperation.get(`${request.id} ${kind}`) ?? 0n;
       if (of("charge") !== -request.charge)
         this.#fail("a request is charged once", `${request.id}: ${of("charge")} of ${request.charge}`);
@@ -65,8 +65,8 @@ export class BooksAudit {
 
   #lookAtEntries(): void {
     const added = new Map<string, bigint>();
-    for (; this.#entriesSeen < this.#books.entries.length; this.#entriesSeen++) {
-      const { operation, amount } = this.#books.entries[this.#entriesSeen] as Entry;
+    for (; this.#entriesSeen < this.#ledgerModel.entries.length; this.#entriesSeen++) {
+      const { operation, amount } = this.#ledgerModel.entries[this.#entriesSeen] as Entry;
       added.set(operation, (added.get(operation) ?? 0n) + amount);
     }
     for (const [operation, sum] of added)

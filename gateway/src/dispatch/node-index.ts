@@ -1,8 +1,8 @@
 /**
- * The connected nodes, filed by what can be asked of them, so that a request finds one without a look at all: those that are
- * able, and of these the free ones. To file a node anew costs as much as it has models, however many nodes there are.
+ * Connected nodes indexed by model and output format, so that a request finds free nodes without scanning. Updating a node costs as
+ * much as it has models, however many nodes there are.
  */
-import { Bag, type Seat } from "./bag.ts";
+import { type Position, RandomSet } from "./random-set.ts";
 
 /** What a request needs of a node. */
 export interface Need {
@@ -27,10 +27,10 @@ interface Filed {
   acceptsEarly: boolean;
 }
 
-class Shelf<Node> {
+class NodeList<Node> {
   /** Busy or not. */
-  readonly able = new Bag<Node>();
-  readonly free = new Bag<Node>();
+  readonly able = new RandomSet<Node>();
+  readonly free = new RandomSet<Node>();
   /** Of all that are able. */
   slots = 0;
   busy = 0;
@@ -39,16 +39,16 @@ class Shelf<Node> {
 /** Where a node lies, and what it was when it was put there. */
 interface Place<Node> extends Omit<Filed, "draining" | "inGoodStanding" | "acceptsEarly"> {
   isOffered: boolean;
-  seats: { shelf: Shelf<Node>; able: Seat<Node>; free: Seat<Node> | undefined }[];
+  positions: { list: NodeList<Node>; able: Position<Node>; free: Position<Node> | undefined }[];
 }
 
-export class Shelves<Node extends Filed> {
-  readonly #plain = new Map<string, Shelf<Node>>();
-  readonly #formatted = new Map<string, Shelf<Node>>();
+export class NodeIndex<Node extends Filed> {
+  readonly #plain = new Map<string, NodeList<Node>>();
+  readonly #formatted = new Map<string, NodeList<Node>>();
   readonly #places = new Map<Node, Place<Node>>();
 
   /** Where those lie that are able; undefined while there are none. */
-  of({ model, formatted = false }: Need): Shelf<Node> | undefined {
+  of({ model, formatted = false }: Need): NodeList<Node> | undefined {
     return (formatted ? this.#formatted : this.#plain).get(model);
   }
 
@@ -59,14 +59,14 @@ export class Shelves<Node extends Filed> {
     const stays = known?.models === models && known.formats === formats && known.isOffered === isOffered(node);
     const place = stays ? known : this.#move(node);
     const isFree = outstanding < slots;
-    for (const seat of place.seats) {
-      const { shelf, free } = seat;
-      shelf.slots += slots - place.slots;
-      shelf.busy += outstanding - place.outstanding;
-      if (isFree) seat.free = free ?? shelf.free.add(node);
+    for (const position of place.positions) {
+      const { list, free } = position;
+      list.slots += slots - place.slots;
+      list.busy += outstanding - place.outstanding;
+      if (isFree) position.free = free ?? list.free.add(node);
       else if (free !== undefined) {
-        shelf.free.delete(free);
-        seat.free = undefined;
+        list.free.delete(free);
+        position.free = undefined;
       }
     }
     place.slots = slots;
@@ -77,15 +77,14 @@ export class Shelves<Node extends Filed> {
     const place = this.#places.get(node);
     if (place === undefined) return;
     this.#places.delete(node);
-    for (const { shelf, able, free } of place.seats) {
-      shelf.able.delete(able);
-      if (free !== undefined) shelf.free.delete(free);
-      shelf.slots -= place.slots;
-      shelf.busy -= place.outstanding;
+    for (const { list, able, free } of place.positions) {
+      list.able.delete(able);
+      if (free !== undefined) list.free.delete(free);
+      list.slots -= place.slots;
+      list.busy -= place.outstanding;
     }
     for (const model of place.models) {
-      for (const shelves of [this.#plain, this.#formatted])
-        if (shelves.get(model)?.able.size === 0) shelves.delete(model);
+      for (const lists of [this.#plain, this.#formatted]) if (lists.get(model)?.able.size === 0) lists.delete(model);
     }
   }
 
@@ -93,18 +92,18 @@ export class Shelves<Node extends Filed> {
   #move(node: Node): Place<Node> {
     this.remove(node);
     const { models, formats } = node;
-    const seats = this.#shelvesOf(node).map((shelf) => ({ shelf, able: shelf.able.add(node), free: undefined }));
-    const place = { seats, models, formats, isOffered: isOffered(node), slots: 0, outstanding: 0 };
+    const positions = this.#listsOf(node).map((list) => ({ list, able: list.able.add(node), free: undefined }));
+    const place = { positions, models, formats, isOffered: isOffered(node), slots: 0, outstanding: 0 };
     this.#places.set(node, place);
     return place;
   }
 
-  #shelvesOf(node: Node): Shelf<Node>[] {
+  #listsOf(node: Node): NodeList<Node>[] {
     const { models, formats } = node;
     if (!isOffered(node)) return [];
     return [...models].flatMap((model) => [
-      shelfIn(this.#plain, model),
-      ...(formats.has(model) ? [shelfIn(this.#formatted, model)] : []),
+      listIn(this.#plain, model),
+      ...(formats.has(model) ? [listIn(this.#formatted, model)] : []),
     ]);
   }
 }
@@ -116,10 +115,10 @@ export const mayWork = (node: Pick<Filed, "slots" | "inGoodStanding" | "acceptsE
 /** It is offered anything at all. */
 const isOffered = (node: Filed): boolean => !node.draining && mayWork(node);
 
-function shelfIn<Node>(shelves: Map<string, Shelf<Node>>, model: string): Shelf<Node> {
-  const known = shelves.get(model);
+function listIn<Node>(lists: Map<string, NodeList<Node>>, model: string): NodeList<Node> {
+  const known = lists.get(model);
   if (known !== undefined) return known;
-  const shelf = new Shelf<Node>();
-  shelves.set(model, shelf);
-  return shelf;
+  const list = new NodeList<Node>();
+  lists.set(model, list);
+  return list;
 }

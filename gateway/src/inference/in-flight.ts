@@ -1,15 +1,15 @@
 /**
- * The requests under way, and their end when the gateway stops: each has a signal that fires when its client has left or the gateway
+ * The requests in flight, and their end when the gateway stops: each has a signal that fires when its client has left or the gateway
  * can wait no longer, and tells which of the two came first. A gateway leaves when the last of them has.
  */
-import { type Gone, Leaving } from "../base/gone.ts";
+import { type CancelSignal, CancelSource } from "../base/cancel.ts";
 import { PassingSet, type Seat } from "../base/passing.ts";
 import { fault } from "../faults.ts";
 
 /** One request's place among them. */
-export interface Stay {
+export interface InFlightEntry {
   /** Fires when the client has left or the gateway stops. */
-  readonly signal: Gone;
+  readonly signal: CancelSignal;
   /** The gateway stopped while the client was still there. */
   readonly isStopped: boolean;
   /** For what has cost nothing yet, a body that comes slowly above all: given up with 503 when the gateway stops. */
@@ -17,8 +17,8 @@ export interface Stay {
   leave(): void;
 }
 
-export class UnderWay {
-  readonly #places = new PassingSet<Place>();
+export class InFlight {
+  readonly #places = new PassingSet<Entry>();
   #isStopped = false;
   #whenNone: (() => void)[] = [];
 
@@ -26,20 +26,20 @@ export class UnderWay {
     return this.#places.size;
   }
 
-  enter(gone: Gone): Stay {
-    const place = new Place(gone, this.#left);
+  enter(cancelSignal: CancelSignal): InFlightEntry {
+    const place = new Entry(cancelSignal, this.#left);
     place.seat = this.#places.add(place);
     if (this.#isStopped) place.stop();
     return place;
   }
 
-  /** Ends every request that is under way, and every one that is yet to come. */
+  /** Ends every request that is in flight, and every one that is yet to come. */
   stop(): void {
     this.#isStopped = true;
     for (const place of this.#places.all()) place.stop();
   }
 
-  readonly #left = ({ seat }: Place): void => {
+  readonly #left = ({ seat }: Entry): void => {
     if (seat !== undefined) this.#places.delete(seat);
     if (this.#places.size > 0) return;
     for (const resolve of this.#whenNone.splice(0)) resolve();
@@ -56,22 +56,22 @@ export class UnderWay {
  * A class, and not an object with a getter of its own: V8 makes such an object a shape of its own, which keeps what its getter sees
  * until the next full collection.
  */
-class Place implements Stay {
-  readonly #gone: Gone;
-  readonly signal = new Leaving();
+class Entry implements InFlightEntry {
+  readonly #cancelSignal: CancelSignal;
+  readonly signal = new CancelSource();
   readonly #onGone = (): void => this.signal.abort();
-  readonly #left: (place: Place) => void;
+  readonly #left: (place: Entry) => void;
   /** Rejects what is waited for. */
   #giveUp: ((reason: unknown) => void) | undefined;
   isStopped = false;
   /** Among all of them. */
-  seat: Seat<Place> | undefined;
+  seat: Seat<Entry> | undefined;
 
-  constructor(gone: Gone, left: (place: Place) => void) {
-    this.#gone = gone;
+  constructor(cancelSignal: CancelSignal, left: (place: Entry) => void) {
+    this.#cancelSignal = cancelSignal;
     this.#left = left;
-    if (gone.aborted) this.#onGone();
-    else gone.addEventListener("abort", this.#onGone);
+    if (cancelSignal.aborted) this.#onGone();
+    else cancelSignal.addEventListener("abort", this.#onGone);
   }
 
   stop(): void {
@@ -90,7 +90,7 @@ class Place implements Stay {
   }
 
   leave(): void {
-    this.#gone.removeEventListener("abort", this.#onGone);
+    this.#cancelSignal.removeEventListener("abort", this.#onGone);
     this.#left(this);
   }
 }

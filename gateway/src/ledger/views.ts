@@ -1,12 +1,12 @@
 /**
- * The names that the books are read by. Since migration 0030 they are views and columns of the database. Before it, and a gateway
- * works there too while a new version is rolled out, the same names are made of what is stored there.
+ * The view and column names that ledger queries use. Since migration 0030 they exist in the database; on an older schema, during a
+ * rolling upgrade, a `with` clause derives them.
  */
 import type pg from "pg";
 import { z } from "zod";
 import { queryOne, row } from "../db/rows.ts";
 
-/** The migration since which entries are derived, and a batch of one has functions of its own. */
+/** The migration that adds derived entries and functions for single operations. */
 export const DERIVED_SINCE = 30;
 
 const Derived = row({ isDerived: z.boolean() });
@@ -30,8 +30,8 @@ const STORED = `
       from transfer t left join ledger_entry e on t.kind = 'setoff' and e.operation = t.id and e.account_id <> t.account_id
   )`;
 
-/** What a statement that reads the books begins with: nothing where the database itself has their names. */
-export async function booksOf(db: pg.Pool | pg.PoolClient): Promise<string> {
+/** The `with` clause that a ledger query starts with. Empty when the database has the views. */
+export async function ledgerViews(db: pg.Pool | pg.PoolClient): Promise<string> {
   const { isDerived } = await queryOne(db, Derived, `select to_regclass('ledger_book') is not null as "isDerived"`);
   return isDerived ? "" : `with ${STORED} `;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether this process itself was stopped a moment ago: frozen, or starved for seconds. What was said meanwhile comes now and all at
- * once, may be long over, or is missing; none of it says anything of the nodes.
+ * Whether this process itself was paused recently: frozen or without CPU time for seconds. Messages of that time arrive late or are
+ * missing, and say nothing about the nodes.
  */
 import type { Clock } from "../base/clock.ts";
 
@@ -10,7 +10,7 @@ const STOPPED_MS = 3_000;
 /** What was said meanwhile is read, and what was lost is missed, within this time. */
 const THAWING_MS = 10_000;
 
-export class OwnStops {
+export class ProcessPauses {
   readonly close: () => void;
   readonly #clock: Clock;
   #tickedAt: number;

@@ -8,7 +8,7 @@ import { manualClock } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { Call } from "./call.ts";
-import { openTelling } from "./story.ts";
+import { openRequestLogger } from "./request-log.ts";
 
 const [ID, KEY, ACCOUNT] = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`) as [Uuid, Uuid, Uuid];
 const OK = { outcome: "ok", httpStatus: 200, share: "paid" } as const;
@@ -24,22 +24,22 @@ function open(level: string) {
     },
   });
   const clock = manualClock();
-  const telling = openTelling({ log, clock, tracing: noTracing });
+  const requestLogger = openRequestLogger({ log, clock, tracing: noTracing });
   const begin = (id = ID) => {
     const call = { id, arrivedAt: clock.monotonic(), headers: {} } as Call;
-    return telling.begin("chat", call);
+    return requestLogger.begin("chat", call);
   };
   return { lines, clock, begin };
 }
 
 test("logs a successful request at debug level only", () => {
   const { lines, clock, begin } = open("debug");
-  const story = begin();
-  story.by({ id: KEY, accountId: ACCOUNT });
-  story.asked({ model: "tiny-3b", stream: true, promptTokens: 3 });
+  const requestLog = begin();
+  requestLog.by({ id: KEY, accountId: ACCOUNT });
+  requestLog.asked({ model: "tiny-3b", stream: true, promptTokens: 3 });
   clock.advance(250);
-  story.ended(OK, { server: { nodeId: ACCOUNT }, attempts: 1, queueMs: 1.2, ttftMs: 89.7 }, COUNTS);
-  story.end();
+  requestLog.ended(OK, { server: { nodeId: ACCOUNT }, attempts: 1, queueMs: 1.2, ttftMs: 89.7 }, COUNTS);
+  requestLog.end();
   const [line] = lines;
   assert.deepEqual(
     { ...line, request: undefined, account: undefined, key: undefined, node: undefined },
@@ -107,16 +107,16 @@ test("logs ten lines a minute and a count for one key's repeated refusals, and e
   ] as const) {
     const { lines, clock, begin } = open(level);
     for (let n = 0; n < 50; n++) {
-      const story = begin();
-      story.by({ id: KEY, accountId: ACCOUNT });
-      story.end(fault("rate_limit_requests"));
+      const requestLog = begin();
+      requestLog.by({ id: KEY, accountId: ACCOUNT });
+      requestLog.end(fault("rate_limit_requests"));
     }
     const at = (number: number) => lines.filter((line) => line.level === number).length;
     assert.deepEqual([at(30), at(20)], due, level);
     clock.advance(60_000);
-    const story = begin();
-    story.by({ id: KEY, accountId: ACCOUNT });
-    story.end(fault("rate_limit_requests"));
+    const requestLog = begin();
+    requestLog.by({ id: KEY, accountId: ACCOUNT });
+    requestLog.end(fault("rate_limit_requests"));
     assert.equal(lines.at(-1)?.unsaid, 40);
   }
 });
@@ -124,9 +124,9 @@ test("logs ten lines a minute and a count for one key's repeated refusals, and e
 test("logs one line a minute for requests refused because a dependency is unreachable", () => {
   const { lines, begin } = open("info");
   for (let n = 0; n < 50; n++) {
-    const story = begin();
-    story.by({ id: `${KEY.slice(0, -2)}${n + 10}` as Uuid, accountId: ACCOUNT });
-    story.end(n % 2 === 0 ? new Away("database", "no words of it") : fault("no_capacity"));
+    const requestLog = begin();
+    requestLog.by({ id: `${KEY.slice(0, -2)}${n + 10}` as Uuid, accountId: ACCOUNT });
+    requestLog.end(n % 2 === 0 ? new Away("database", "no words of it") : fault("no_capacity"));
   }
   assert.deepEqual(
     lines.map(({ msg, status }) => [msg, status]),

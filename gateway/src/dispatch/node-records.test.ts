@@ -19,12 +19,12 @@ describe("node permissions", () => {
     [clock, plane] = [manualClock(), new MemoryPlane()];
     [reads, away, allowed, lines] = [0, false, true, []];
     const log = createLog("info", { write: (line: string) => void lines.push(line) });
-    const licence = async (id: string) => {
+    const nodeRecord = async (id: string) => {
       reads += 1;
       if (away) throw new Error("the database is away");
       return allowed ? { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] } : undefined;
     };
-    roster = new Roster({ plane, clock, random: seeded(1), log, licence });
+    roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
   });
   const report = async (id: string): Promise<void> => {
     new FakeNode(plane, { id, gatewayId: "gw1" }).report({ models: ["m"], slots: 1 });

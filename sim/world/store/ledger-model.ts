@@ -55,7 +55,7 @@ export interface Request extends Ended, Order {
   /** What of the charge was paid with credit granted to the host's own owner. */
   granted: bigint;
   short: bigint;
-  /** How often it was entered in the books: a late settlement is the second time. */
+  /** How often it was entered in the ledger: a late settlement is the second time. */
   entries: number;
 }
 
@@ -80,7 +80,7 @@ class Refused extends Error {
   }
 }
 
-export class Books {
+export class LedgerModel {
   readonly accounts = new Map<Uuid, Account>();
   readonly holds = new Map<Uuid, Hold>();
   readonly requests = new Map<Uuid, Request>();

@@ -1,15 +1,15 @@
 /**
- * What an abort signal tells, for what is made with every request: an `AbortSignal` is an event target, with some thirty functions of
- * Node's on the way of its first listener. Whoever takes a `Gone` takes an `AbortSignal` as well.
+ * A minimal AbortSignal for every request: a real one is an EventTarget, whose first listener costs some thirty function calls. An
+ * AbortSignal can be passed wherever a `CancelSignal` is expected.
  */
-export interface Gone {
+export interface CancelSignal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** One that is told by whoever made it. Listeners are called once, in the order they came. */
-export class Leaving implements Gone {
+/** The source of a cancel signal. Listeners are called once, in the order they were added. */
+export class CancelSource implements CancelSignal {
   aborted = false;
   #listeners: (() => void)[] = [];
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Gone, Leaving } from "./gone.ts";
+import { type CancelSignal, CancelSource } from "./cancel.ts";
 
 /** Everything that is asked of it is asked of Node's own, too: whoever takes the one takes the other. */
-const KINDS: [string, () => { signal: Gone; abort: () => void }][] = [
+const KINDS: [string, () => { signal: CancelSignal; abort: () => void }][] = [
   [
     "ours",
     () => {
-      const leaving = new Leaving();
+      const leaving = new CancelSource();
       return { signal: leaving, abort: () => leaving.abort() };
     },
   ],

@@ -1,7 +1,7 @@
-/** Everything the books say, by plain SQL that knows nothing of the gateway's code. Amounts are picodollars. */
+/** Reads the whole ledger with plain SQL, independently of the gateway's code. Amounts are picodollars. */
 
 /** A request's record. */
-export interface BookRecord {
+export interface LedgerRecord {
   id: string;
   account: string;
   endpoint: string;
@@ -41,8 +41,8 @@ interface BookAccount {
   granted: bigint;
 }
 
-export interface Books {
-  records: BookRecord[];
+export interface LedgerState {
+  records: LedgerRecord[];
   operations: Operation[];
   /** The ids of grants and purchases, which are operations without a record. */
   transfers: string[];
@@ -59,8 +59,10 @@ export type Query = <Row extends object>(sql: string) => Promise<Row[]>;
 /** Big numbers come as text. */
 type Raw<T> = { [Name in keyof T]: T[Name] extends bigint ? string : T[Name] };
 
-export async function readBooks(query: Query): Promise<Omit<Books, "ledgerCheck">> {
-  const records = await query<Raw<Omit<BookRecord, "prices">> & { price_in: string | null; price_out: string | null }>(
+export async function readLedger(query: Query): Promise<Omit<LedgerState, "ledgerCheck">> {
+  const records = await query<
+    Raw<Omit<LedgerRecord, "prices">> & { price_in: string | null; price_out: string | null }
+  >(
     `select r.id, r.account_id as account, endpoint, r.model, stream, outcome, http_status as status,
             prompt_tokens as "promptTokens", completion_tokens as "completionTokens", hold_pico::text as hold,
             charge_pico::text as charge, short_pico::text as short, host_pico::text as "hostShare", host_account_id is not null as "hasHost",

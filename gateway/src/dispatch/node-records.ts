@@ -1,7 +1,6 @@
 /**
- * What the fleet's records allow each node, read again every half minute and when they are said to have changed. Records that
- * cannot be read leave what they said last in force: no reason to send a node away that was let in, nor to let in one that
- * was not.
+ * Caches what the database allows each node, read again every 30 s and when it is said to have changed. When the database cannot be
+ * read, the last known records stay in force.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -9,12 +8,12 @@ import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 
 /** What the fleet's records say of a node that asks for work. */
-export interface NodeLicence {
+export interface NodeRecord {
   nodeId: Uuid;
   hostAccountId: Uuid;
   /** The models its host elected. */
   models: string[];
-  /** The identities that own its host's account. Absent: nobody knows them. */
+  /** The identities that own its host's account. Absent: no one knows them. */
   owners?: string[];
   /** Honest answers that it still owes: until then it is on probation. Absent or 0: it is not. */
   answersOwed?: number;
@@ -26,39 +25,39 @@ export interface NodeLicence {
   checked?: number;
 }
 
-const LICENCE_FOR_MS = 30_000;
+const RECORD_FOR_MS = 30_000;
 /** Records that could not be read are tried again after this long. */
 const RETRY_MS = 2_000;
 
 interface Known {
-  licence: NodeLicence | undefined;
+  nodeRecord: NodeRecord | undefined;
   until: number;
 }
 
-interface LicencesOptions {
-  read: (nodeId: string) => Promise<NodeLicence | undefined>;
+interface NodeRecordsOptions {
+  read: (nodeId: string) => Promise<NodeRecord | undefined>;
   clock: Clock;
   log: Log;
 }
 
-export class Licences {
-  readonly #options: LicencesOptions;
+export class NodeRecords {
+  readonly #options: NodeRecordsOptions;
   readonly #log: SparingLog;
   readonly #known = new Map<string, Known>();
   /** Records that are being read. */
-  readonly #lookups = new Map<string, Promise<NodeLicence | undefined>>();
+  readonly #lookups = new Map<string, Promise<NodeRecord | undefined>>();
   /** Grows whenever the records are said to have changed. */
   #readings = 0;
 
-  constructor(options: LicencesOptions) {
+  constructor(options: NodeRecordsOptions) {
     this.#options = options;
     this.#log = sparingLog(options.log, options.clock);
   }
 
   /** Undefined: the node may not work. Rejects when the records of a node cannot be read that nothing is known of. */
-  async of(id: string): Promise<NodeLicence | undefined> {
+  async of(id: string): Promise<NodeRecord | undefined> {
     const known = this.#known.get(id);
-    if (known !== undefined && known.until > this.#options.clock.monotonic()) return known.licence;
+    if (known !== undefined && known.until > this.#options.clock.monotonic()) return known.nodeRecord;
     const lookup = this.#lookups.get(id) ?? this.#lookUp(id).finally(() => this.#lookups.delete(id));
     this.#lookups.set(id, lookup);
     return lookup;
@@ -87,27 +86,27 @@ export class Licences {
     for (const [id, { until }] of this.#known) if (until <= now && !isConnected(id)) this.#known.delete(id);
   }
 
-  async #lookUp(id: string): Promise<NodeLicence | undefined> {
+  async #lookUp(id: string): Promise<NodeRecord | undefined> {
     for (;;) {
       const readings = this.#readings;
       const known = await this.#read(id);
       // The records changed while they were read: what was read may be the old.
       if (readings !== this.#readings) continue;
       this.#known.set(id, known);
-      return known.licence;
+      return known.nodeRecord;
     }
   }
 
   async #read(id: string): Promise<Known> {
     const now = this.#options.clock.monotonic();
     try {
-      return { licence: await this.#options.read(id), until: now + LICENCE_FOR_MS };
+      return { nodeRecord: await this.#options.read(id), until: now + RECORD_FOR_MS };
     } catch (error) {
       const known = this.#known.get(id);
       if (known === undefined) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       this.#log.warn("", { reason }, "could not read node records; using the last known ones");
-      return { licence: known.licence, until: now + RETRY_MS };
+      return { nodeRecord: known.nodeRecord, until: now + RETRY_MS };
     }
   }
 }

@@ -1,9 +1,7 @@
 /**
- * What operators are told of one request: a line in the log, and a trace where traces are on. Never a word of a prompt or an answer.
- *
- * A request that ended well is a line at `debug`; any other is one at `info`. Of those that one key causes in a flood only the first
- * are written, and how many were not. What is refused because something that we need is away is no key's doing: one line a minute, of
- * them all.
+ * Logs each request with one line, and with a trace where traces are on, without prompts or output. A successful request is logged at
+ * `debug`, any other at `info`. Of a flood caused by one key only the first lines are written, with a count of the others. Refusals
+ * caused by an outage are logged once a minute in total.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -34,13 +32,13 @@ interface Asked {
 type Ended = [Pick<Ending, "outcome" | "httpStatus" | "share">, Work, OutputCount];
 type Work = Pick<DispatchResult, "attempts" | "queueMs" | "ttftMs"> & { server: { nodeId: Uuid } | null };
 
-export interface Story {
+export interface RequestLog {
   /** Each is a span of the trace. */
   step(name: string): void;
   /** Who asks. */
   by(caller: Caller): void;
   asked(asked: Asked): void;
-  /** How it ended, on its way to the books. */
+  /** How it ended, on its way to the ledger. */
   ended(...how: Ended): void;
   /** Tells it. `error`: what was thrown, if anything. */
   end(error?: unknown): void;
@@ -48,16 +46,24 @@ export interface Story {
 
 type Caller = Pick<Holder, "id" | "accountId">;
 
-export interface Telling {
-  begin(endpoint: EndpointName, call: Call): Story;
+export interface RequestLogger {
+  begin(endpoint: EndpointName, call: Call): RequestLog;
 }
 
-export function openTelling({ log, clock, tracing }: { log: Log; clock: Clock; tracing: Tracing }): Telling {
+export function openRequestLogger({
+  log,
+  clock,
+  tracing,
+}: {
+  log: Log;
+  clock: Clock;
+  tracing: Tracing;
+}): RequestLogger {
   const sparing = sparingLog(log, clock, { linesOfOne: LINES_OF_ONE });
   const outages = sparingLog(log, clock);
   return {
     begin: (endpoint, call) =>
-      new OneStory({ log, sparing, outages, clock, trace: tracing.begin(endpoint, call.headers) }, endpoint, call),
+      new LoggedRequest({ log, sparing, outages, clock, trace: tracing.begin(endpoint, call.headers) }, endpoint, call),
   };
 }
 
@@ -65,14 +71,14 @@ interface Means {
   log: Log;
   /** Of what one key causes. */
   sparing: SparingLog;
-  /** Of what nobody caused. */
+  /** Of what no one caused. */
   outages: SparingLog;
   clock: Clock;
   trace: Trace;
 }
 
-/** Keeps what it is given, and puts it into words only where somebody reads them. */
-class OneStory implements Story {
+/** Keeps what it is given, and puts it into words only where someone reads them. */
+class LoggedRequest implements RequestLog {
   readonly #means: Means;
   readonly #endpoint: EndpointName;
   readonly #call: Call;

@@ -1,0 +1,60 @@
+/** A set from which random elements are drawn. Every operation takes constant time, whatever its size. */
+import type { Random } from "../base/random.ts";
+
+/** An element's index in the set, so that it can be removed without a search. */
+export interface Position<T> {
+  readonly thing: T;
+  at: number;
+}
+
+export class RandomSet<T> {
+  readonly #positions: Position<T>[] = [];
+
+  get size(): number {
+    return this.#positions.length;
+  }
+
+  add(thing: T): Position<T> {
+    const position = { thing, at: this.#positions.length };
+    this.#positions.push(position);
+    return position;
+  }
+
+  /** Removes an element of this set. */
+  delete(position: Position<T>): void {
+    this.#swap(position.at, this.#positions.length - 1);
+    this.#positions.pop();
+  }
+
+  /** In no particular order. */
+  all(): T[] {
+    return this.#positions.map(({ thing }) => thing);
+  }
+
+  some(willDo: (thing: T) => boolean): boolean {
+    return this.#positions.some(({ thing }) => willDo(thing));
+  }
+
+  /**
+   * Draws up to `count` elements that match, each with the same probability and at most once. Elements that do not match cost a check
+   * each.
+   */
+  draw(count: number, random: Random, willDo: (thing: T) => boolean): T[] {
+    const drawn: T[] = [];
+    // What was looked at is moved to the front, and the next is drawn from behind it.
+    for (let looked = 0; looked < this.#positions.length && drawn.length < count; looked++) {
+      this.#swap(looked, looked + random.below(this.#positions.length - looked));
+      const { thing } = this.#positions[looked] as Position<T>;
+      if (willDo(thing)) drawn.push(thing);
+    }
+    return drawn;
+  }
+
+  #swap(a: number, b: number): void {
+    const [one, other] = [this.#positions[a] as Position<T>, this.#positions[b] as Position<T>];
+    this.#positions[a] = other;
+    this.#positions[b] = one;
+    other.at = a;
+    one.at = b;
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Words that a newcomer would not understand, or for which our glossary (CONTRIBUTING.md) has another word: the one list of them. Checked
+ * in messages by tools/message-words.ts, in titles of tests and comments by retired.test.ts. The console has a list of its own
+ * (tools/console-words.test.ts), because what fits a label differs.
+ */
+
+type Place = "messages" | "titles" | "comments";
+
+const EVERYWHERE: Place[] = ["messages", "titles", "comments"];
+/** Comments are cleaned one folder at a time, and still have some of these. */
+const NOT_YET_IN_COMMENTS: Place[] = ["messages", "titles"];
+/** Fine between developers. */
+const MESSAGES: Place[] = ["messages"];
+
+const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
+  [/\be-mail/i, "email", EVERYWHERE],
+  [/\bthe books\b/i, "the ledger", EVERYWHERE],
+  [/\bunder way\b/i, "in flight", EVERYWHERE],
+  [/\breservations?\b|\btaken aside\b/i, "hold", EVERYWHERE],
+  [/\bfree places?\b/i, "slot", EVERYWHERE],
+  [/\bthe store\b/i, "the database", EVERYWHERE],
+  [/\bis (still )?away\b/i, "is unreachable", EVERYWHERE],
+  [/\bon our side\b/i, "internal error", EVERYWHERE],
+  [/\bwent quiet\b/i, "stopped responding", EVERYWHERE],
+  [/\bmakes? no sense\b/i, "the rule that is broken", EVERYWHERE],
+  [/\b(is|are) written to\b/i, "gets an email", MESSAGES],
+  [/\bas many as there may be\b|\bmay have no more\b/i, "limit reached", EVERYWHERE],
+  [/\bthe (newest|oldest) first\b/i, "newest first", EVERYWHERE],
+  [/\bone of a kind\b/i, "unique", EVERYWHERE],
+  [/\bfor good\b/i, "permanently", EVERYWHERE],
+  [/\b(some|any|every|no)body('s)?\b/i, "someone, anyone, everyone, no one", ["titles", "comments"]],
+  [/(?<!lowercase )\bletters?\b/i, "email", MESSAGES],
+  [/\b(is|are|was|were|be) told\b/i, "the actor and the action: returns, reports, shows", NOT_YET_IN_COMMENTS],
+  [/\btells?\b/i, "the actor and the action: returns, reports, shows", MESSAGES],
+  [/\bwhoever\b/i, "the actor", NOT_YET_IN_COMMENTS],
+  [/\bgave? out\b|\bhalves of characters\b|\bin the way\b/i, "the field's own term", MESSAGES],
+  [/\bof yours\b/i, "your", MESSAGES],
+  [/(?<!there )\bis no (?!longer\b)\w/i, "is not a", MESSAGES],
+  [/\bfor people\b/i, "display name", MESSAGES],
+  [/^(what|who|whom|how|nor|so is)\b/i, "a subject: what is tested", ["titles"]],
+];
+
+/** What to say instead of the retired words in a text. */
+export const retiredIn = (place: Place, text: string): string[] =>
+  RETIRED.filter(([word, , places]) => places.includes(place) && word.test(text)).map(([, instead]) => instead);
