@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { navigationOf } from "../navigation.ts";
 import { type Entry, matching, placeOf, requestEntry } from "./entries.ts";
+import { SYNONYMS } from "./synonyms.ts";
 
 const entry = (group: string, label: string, hint?: string): Entry => ({
   id: `${group} ${label}`,
@@ -26,6 +28,28 @@ test("all words are looked for, in any order and case; what begins so comes firs
   assert.deepEqual(found("SHOP key"), ["key of the shop"]);
   assert.deepEqual(found("account"), ["Accounts", "Shop"]);
   assert.deepEqual(found("nothing like it"), []);
+});
+
+test("other words find a page after those that say them, by the beginning of a word", () => {
+  const all = [{ ...entry("Build", "Credits"), also: "billing invoices" }, entry("Build", "Billing help"), ...ALL];
+  const labels = (typed: string): string[] => matching(all, typed).map(({ label }) => label);
+  assert.deepEqual(labels("bill"), ["Billing help", "Credits"]);
+  assert.deepEqual(labels("build invoice"), ["Credits"]);
+  assert.deepEqual(labels("voices"), []);
+});
+
+test("every page of the navigation has other words, and every other word a page", () => {
+  const account = { suspended: false, name: "", role: "owner", may: [] } as const;
+  const pages = navigationOf({
+    identity: { id: "", email: "", name: "", operator: true, email_verified: true, two_factor: false },
+    accounts: [
+      { ...account, id: "acc_1", kind: "builder", may: [] },
+      { ...account, id: "acc_2", kind: "host", may: [] },
+    ],
+  }).flatMap(({ items }) => items.map(({ to }) => to));
+  const own = ["/accounts", "/notifications", "/settings"];
+  assert.deepEqual(Object.keys(SYNONYMS).sort(), [...pages, ...own].sort());
+  for (const words of Object.values(SYNONYMS)) assert.equal(words, words.toLowerCase());
 });
 
 test("what belongs together stands together", () => {

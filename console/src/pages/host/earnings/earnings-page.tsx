@@ -47,7 +47,9 @@ export function EarningsPage() {
               }
             />
             <MonthMenu
-              save={(month) => saveFile(`statement-${month}.pdf`, "GET /console/api/earnings.pdf", { query: { month } })}
+              save={(month) =>
+                saveFile(`statement-${month}.pdf`, "GET /console/api/earnings.pdf", { query: { month } })
+              }
             >
               Statement
             </MonthMenu>
