@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { navigationOf } from "../navigation.ts";
 import { type Entry, matching, placeOf, requestEntry } from "./entries.ts";
 import { SYNONYMS } from "./synonyms.ts";
 
@@ -39,15 +39,11 @@ test("other words find a page after those that say them, by the beginning of a w
 });
 
 test("every page of the navigation has other words, and every other word a page", () => {
-  const account = { suspended: false, name: "", role: "owner", may: [] } as const;
-  const pages = navigationOf({
-    identity: { id: "", email: "", name: "", operator: true, email_verified: true, two_factor: false },
-    accounts: [
-      { ...account, id: "acc_1", kind: "builder", may: [] },
-      { ...account, id: "acc_2", kind: "host", may: [] },
-    ],
-  }).flatMap(({ items }) => items.map(({ to }) => to));
+  // It imports icons, which are no TypeScript that Node runs.
+  const navigation = readFileSync(new URL("../navigation.ts", import.meta.url), "utf8");
+  const pages = [...navigation.matchAll(/\bto: "([^"]+)"/g)].map(([, path]) => path);
   const own = ["/accounts", "/notifications", "/settings"];
+  assert.ok(pages.length > 10);
   assert.deepEqual(Object.keys(SYNONYMS).sort(), [...pages, ...own].sort());
   for (const words of Object.values(SYNONYMS)) assert.equal(words, words.toLowerCase());
 });
