@@ -51,7 +51,7 @@ export const consoleApi: Api = {
     { name: "Sign-in", description: "Sign up, sign in and sign out; passwords and two-factor authentication." },
     { name: "Accounts", description: "The signed-in person and their accounts." },
     { name: "Team", description: "The members of an account and its invitations." },
-    { name: "Notifications", description: "What an account is told of, and where it is sent." },
+    { name: "Notifications", description: "The notifications of an account, and where they are sent." },
     { name: "Keys", description: "A builder's API keys." },
     { name: "Requests", description: "A builder's request history and performance." },
     { name: "Money", description: "A builder's credit." },

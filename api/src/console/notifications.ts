@@ -199,7 +199,7 @@ export const notificationRoutes = routes({
   testNotification: {
     at: "POST /console/api/notifications/test",
     summary: "Send a test notification",
-    description: `Sends one notification of the kind \`test\`, which takes the way of all others: the list of deliveries tells how it went. At most ${NOTIFICATION_TESTS_PER_HOUR} per hour.`,
+    description: `Sends one notification of the kind \`test\`, delivered like all others: the list of deliveries shows the result. At most ${NOTIFICATION_TESTS_PER_HOUR} per hour.`,
     guard: "account",
     needs: "pay",
     body: { fields: TestFields, example: { channel: "email" } },

@@ -42,7 +42,7 @@ export const answers = { Incident, Incidents };
 export const requests = {
   PostIncidentUpdateRequest: {
     fields: NewUpdate,
-    words: { text: "What everybody is told. Plain text; it cannot be changed or removed afterwards." },
+    words: { text: "The update that everybody can read. Plain text; it cannot be changed or removed afterwards." },
   },
 };
 

@@ -3,8 +3,8 @@ import type { Uuid } from "../base/ids.ts";
 import type { RequestOutcome } from "../base/states.ts";
 
 /** What records are compared by: `tokens` are prompt and output together. */
-export const MEASURES = ["cost", "tokens", "ttft", "duration"] as const;
-export type Measure = (typeof MEASURES)[number];
+const MEASURES = ["cost", "tokens", "ttft", "duration"] as const;
+type Measure = (typeof MEASURES)[number];
 
 /** Both ends belong to it. */
 export interface Bounds {

@@ -70,7 +70,7 @@ interface LargestPage {
 /** The migration with the index of requests by cost. */
 const BY_COST_SINCE = 46;
 /** How many records a page is searched in, where no rollup tells where to look. */
-export const SEARCHED_MAX = 100_000;
+const SEARCHED_MAX = 100_000;
 
 export interface History {
   /** Whether lists by cost are read in their order, whatever their size. */

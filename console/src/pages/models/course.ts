@@ -16,7 +16,7 @@ export function percentText(share: number | null, places = 2): string {
 }
 
 /** Hours are the reader's own; days are the platform's, in UTC. */
-export function slotText({ at }: Pick<Point, "at">, slotSeconds: number): string {
+function slotText({ at }: Pick<Point, "at">, slotSeconds: number): string {
   const ms = at * 1000;
   return slotSeconds < 86_400 ? `${monthDayText(ms)}, ${minuteText(ms)}` : utcMonthDayText(ms);
 }

@@ -29,7 +29,7 @@ const ABOUT: Record<FilterField, { start: string; about: string }> = {
 };
 
 /** The last word of what is written; empty after a space outside quotes. */
-export function lastWord(text: string): string {
+function lastWord(text: string): string {
   const last = wordsOf(text).at(-1);
   return last !== undefined && text.endsWith(last) ? last : "";
 }

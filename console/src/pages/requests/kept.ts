@@ -1,7 +1,7 @@
 /** What somebody keeps of the request list in this browser: named views and columns. No server has them. Bounded. Pure but for the store. */
 import { type RequestsView, readRequestsSearch, viewOf } from "./search.ts";
 
-export interface NamedView {
+interface NamedView {
   name: string;
   view: RequestsView;
 }

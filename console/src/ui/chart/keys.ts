@@ -1,5 +1,5 @@
 /** What the keyboard does in a chart. Pure. */
-export type Act = { move: number } | { zoom: "in" | "out" | "reset" };
+type Act = { move: number } | { zoom: "in" | "out" | "reset" };
 
 /** Where it is now, and the chart's last row, by their places among all rows. */
 export function actOf(key: string, at: number, last: number): Act | undefined {

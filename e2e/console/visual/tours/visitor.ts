@@ -67,8 +67,9 @@ async function visitOwnPages({ browser, page, check, checkFit }: Touring): Promi
   }
   await takeScreen(browser, 0);
   await page.goto("/status");
-  const incidents = page.getByRole("group", { name: "Incidents" });
-  assert.ok((await incidents.getByRole("row", { name: /tiny-3b/ }).count()) >= 2, "the incidents are there");
+  const incidents = page.getByRole("region", { name: "Past incidents" });
+  assert.ok((await incidents.getByRole("article").filter({ hasText: "tiny-3b" }).count()) >= 2, "incidents are there");
+  await incidents.getByText("A new primary takes over.").waitFor();
   const wider = await incidents.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
   assert.ok(wider <= 0, `incidents are ${wider} pixels wider than a telephone`);
 }

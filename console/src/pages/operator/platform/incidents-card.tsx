@@ -105,7 +105,7 @@ function PostDialog({ id, title, onClose }: { id: string; title: string; onClose
     <Dialog open onClose={onClose} title="Post an update" about={title}>
       <Form onSubmit={submit} error={post.error} fields={["text"]}>
         <TextArea
-          label="What everybody is told"
+          label="Update for everybody"
           name="text"
           required
           rows={4}
