@@ -88,7 +88,7 @@ async function visitGuide({ browser, page, check }: Touring): Promise<void> {
   await page.getByRole("status").getByText("Copied: Shell").waitFor();
   await contents.getByText("Begin", { exact: true }).click();
   await contents.getByRole("link", { name: "The console" }).click();
-  const picture = page.getByRole("img", { name: /^Overview: credit/ });
+  const picture = page.getByRole("img", { name: "Overview", exact: true });
   await picture.scrollIntoViewIfNeeded();
   await page.evaluate(`document.querySelector("img[src$='/overview.webp']").decode()`);
   await page.getByRole("navigation", { name: "Docs" }).getByRole("link", { name: "API reference" }).click();
