@@ -1,6 +1,7 @@
 /** The pages of somebody who buys credit and hosts a node, beyond the journeys: purchases, the statement, what a node did, tokens. */
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
@@ -147,6 +148,12 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     const file = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export CSV" }).click();
     assert.equal((await file).suggestedFilename(), "statement.csv");
+    const invoice = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Invoice" }).click();
+    const [month] = await page.getByRole("menuitem").allTextContents();
+    await page.getByRole("menuitem").first().click();
+    assert.equal(`${(await invoice).suggestedFilename().slice(8, -4)}so far`, month);
+    assert.match(await readFile(await (await invoice).path(), "latin1"), /^%PDF-1\.4\n[\s\S]*\(Usage by model\)/);
     await page.getByText("More than a year").waitFor();
     const looked: BrowserSession = { ...browser, complaints: () => [] };
     for (const width of [390, 1024, 1440]) {

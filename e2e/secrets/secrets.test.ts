@@ -190,6 +190,19 @@ describe("secrets and prompts", () => {
     cookiesOf(person, "after the reset");
   });
 
+  test("a script gets a session that a person confirms", async () => {
+    const begun = await clientFor("script").ask("POST", "auth/scripts", { name: "a script", access: "write" });
+    const { token, code } = begun.body as { token: string; code: string };
+    keep("the script's token", token, begun);
+    await person.send("POST", `script-logins/${code}`, { confirm: true });
+    const asScript = { authorization: `Bearer ${token}` };
+    assert.equal(await call("/console/api/me", { headers: asScript }), 200);
+    const headers = { ...asScript, "content-type": "application/json" };
+    const state = { method: "POST", headers, body: JSON.stringify({ token }) };
+    assert.equal(await call("/console/api/auth/scripts/state", state), 200);
+    assert.equal(await call("/console/api/auth/change-password", { method: "POST", headers, body: "{}" }), 403);
+  });
+
   test("a person sets a second factor and signs in with a backup code", async () => {
     const begun = await person.ask("POST", "auth/two-factor/enable", { password });
     const { secret, backup_codes: codes } = begun.body as { secret: string; backup_codes: string[] };

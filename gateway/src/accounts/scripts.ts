@@ -31,7 +31,7 @@ const Waiting = row({
   address: z.string().nullable(),
   expiresAt: column.moment,
 });
-export type WaitingLogin = z.infer<typeof Waiting>;
+type WaitingLogin = z.infer<typeof Waiting>;
 const State = row({ sessionEnds: column.moment.nullable(), refused: z.boolean().nullable() });
 const Found = row({
   identityId: column.uuid,

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { type Entry, matching, placeOf, requestEntry } from "./entries.ts";
+import { SYNONYMS } from "./synonyms.ts";
 
 const entry = (group: string, label: string, hint?: string): Entry => ({
   id: `${group} ${label}`,
@@ -26,6 +28,24 @@ test("all words are looked for, in any order and case; what begins so comes firs
   assert.deepEqual(found("SHOP key"), ["key of the shop"]);
   assert.deepEqual(found("account"), ["Accounts", "Shop"]);
   assert.deepEqual(found("nothing like it"), []);
+});
+
+test("other words find a page after those that say them, by the beginning of a word", () => {
+  const all = [{ ...entry("Build", "Credits"), also: "billing invoices" }, entry("Build", "Billing help"), ...ALL];
+  const labels = (typed: string): string[] => matching(all, typed).map(({ label }) => label);
+  assert.deepEqual(labels("bill"), ["Billing help", "Credits"]);
+  assert.deepEqual(labels("build invoice"), ["Credits"]);
+  assert.deepEqual(labels("voices"), []);
+});
+
+test("every page of the navigation has other words, and every other word a page", () => {
+  // It imports icons, which are no TypeScript that Node runs.
+  const navigation = readFileSync(new URL("../navigation.ts", import.meta.url), "utf8");
+  const pages = [...navigation.matchAll(/\bto: "([^"]+)"/g)].map(([, path]) => path);
+  const own = ["/accounts", "/notifications", "/settings"];
+  assert.ok(pages.length > 10);
+  assert.deepEqual(Object.keys(SYNONYMS).sort(), [...pages, ...own].sort());
+  for (const words of Object.values(SYNONYMS)) assert.equal(words, words.toLowerCase());
 });
 
 test("what belongs together stands together", () => {

@@ -9,6 +9,8 @@ export interface Entry {
   label: string;
   /** Beside the label: what it is, or where it leads. */
   hint?: string;
+  /** Other words for it, which are not shown. */
+  also?: string | undefined;
   /** Where it leads, below /console; or what it does. */
   to?: { path: string; search?: Record<string, string> };
   act?: () => void;
@@ -16,15 +18,23 @@ export interface Entry {
 
 const SHOWN_MAX = 40;
 
-/** All words are in what an entry says, in any order; those that begin with what was typed come first. */
+/**
+ * All words are in what an entry says or is also called, in any order. Those that begin with what was typed come first, then those
+ * that say it, then those that are only also called so, by the beginning of a word.
+ */
 export function matching(entries: Entry[], typed: string): Entry[] {
   const text = typed.trim().toLowerCase();
   const words = text.split(/\s+/);
-  const found = entries
-    .map((entry) => ({ entry, says: `${entry.label} ${entry.hint ?? ""} ${entry.group}`.toLowerCase() }))
-    .filter(({ says }) => words.every((word) => says.includes(word)));
-  const [first, rest] = [true, false].map((begins) => found.filter(({ says }) => says.startsWith(text) === begins));
-  return grouped([...(first ?? []), ...(rest ?? [])].map(({ entry }) => entry)).slice(0, SHOWN_MAX);
+  const ranked = entries.map((entry) => ({ entry, rank: rankOf(entry, text, words) }));
+  const found = [0, 1, 2].flatMap((rank) => ranked.filter((one) => one.rank === rank));
+  return grouped(found.map(({ entry }) => entry)).slice(0, SHOWN_MAX);
+}
+
+/** 0 is best; undefined where it is not meant. */
+function rankOf({ label, hint = "", group, also = "" }: Entry, text: string, words: string[]): number | undefined {
+  const says = `${label} ${hint} ${group}`.toLowerCase();
+  if (words.every((word) => says.includes(word))) return says.startsWith(text) ? 0 : 1;
+  return words.every((word) => says.includes(word) || ` ${also}`.includes(` ${word}`)) ? 2 : undefined;
 }
 
 /** What belongs under one heading stands together, in the order in which headings first appear. */

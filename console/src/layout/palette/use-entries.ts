@@ -11,6 +11,7 @@ import type { Theme } from "../../ui/theme-choice.ts";
 import { toastError } from "../../ui/toast.tsx";
 import { navigationOf } from "../navigation.ts";
 import { type Entry, placeOf } from "./entries.ts";
+import { SYNONYMS } from "./synonyms.ts";
 
 const THEMES: Record<Theme, string> = { light: "Light theme", dark: "Dark theme", system: "System theme" };
 
@@ -51,12 +52,12 @@ function pagesOf(me: Me): Entry[] {
   const pages = navigationOf(me).flatMap(({ label: group, items }) =>
     items.map(({ to, label }): Entry => ({ id: to, group, label, to: { path: to } })),
   );
-  return [
-    ...pages,
+  const own: Entry[] = [
     { id: "/accounts", group: "You", label: "Your accounts", hint: "switch or create", to: { path: "/accounts" } },
     { id: "/notifications", group: "You", label: "Notifications", to: { path: "/notifications" } },
     { id: "/settings", group: "You", label: "Settings", to: { path: "/settings" } },
   ];
+  return [...pages, ...own].map((page) => ({ ...page, also: SYNONYMS[page.id] }));
 }
 
 /** Those that the pages do not act for already. */

@@ -7,12 +7,14 @@ const PAGES: Stop[] = [
   { path: "/overview", heading: "Overview", there: "All requests" },
   { path: "/keys", heading: "API keys", there: /^Used / },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
-  { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: "Availability by hour" },
+  { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: /^Availability in / },
   { path: "/models/embed-m3", heading: "embed-m3", there: "Embedding dimensions" },
   { path: "/models/large-70b", heading: "large-70b", there: "coming soon" },
   { path: "/performance", heading: "Performance", there: "Show as table" },
   { path: "/settings", heading: "Settings", there: "Active sessions" },
   { path: "/accounts", heading: "Accounts", there: "Your accounts" },
+  { path: "/notifications", heading: "Notifications", there: "Automatic top-up was turned off" },
+  { path: "/authorize", heading: "Log in a script", there: "Continue" },
   { path: "/team", heading: "Team", there: "Recent changes" },
   { path: "/models", heading: "Models and prices", there: "tiny-3b" },
   { path: "/credits", heading: "Credits", there: /^−\$0\.00/ },
@@ -53,6 +55,11 @@ async function openEverything({ browser, page, check }: Touring): Promise<void> 
   await page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1).click();
   await page.getByRole("heading", { name: "Timeline" }).waitFor();
   await check("the details of a request");
+  await page.goto("/console/requests?model=tiny-3b&outcome=ok");
+  await page.getByTitle("Edit this filter").nth(1).waitFor();
+  await page.getByRole("combobox", { name: "Filter" }).fill("out");
+  await page.getByRole("option").first().waitFor();
+  await check("the explorer's filters and completions");
   await page.goto("/console/keys");
   await page.getByRole("button", { name: "Create key" }).click();
   await page.getByText("Budget, expiry, models, limits").click();

@@ -4,7 +4,15 @@ import type { Page } from "playwright-core";
 import { openDialog, type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
 
 const PAGES: Stop[] = [
-  { path: "/operator", heading: "Platform", there: "All nodes together" },
+  {
+    path: "/operator",
+    heading: "Platform",
+    there: "All nodes together",
+    async open(page) {
+      await page.getByRole("list", { name: "Incidents" }).getByRole("button").first().click();
+      await page.getByRole("dialog", { name: "Post an update" }).waitFor();
+    },
+  },
   {
     path: "/operator/accounts",
     heading: "Accounts",

@@ -67,8 +67,9 @@ async function visitOwnPages({ browser, page, check, checkFit }: Touring): Promi
   }
   await takeScreen(browser, 0);
   await page.goto("/status");
-  const incidents = page.getByRole("group", { name: "Incidents" });
-  assert.ok((await incidents.getByRole("row", { name: /tiny-3b/ }).count()) >= 2, "the incidents are there");
+  const incidents = page.getByRole("region", { name: "Past incidents" });
+  assert.ok((await incidents.getByRole("article").filter({ hasText: "tiny-3b" }).count()) >= 2, "incidents are there");
+  await incidents.getByText("A new primary takes over.").waitFor();
   const wider = await incidents.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
   assert.ok(wider <= 0, `incidents are ${wider} pixels wider than a telephone`);
 }
@@ -87,7 +88,7 @@ async function visitGuide({ browser, page, check }: Touring): Promise<void> {
   await page.getByRole("status").getByText("Copied: Shell").waitFor();
   await contents.getByText("Begin", { exact: true }).click();
   await contents.getByRole("link", { name: "The console" }).click();
-  const picture = page.getByRole("img", { name: /^Overview: credit/ });
+  const picture = page.getByRole("img", { name: "Overview", exact: true });
   await picture.scrollIntoViewIfNeeded();
   await page.evaluate(`document.querySelector("img[src$='/overview.webp']").decode()`);
   await page.getByRole("navigation", { name: "Docs" }).getByRole("link", { name: "API reference" }).click();

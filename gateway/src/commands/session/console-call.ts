@@ -2,6 +2,7 @@
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { systemFailure } from "@tollgate/terminal/failure.ts";
 import { z } from "zod";
+import { systemClock } from "../../base/clock.ts";
 
 const ANSWER_AFTER_MS = 30_000;
 
@@ -22,7 +23,8 @@ interface ConsoleCall {
 export async function callConsole(call: ConsoleCall): Promise<Response> {
   const { gateway, method, path, token, body, headers } = call;
   const giveUp = new AbortController();
-  const timer = setTimeout(() => giveUp.abort(new Error("no answer in time")), ANSWER_AFTER_MS);
+  // Only the head of the answer is waited for: events go on for as long as they are read.
+  const stop = systemClock.after(ANSWER_AFTER_MS, () => giveUp.abort(new Error("no answer in time")));
   try {
     const response = await fetch(new URL(path, gateway), {
       method,
@@ -48,7 +50,7 @@ export async function callConsole(call: ConsoleCall): Promise<Response> {
       cause,
     });
   } finally {
-    clearTimeout(timer);
+    stop();
   }
 }
 

@@ -12,7 +12,7 @@ const Kept = z.object({
   access: z.enum(["read", "write"]),
   expires_at: z.number(),
 });
-export type KeptSession = z.infer<typeof Kept>;
+type KeptSession = z.infer<typeof Kept>;
 
 const NEXT = "run tollgate login";
 

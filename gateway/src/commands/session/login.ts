@@ -1,10 +1,10 @@
 /** `tollgate login`: a session for scripts, which a person confirms in the browser. */
 import { spawn } from "node:child_process";
 import { hostname } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
+import { sleep, systemClock } from "../../base/clock.ts";
 import { callConsole } from "./console-call.ts";
 import { keepSession, sessionPath } from "./kept-session.ts";
 
@@ -76,7 +76,7 @@ async function confirmed(gateway: string, { token, poll_s }: z.infer<typeof Star
     if (status === "confirmed" && expires_at !== null) return expires_at;
     if (status === "refused") throw new CommandError("the login was refused in the browser", { next: AGAIN });
     if (status !== "pending") throw new CommandError("nobody confirmed the code in time", { next: AGAIN });
-    await sleep(poll_s * 1000);
+    await sleep(systemClock, poll_s * 1000);
   }
 }
 

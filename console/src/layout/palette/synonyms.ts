@@ -1,0 +1,27 @@
+/** Other words for pages, as people type them in the command palette: by the page's path. */
+export const SYNONYMS: Record<string, string> = {
+  "/overview": "home dashboard start usage spend",
+  "/keys": "tokens secrets credentials bearer budget rotate",
+  "/requests": "logs history calls errors traces explorer 402 429",
+  "/performance": "latency speed ttft throughput percentiles p95",
+  "/playground": "chat try test prompt",
+  "/models": "prices pricing rates catalogue catalog llm context availability",
+  "/credits":
+    "billing money balance pay payments top up top-up card invoices pdf receipts statement spending alert funds charges",
+  "/team": "members people users invite roles permissions",
+  "/host": "machines gpu agents servers workers",
+  "/host/earnings": "income revenue money payouts statement pdf invoices withheld",
+  "/host/market": "demand prices",
+  "/host/tokens": "login secrets credentials agent",
+  "/host/team": "members people users invite roles permissions",
+  "/operator": "status verdict health incidents dashboard home outage triage inbox",
+  "/operator/requests": "search look up support",
+  "/operator/accounts": "customers users tenants suspend grant credit",
+  "/operator/nodes": "machines fleet quarantine spot checks",
+  "/operator/payouts": "hosts money withheld shares",
+  "/operator/ledger": "books accounting proof balance",
+  "/operator/audit": "history actions who did what",
+  "/accounts": "switch organisation organization workspace new account",
+  "/notifications": "alerts email webhook slack messages bell deliveries",
+  "/settings": "profile password 2fa mfa two-factor authenticator sessions devices sign out preferences script login",
+};
