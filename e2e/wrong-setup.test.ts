@@ -183,7 +183,7 @@ describe("a gateway that is set up wrong", { skip: skipWithoutPrometheus }, () =
     });
   });
 
-  test("stopped while its database is away leaves a spool that it names, and that a command enters once", async (t) => {
+  test("names the spool that it leaves when it stops while its database is unreachable, and a command enters it once", async (t) => {
     const stage = await opened(t, { gateways: 0 });
     const proxy = await openDatabaseProxy((stage.shared.database as TestDatabase).connection);
     t.after(() => proxy.close());

@@ -24,7 +24,7 @@ for (const api of DOCUMENTS) {
         assert.ok(page.includes(`id="${operation.operationId}"`), path);
         assert.ok(page.includes(`href="#${operation.operationId}"`), path);
         assert.ok(page.includes(`<code>${path}</code>`), path);
-        const address = path.replace("{id}", "$ID").replace("{provider}", "$PROVIDER");
+        const address = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
         assert.ok(text.includes(`curl "$TOLLGATE_BASE_URL${address}"`), path);
       }
       assert.match(text, new RegExp(`export TOLLGATE_BASE_URL=${RegExp.escape(BASE_URL)}(\n|$)`, "m"));

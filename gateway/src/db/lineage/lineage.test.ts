@@ -185,7 +185,7 @@ describe("following the database's history", () => {
   test("names what is wrong with a damaged file", async () => {
     await open();
     await writeFile(join(directory, HISTORY_FILE), "{");
-    await assert.rejects(open(), /history\.json cannot be read: it is damaged/);
+    await assert.rejects(open(), /history\.json is damaged and cannot be read/);
   });
 
   test("refuses a standby", async () => {
