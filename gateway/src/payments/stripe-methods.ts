@@ -53,7 +53,7 @@ export function savedMethods({
         stripe.setupIntents.retrieve(setup, { expand: ["payment_method"] }),
       );
       if (customer === null || method === null || typeof method === "string") {
-        throw new ProviderUnavailable("the setup saved no payment method", { setup });
+        throw new ProviderUnavailable("the card setup ended without a payment method", { setup });
       }
       return { customer: idOf(customer), method: method.id, ...nameOf(method) };
     },

@@ -78,7 +78,7 @@ async function readToken(flag: string | undefined, { env, terminal }: CommandCon
   const token =
     flag === "-"
       ? (await terminal.readInput()).trim()
-      : (flag ?? env.TOLLGATE_HOST_TOKEN ?? (await terminal.ask?.("Host token (not shown): ", { hidden: true })));
+      : (flag ?? env.TOLLGATE_HOST_TOKEN ?? (await terminal.ask?.("Host token (input is hidden): ", { hidden: true })));
   if (token === undefined || token === "")
     throw new UsageError(["--token is missing: pipe it in with --token -, or set TOLLGATE_HOST_TOKEN"]);
   // What was typed is never repeated: it may be a secret of another kind.

@@ -13,7 +13,7 @@ const PAGE = 500;
 
 export const withheldCommands: Record<string, AdminCommand> = {
   "withheld list": {
-    help: "list withheld shares, newest request first",
+    help: "list hosts' withheld earnings, newest request first",
     flags: {
       node: { value: "NODE", help: "only shares of this node (node_…)" },
       host: { value: "ACCOUNT", help: "only shares of this host (acc_…)" },

@@ -36,7 +36,7 @@ export function policyCheck(policy: string | undefined): Check {
   if (policy === "noeviction") return ok("eviction", "maxmemory-policy is noeviction");
   return fail(
     "eviction",
-    `maxmemory-policy is ${policy}: when memory is short, the server forgets counts and keys get more than their limits`,
+    `maxmemory-policy is ${policy}: when memory is short, the server deletes rate-limit counters, and API keys can exceed their limits`,
     "run CONFIG SET maxmemory-policy noeviction, and write it into the server's configuration",
   );
 }

@@ -253,7 +253,7 @@ export class Lineage {
         this.#seen = { ...(this.#seen as Remembered), entered: move.epoch };
         await memory
           .write(this.#seen)
-          .catch((error) => log.error({ err: error }, "could not write the database history to disk"));
+          .catch((error) => log.error({ err: error }, "could not save the identity of the database to disk"));
       },
       (error) => {
         this.#sparing.error(

@@ -112,7 +112,7 @@ export function NodeInsight({ id }: { id: string }) {
                   />
                 </Course>
               ))}
-              <Course title="Earned" note="Recorded per hour, so the first hour is shown in full.">
+              <Course title="Earned" note="Totals by hour: the first hour counts in full.">
                 <Chart
                   title={`Earned in ${words}`}
                   height={HEIGHT}
