@@ -53,6 +53,8 @@ process.chdir(root);
 // A run starts hundreds of processes that load the same sources: they are stripped of their types and compiled once.
 process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
 process.env["TEST_SEED"] ??= "1";
+// As a process or a browser may be set up anywhere (the database is in Asia/Kolkata): what depends on the zone is wrong.
+process.env["TZ"] ??= "Australia/Lord_Howe";
 
 const words = process.argv.slice(2);
 const leftOut: string[] = [];
