@@ -105,8 +105,10 @@ export function newProcess(options: ProcessOptions): Process {
     },
     async kill() {
       const root = pid();
-      if (root !== undefined) killTree(root);
+      const killed = root === undefined ? [] : killTree(root);
       await dismiss();
+      // A child may outlive its parent by a moment. PostgreSQL does not start while one holds the old server's shared memory.
+      await eventually(`what ${name} started has ended`, async () => !killed.some(isRunning));
     },
     async end(signal = "SIGTERM", withinMs = HANG_LIMIT_MS) {
       const root = pid();
@@ -154,10 +156,12 @@ function freezeTree(root: number): number[] {
   return [...frozen];
 }
 
-/** `kill -9` of a process and of everything it started. */
-export function killTree(root: number): void {
+/** `kill -9` of a process and of everything it started. Returns the IDs of all of them. */
+export function killTree(root: number): number[] {
   // From the bottom up: a parent that outlives its children by a moment is frozen and does nothing with it.
-  for (const pid of freezeTree(root).reverse()) signalIfThere(pid, "SIGKILL");
+  const pids = freezeTree(root).reverse();
+  for (const pid of pids) signalIfThere(pid, "SIGKILL");
+  return pids;
 }
 
 function signalIfThere(pid: number, signal: NodeJS.Signals): void {
