@@ -13,7 +13,7 @@ const [curl, python, typescript] = snippetsOf({ baseUrl: "http://gateway/v1", ap
   ({ text }) => text,
 ) as [string, string, string];
 
-test("the curl line is one shell command that sends the very body", () => {
+test("the curl snippet is one shell command with the exact body", () => {
   // The shell itself splits the words; printf gives them back.
   const words = execFileSync("sh", ["-c", curl.replace("curl", "printf '%s\\0'")], { encoding: "utf8" }).split("\0");
   assert.equal(words[0], "-N");
@@ -29,7 +29,7 @@ test("Python writes its own constants, TypeScript bare names", () => {
   assert.match(typescript, /for await/);
 });
 
-test("vectors are asked for in the same three ways", () => {
+test("embeddings have the same three snippets", () => {
   const asked = { model: "embed-m3", input: ["It's a cat", "a dog"] };
   const made = embeddingSnippetsOf({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body: asked });
   const [line, inPython, inTypescript] = made.map(({ text }) => text) as [string, string, string];
