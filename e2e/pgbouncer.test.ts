@@ -127,7 +127,7 @@ async function open(
   return { stage, settings: { DATABASE_URL: `postgres://${user}@127.0.0.1:${port}/${database}` } };
 }
 
-/** Whether somebody listens on it. */
+/** Whether a process listens on it. */
 function accepts(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   return new Promise((resolve) => {

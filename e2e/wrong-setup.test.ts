@@ -183,7 +183,7 @@ describe("a gateway that is set up wrong", { skip: skipWithoutPrometheus }, () =
     });
   });
 
-  test("stopped while its database is away leaves a spool that it names, and that a command enters once", async (t) => {
+  test("stopped while its database is unreachable leaves a spool that it names, and that a command enters once", async (t) => {
     const stage = await opened(t, { gateways: 0 });
     const proxy = await openDatabaseProxy((stage.shared.database as TestDatabase).connection);
     t.after(() => proxy.close());

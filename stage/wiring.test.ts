@@ -142,7 +142,7 @@ test("records an incident once a model has no node for a minute, and ends it whe
     return ((await response.json()) as { incidents: { model: string | null; to: number | null }[] }).incidents;
   };
   const node = await stage.node({ models: ["tiny-3b"] });
-  // A model that nobody ever served is not missed.
+  // A model that no node ever served is not missed.
   await eventually("the node is sampled", async () => {
     await incidents();
     return (await stage.query("select 1 from model_minute where up")).length > 0;

@@ -19,7 +19,7 @@ const PGBOUNCER = [
 ];
 const TREE = join(cacheFolder("debian-packages"), `pgbouncer-${RELEASE}`);
 
-/** The start of a command line that runs it; undefined on a machine where nobody has unpacked it. */
+/** The start of a command line that runs it; undefined on a machine that has not unpacked it. */
 export function newerPgbouncer(): string[] | undefined {
   const binary = join(TREE, "usr/sbin/pgbouncer");
   const [loader] = globSync(join(TREE, "usr/lib*/ld-linux-*.so.*"));

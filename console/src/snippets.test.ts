@@ -22,7 +22,7 @@ test("the curl snippet is one shell command with the exact body", () => {
   assert.deepEqual(JSON.parse(words[words.indexOf("-d") + 1] ?? ""), body);
 });
 
-test("Python writes its own constants, TypeScript bare names", () => {
+test("the Python snippet uses Python constants, the TypeScript snippet unquoted names", () => {
   assert.match(python, /stream=True,/);
   assert.match(python, /for chunk in client/);
   assert.match(typescript, /^ {2}model: "tiny-3b",$/m);

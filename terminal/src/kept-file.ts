@@ -21,7 +21,7 @@ export function configDirectory({ platform, home, env }: ConfigPlace): string {
 /** Undefined where there is none. */
 export const readKept = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"));
 
-/** Replaces the file whole, and makes it and its directory readable for nobody else. */
+/** Replaces the file whole, and makes it and its directory unreadable for other users. */
 export async function writeKept(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });

@@ -19,7 +19,7 @@ const SESSION_DAYS = 30;
 
 const TOKEN = /^tgs_[0-9A-Za-z_-]{43}$/;
 const TOKEN_BYTES = 32;
-/** Consonants that nobody confuses, and that make no words. 20^8 codes. */
+/** Consonants that are not confused with each other and form no words. 20^8 codes. */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
 const CODE_LETTERS = 8;
 

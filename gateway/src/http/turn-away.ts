@@ -25,7 +25,7 @@ export function turningAway(server: Server, { newId, watch }: Told): (socket: So
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const isTls = server instanceof TlsServer;
   return (socket) => {
-    // Before a handshake nobody could read it.
+    // The peer cannot read it before the handshake.
     if (!isTls) {
       const id = publicId("req", newId());
       socket.write([`HTTP/1.1 503 Service Unavailable`, `x-request-id: ${id}`, ...lines, "", body].join("\r\n"));

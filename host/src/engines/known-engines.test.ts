@@ -308,7 +308,7 @@ test("llama-server serves nothing while it loads its model, and then serves it",
   assert.deepEqual((await ready).models, ["tiny-3b", "embed-m3"]);
 });
 
-test("Ollama receives the catalogue's context size and is told not to truncate", async (t) => {
+test("Ollama receives the catalogue's context size and is asked not to truncate", async (t) => {
   const { stub, engine } = await harness(t, CASES[0] as Case);
   await ask(engine);
   await embed(engine, ["a"]);

@@ -69,7 +69,7 @@ async function run({ flags, switches, json }: Given, context: Surroundings): Pro
   return 0;
 }
 
-/** When the session ends. The gateway bounds the waiting: a login that nobody confirms expires. */
+/** When the session ends. The gateway bounds the waiting: an unconfirmed login expires. */
 async function confirmed(gateway: string, { token, poll_s }: z.infer<typeof Started>): Promise<number> {
   for (;;) {
     const { status, expires_at } = State.parse(await post(gateway, "/console/api/auth/scripts/state", { token }));

@@ -47,7 +47,7 @@ const statuses = (answers: Answer[]): Record<number, number> => {
 const many = (send: (i: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: AT_ONCE }, (_, i) => send(i)));
 
-test("an API key that has expired makes room, and can be given a later end only where there is room again", async () => {
+test("an expired API key frees its place, and extending it needs a free one", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = accountIds as [Uuid];
   await fill("api_key", account, OPEN_MAX.api_key - 1);

@@ -134,8 +134,8 @@ async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
   return { person, builder, host };
 }
 
-describe("bought by card, spent on one's own node, charged back", () => {
-  test("within the hold-back nothing is paid; what the dispute left owing is set off, and never paid", async () => {
+describe("credit bought by card, spent on the buyer's own node, and charged back", () => {
+  test("earnings are held back, and the disputed amount is set off instead of paid", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -177,7 +177,7 @@ describe("bought by card, spent on one's own node, charged back", () => {
     assert.equal(await paidOut(), "0");
   });
 
-  test("without a dispute it is paid in full once the hold-back is over, and not an hour before", async () => {
+  test("without a dispute earnings are paid in full when the hold-back ends, and not earlier", async () => {
     const { person, builder, host } = await both();
     await buy(person);
     await spend(builder, host, 10);
@@ -191,7 +191,7 @@ describe("bought by card, spent on one's own node, charged back", () => {
     assert.equal(await balance(host), 0n);
   });
 
-  test("a dispute that is won later gives credit back, to the builder account", async () => {
+  test("a dispute won later returns the credit to the builder account", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -201,7 +201,7 @@ describe("bought by card, spent on one's own node, charged back", () => {
     assert.deepEqual([await balance(builder), await balance(host)], [dollars(70), 0n]);
   });
 
-  test("a dispute that is lost later takes nothing more: what was set off stays, and so does the rest of the debt", async () => {
+  test("a dispute lost later takes nothing more than was set off", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -221,8 +221,8 @@ describe("bought by card, spent on one's own node, charged back", () => {
   });
 });
 
-describe("how a batch is worked out", () => {
-  test("older earnings are paid and younger ones held back; a debt takes from the older first", async () => {
+describe("the computation of a batch", () => {
+  test("older earnings are paid, younger ones are held back, and a debt reduces the older first", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     await buy(stranger.person);
@@ -245,7 +245,7 @@ describe("how a batch is worked out", () => {
     assert.equal(await balance(host), dollars(12));
   });
 
-  test("a debt is set off once, whoever of several accounts shares its owner, in the order of their ids", async () => {
+  test("a debt is set off once over all accounts of its owner, in the order of their ids", async () => {
     const payer = await both();
     await buy(payer.person);
     const person = await signedIn(platform, [
@@ -289,7 +289,7 @@ describe("how a batch is worked out", () => {
     assertRefused(await create(), 409, "nothing_owed");
   });
 
-  test("a suspended host is left out: neither paid nor set off until it is restored", async () => {
+  test("a suspended host is neither paid nor set off until it is restored", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -302,7 +302,7 @@ describe("how a batch is worked out", () => {
     assert.equal((await create()).body.set_off_micro, usd(70));
   });
 
-  test("earnings of one's own requests are shown apart", async () => {
+  test("earnings from the host's own requests are separate", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     await buy(person);
@@ -331,8 +331,8 @@ describe("how a batch is worked out", () => {
   });
 });
 
-describe("at the same moment", () => {
-  test("two batches promise the same money once, and set a debt off once", async () => {
+describe("concurrent batches", () => {
+  test("two batches promise an amount once, and set a debt off once", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     const sale = await buy(person);
@@ -347,7 +347,7 @@ describe("at the same moment", () => {
     assert.deepEqual(sumsOf(made), { hosts: 1, paid: usd(12), heldBack: NOTHING, setOff: usd(100) });
   });
 
-  test("disputes, requests, payouts and batches beside each other: no deadlock, and the books are right", async () => {
+  test("disputes, requests, payouts and batches run concurrently without deadlock, and the ledger balances", async () => {
     const people = [];
     for (let i = 0; i < 3; i++) {
       const one = await both();
@@ -377,7 +377,7 @@ describe("at the same moment", () => {
     assert.deepEqual(rows, []);
   });
 
-  test("409 payout_exceeds_balance: a host has less than it was promised; the line is named and the batch stays open", async () => {
+  test("409 payout_exceeds_balance: the message names the line, and the batch stays open", async () => {
     const { person, builder, host } = await both();
     await buy(person);
     await spend(builder, host, 1);
