@@ -1,7 +1,7 @@
 /**
  * Which of a node's last jobs it failed, blame decided before anything counts. Pure. A client that disconnected, a refusal
  * before acceptance and a cut at the cap are no failures; what the plane lost does not come here at all. Jobs in flight
- * way when a node's connection ended are one failure together: a broken cable is one fault, not one for every request it carried.
+ * when a node's connection ended are one failure together: a broken cable is one fault, not one for every request it carried.
  * A node that is silent while it is connected failed each of its requests, each once.
  *
  * The jobs of all gateways count together. What others saw comes a little later, in any order and perhaps twice, so a job
