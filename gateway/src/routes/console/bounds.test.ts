@@ -1,4 +1,4 @@
-/** What one account or identity may keep open, also when many are opened at once; and lists that come in pages. */
+/** Limits of an account and an identity, also under concurrent requests, and lists in pages. */
 
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-/** So many secrets of that account, made past the API. */
+/** Inserts this many secrets directly into the database. */
 async function fill(table: "api_key" | "host_token", account: Uuid, count: number, revoked = false): Promise<void> {
   for (let i = 0; i < count; i++) {
     await platform.pool.query(

@@ -1,4 +1,4 @@
-/** Earnings through the console: exact, in sums and line by line, of one's own nodes alone. */
+/** A host's exact earnings in sums and lines, for its own nodes only. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";

@@ -1,4 +1,4 @@
-/** What a host earned, through the console: every request, sums, pages by node and time. */
+/** A host's earnings in the console: requests, sums, pages by node and time. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";

@@ -1,4 +1,4 @@
-/** A host's tokens and nodes through the console, grouped by status. What needs a connected node is end to end. */
+/** A host's tokens and nodes in the console, grouped by status. Tests with connected nodes are in e2e. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";

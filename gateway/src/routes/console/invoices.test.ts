@@ -27,7 +27,7 @@ async function shown(browser: Browser, url: string): Promise<string[]> {
   return [...answer.text.matchAll(/\(((?:\\.|[^\\)])*)\) Tj/g)].map(([, text = ""]) => text);
 }
 
-/** The cells that stand behind a cell. */
+/** The cells after the given cell. */
 const behind = (texts: string[], name: string, count: number): string[] => {
   const at = texts.indexOf(name);
   assert.notEqual(at, -1, `${name} is not in ${texts.join(" | ")}`);

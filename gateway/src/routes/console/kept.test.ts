@@ -1,4 +1,4 @@
-/** What people see of months whose records were dropped: lists that begin later, sums as before, and words for what is gone. */
+/** The console after months were dropped: later lists, unchanged sums, and notes about what was dropped. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
@@ -81,7 +81,7 @@ test("only later records are available after two months were dropped", async () 
   assert.deepEqual(totalsAfter, totals);
   assert.deepEqual(await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`), usage);
 
-  // A page of the books that begins in a month with records ends in one without.
+  // A page of the statement from a month with records into one without.
   const lines: Record<string, unknown>[] = [];
   for (let cursor: unknown; cursor !== null; ) {
     const { body } = await get(`ledger?limit=2${cursor === undefined ? "" : `&cursor=${cursor}`}`);

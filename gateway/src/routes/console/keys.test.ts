@@ -220,7 +220,7 @@ describe("404", () => {
     for (const id of [theirs.id, publicId("key", platform.newId()), "key_nonsense", "nonsense"]) {
       for (const answer of [
         await stranger.browser.send("PATCH", `${URL}/${id}`, { body: { name: "stolen" } }),
-        // Whose key it is comes before what is wrong with the body.
+        // The owner is checked before the body.
         await stranger.browser.send("PATCH", `${URL}/${id}`, { body: {} }),
         await stranger.browser.send("DELETE", `${URL}/${id}`),
       ]) {

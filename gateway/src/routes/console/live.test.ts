@@ -7,7 +7,7 @@ import { manualClock, turn } from "../../base/testing.ts";
 import { fault } from "../../faults.ts";
 import { Live } from "./live.ts";
 
-/** A response that keeps what is written to it. */
+/** A response that stores what is written to it. */
 class Page extends EventEmitter {
   text = "";
   writableLength = 0;
@@ -16,11 +16,11 @@ class Page extends EventEmitter {
   req = { method: "GET" };
   writeHead(): void {}
   write(text: string): void {
-    // As a real one does, and nobody listens for its errors: the process would end.
+    // A real response would emit an unhandled error, which ends the process.
     assert.ok(!this.ended, "write after end");
     this.text += text;
   }
-  /** What was not read keeps a real one from closing. */
+  /** Unread data prevents a real response from closing. */
   end(): void {
     this.ended = true;
     if (this.writableLength === 0) this.emit("close");
@@ -172,7 +172,7 @@ describe("live numbers", () => {
     live.review("1");
     await turn();
     assert.deepEqual([pages.mine.ended, pages.removed.ended, pages.elsewhere.ended], [false, true, false]);
-    // After a gap in what gateways hear of each other, anybody may have been.
+    // After missed messages any member may have been removed.
     live.review(undefined);
     await turn();
     assert.deepEqual([pages.mine.ended, pages.elsewhere.ended], [false, true]);

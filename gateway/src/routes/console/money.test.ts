@@ -1,4 +1,4 @@
-/** What a builder spent and on what: usage and the statement, grouped by status. The balance is in routes.test.ts. */
+/** A builder's usage and statement, grouped by status. The balance is in routes.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -15,7 +15,7 @@ let platform: TestPlatform;
 let owner: Person;
 let accountId: Uuid;
 let keys: [Uuid, Uuid];
-/** Two days of requests, a charge of 1, 2, 3… picodollars each, so that any sum is told from any other. */
+/** Two days of requests with charges of 1, 2, 3… picodollars, so that all sums differ. */
 let past: { key: Uuid; model: string; outcome: string; at: Date; charge: bigint }[] = [];
 let start: number;
 before(async () => {

@@ -1,4 +1,4 @@
-/** How a builder's requests went: the playground's keys, which no list shows, are one. */
+/** The performance of a builder's requests. The playground's keys are combined. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";

@@ -1,4 +1,4 @@
-/** The history as a CSV file: what is in it, and a hundred thousand rows of it to readers that are slow or go away. */
+/** The CSV export: its content, and a hundred thousand rows for slow and disconnecting clients. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { get as httpGet, type IncomingMessage, type ServerResponse } from "node:http";
@@ -83,7 +83,7 @@ describe("an export of a hundred thousand rows", () => {
               $1, $1, 'a key', 'chat', 'tiny-3b', false, 'ok', 200, now() from generate_series(1, ${ROWS}) i`,
       [owner.accountIds[0]],
     );
-    // As a server does by itself where autovacuum is on.
+    // Autovacuum does this on a server.
     await platform.pool.query("analyze request");
   });
 

@@ -19,7 +19,7 @@ let platform: TestPlatform;
 let owner: Person;
 let accountId: Uuid;
 let [blue, green]: [Uuid, Uuid] = ["", ""] as [Uuid, Uuid];
-/** Of the owner, the newest first: every third is of another model, every fifth failed, every other is of the green key. */
+/** Newest first: every third has another model, every fifth failed, every second has the green key. */
 let past: { id: string; model: string; outcome: string; key: Uuid; at: Date }[] = [];
 let start: number;
 before(async () => {
@@ -248,7 +248,7 @@ test("pages continue in every order, with and without a label, and totals cover 
     newest: (a, b) => (a.id < b.id ? 1 : -1),
     oldest: (a, b) => (a.id > b.id ? 1 : -1),
     cost: (a, b) => Number(b.charge - a.charge) || (a.id < b.id ? 1 : -1),
-    // All take the same time: the newest of them first.
+    // All have the same duration, so newest first.
     duration: (a, b) => (a.id < b.id ? 1 : -1),
   };
   for (const [sort, order] of Object.entries(orders)) {
@@ -274,7 +274,7 @@ test("pages continue in every order, with and without a label, and totals cover 
   }
 });
 
-/** Requests of a person's own, one a minute, the oldest first: what each cost in µ$, its tokens, model and label. */
+/** A new person's requests, one per minute, oldest first, with costs in µ$, tokens, models and labels. */
 async function withMeasures(count: number) {
   const person = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = person.accountIds as [Uuid];

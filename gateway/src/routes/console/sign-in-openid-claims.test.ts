@@ -1,4 +1,4 @@
-/** What an ID token does not tell, and UserInfo may. */
+/** Claims that an ID token lacks and UserInfo may have. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Mischief } from "../../accounts/testing/oidc.ts";

@@ -1,4 +1,4 @@
-/** Who comes back from an OpenID provider and is not let in: what the browser is shown, and what the log says. */
+/** Refused sign-ins with OpenID: what the browser shows and what is logged. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Mischief, openTestIssuer } from "../../accounts/testing/oidc.ts";

@@ -71,7 +71,7 @@ test("enabling needs the password and a valid code", async () => {
   assert.equal(early.status, 400, early.text);
   const begun = await post(browser, "two-factor/enable", { password: PASSWORD });
   const { secret } = begun.body as unknown as Setup;
-  // Not confirmed: signing in goes on as before.
+  // Not confirmed, so sign-in is unchanged.
   assert.deepEqual((await new Browser(platform).signIn(email)).body, { status: "signed_in" });
   const guess = totp(secret) === "000000" ? "000001" : "000000";
   const bad = await post(browser, "two-factor/confirm", { code: guess });
@@ -149,7 +149,7 @@ test("a code without a password before it is refused", async () => {
   const stranger = await post(new Browser(platform), "sign-in/code", { code: totp(secret, 1) });
   assert.equal(stranger.status, 401);
   assert.equal(stranger.body.error?.code, "not_authenticated");
-  // Nor does a session of one's own stand in for the password.
+  // A session does not replace the password.
   assert.equal((await post(browser, "sign-in/code", { code: totp(secret, 1) })).status, 401);
 });
 

@@ -90,7 +90,7 @@ describe("200", () => {
     await browser.signIn(email);
     const renew = () => browser.send("GET", "/console/api/auth/get-session");
     assert.equal((await renew()).headers["set-cookie"], undefined);
-    // As if two days had passed.
+    // Makes the session two days older.
     await platform.pool.query(
       "update identity_session set expires_at = now() + interval '5 days', updated_at = now() - interval '2 days' where identity_id = $1",
       [identityId],
@@ -286,7 +286,7 @@ describe("429", () => {
     assertStopped(await new Browser(platform).signIn(email.toUpperCase()), 15 * 60);
     assertStopped(await new Browser(platform, "2001:db8:1:3::1").signIn(email), 15 * 60);
     assert.equal((await owner.signIn(email)).status, 200);
-    // That success opened the address again; close it for the neighbour as strangers did before.
+    // The success reset the address's limit; exhaust it again.
     const { take } = openAttempts(platform);
     for (let i = 0; i < 20; i++) await take("email", email);
     assertStopped(await new Browser(platform).signIn(email), 15 * 60);

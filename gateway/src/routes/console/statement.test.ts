@@ -1,4 +1,4 @@
-/** The statement by day, how long credit lasts, and buying an amount, as the console's API tells them. */
+/** The console's statement by day, the estimate of how long credit lasts, and custom purchases. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -44,7 +44,7 @@ async function statementOf({ browser }: Person, limit = 100): Promise<Row[]> {
 const micro = (text: string): bigint => BigInt(text.replace(".", ""));
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** A transfer at a moment of the past: the books are append only, so it is put there whole. */
+/** Inserts a past transfer with its balances, because the ledger only appends. */
 async function transferAt(accountId: Uuid, at: Date, amount: Pico, kind: "grant" | "refund"): Promise<void> {
   const signed = kind === "grant" ? amount : -amount;
   await platform.pool.query(
@@ -71,7 +71,7 @@ async function usedAt(accountId: Uuid, hour: Date, charge: bigint, requests = 1)
   ]);
 }
 
-/** From the oldest row on, each balance is the one before it and its own amount; the newest is the account's. */
+/** From the oldest row on, each balance is the previous one plus the row's amount; the newest is the account's. */
 async function assertAddsUp(person: Person & { account: Uuid }, rows: Row[]): Promise<void> {
   let balance = 0n;
   for (const row of rows.toReversed()) {
@@ -95,7 +95,7 @@ describe("the statement by day", () => {
     await transferAt(account, at(2, -1), dollars(1), "refund");
     await transferAt(account, at(2), dollars(3), "grant");
     await usedAt(account, at(2, 5 * 3_600_000), 7n);
-    // Settled now, made then: what a late settlement is.
+    // Made then and settled now, as a late settlement is.
     await platform.pool.query(
       "update usage_hour set charge_pico = charge_pico + 5, requests = requests + 1 where account_id = $1 and hour = $2",
       [account, at(3)],

@@ -1,4 +1,4 @@
-/** What the console asks is asked beforehand: on every connection, and without a trace. */
+/** The console's queries run once at the start, on every connection and without effects. */
 import assert from "node:assert/strict";
 import { after, before, describe, mock, test } from "node:test";
 import type pg from "pg";
@@ -22,7 +22,7 @@ describe("preparing the console at the start", () => {
   });
   after(() => platform.close());
 
-  /** All connections of the pool, given back, and what each is asked from now on. None of them can write any more. */
+  /** Takes all connections of the pool, makes them read-only and returns them; later queries are recorded. */
   const watchConnections = async (count: number): Promise<(() => string)[]> => {
     const clients = await Promise.all(Array.from({ length: count }, () => platform.pool.connect()));
     return await Promise.all(clients.map(readOnly));

@@ -1,6 +1,6 @@
 /**
- * Cashing out with a card that is charged back: credit is bought, spent on one's own node, paid out, and taken back by the
- * bank. Hold-back and set-off, through the console, with the payment provider's protocol and the books proved after it.
+ * Cashing out with a card that is charged back: credit is bought, spent on the buyer's own node, paid out, and taken back by the bank.
+ * Tests hold-back and set-off through the console with the payment provider's protocol, and check the ledger afterwards.
  */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -24,7 +24,7 @@ const HOLD_DAYS = 7;
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const PRICE_OUT = 40_000n;
-/** What $10 buys of output at that price. */
+/** The output tokens that $10 buy at that price. */
 const TEN_DOLLARS_OF_TOKENS = Number(dollars(10) / PRICE_OUT);
 const NOTHING = "0.000000";
 
@@ -43,7 +43,7 @@ beforeEach(async (t) => {
   assert.ok(platform.parts.payments);
   payments = platform.parts.payments;
   const opened = platform;
-  // What a test left in the books is right, however it ended.
+  // Every test ends with a ledger check.
   (t as import("node:test").TestContext).after(async () => {
     const differing = (await checkLedger(opened.pool)).filter(({ differences }) => differences.length > 0);
     await opened.close();
@@ -88,11 +88,11 @@ async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()):
   }
 }
 
-/** As if that much time had passed since the requests so far were made. */
+/** Makes all requests so far older by this time. */
 async function pass(ms: number): Promise<void> {
   const seconds = ms / 1000;
   const { pool } = platform;
-  // Whole hours first: rollups have nothing finer.
+  // Whole hours, the resolution of rollups.
   assert.equal(seconds % 3600, 0);
   await pool.query("update request set created_at = created_at - make_interval(secs => $1)", [seconds]);
   await pool.query("update earning_hour set hour = hour - make_interval(secs => $1)", [seconds]);
@@ -119,7 +119,7 @@ async function paidOut(): Promise<string> {
   return rows[0].total;
 }
 
-/** One person with a builder account without credit and a host account. */
+/** A person with a builder account without credit and a host account. */
 async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
   const person = await signedIn(platform, [{ kind: "builder" }, { kind: "host" }]);
   const [builder, host] = person.accountIds as [Uuid, Uuid];
@@ -211,7 +211,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.deepEqual([await balance(builder), await balance(host)], [-dollars(30), 0n]);
     await pass(30 * DAY_MS);
     assertRefused(await create(), 409, "nothing_owed");
-    // What the host earns from others pays the rest.
+    // Earnings from another builder pay the rest.
     const stranger = await both();
     await buy(stranger.person);
     await spend(stranger.builder, host, 5);
@@ -385,7 +385,7 @@ describe("concurrent batches", () => {
     const batch = await create();
     assert.equal(batch.status, 201);
     const [line] = await linesOf(batch.body.id);
-    // By hand, past every rule.
+    // Inserted directly, without the rules.
     const id = platform.newId();
     await platform.ledger.transfer({ id, kind: "payout", accountId: host, amount: dollars(1), reason: "by hand" });
     const refused = await operator.browser.send("POST", `${PAYOUTS}/${batch.body.id}/paid`);

@@ -1,4 +1,4 @@
-/** The platform at a glance, the proof of its books and the record of acts, grouped by status. */
+/** The overview, the ledger check and the audit log, grouped by status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -26,7 +26,7 @@ describe("200", () => {
   test("the overview: balances, accounts, nodes, capacity, and the span's traffic by hour and outcome", async () => {
     const at = new Date(Date.now() - 2 * 3_600_000);
     const nodeId = platform.newId();
-    // Builder and host are one person, who is paid for credit that was bought.
+    // Builder and host are the same person, who is only paid for bought credit.
     await platform.pool.query("update ledger_account set granted = 0 where id = $1", [builder]);
     const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
     await served(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });

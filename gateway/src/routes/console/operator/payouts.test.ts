@@ -1,4 +1,4 @@
-/** Payout batches through the console: made, exported, paid; grouped by status, with the books proved after it. */
+/** Payout batches in the console: created, exported, paid; grouped by status, with a ledger check afterwards. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-/** A host that has served one request of this many tokens. */
+/** A host that served one request with this many tokens. */
 async function hostWith(tokens: number, name: string): Promise<{ host: Person; account: Uuid; earned: string }> {
   const host = await signedIn(platform, [{ kind: "host" }]);
   const [account] = host.accountIds as [Uuid];

@@ -1,4 +1,4 @@
-/** How the platform did, what one account did, and the record of acts by who, what, whom and when. */
+/** The platform's and one account's performance, and the filters of the audit log. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -39,10 +39,10 @@ before(async () => {
   good = await register("good", "tollgate-host/1.2.0");
   bad = await register("bad", "tollgate-host/1.2.0");
   away = await register("away", "1.0.9");
-  // All but one are trusted, whatever they have answered here.
+  // All but one are trusted, whatever they answered here.
   await pool.query("update node set honest_answers = 1000 where id <> $1", [good]);
   for (const id of [good, bad]) platform.outside.connected.add(publicId("node", id));
-  // Builder and host are one person, who is paid for credit that was bought.
+  // Builder and host are the same person, who is only paid for bought credit.
   await pool.query("update ledger_account set granted = 0 where id = any ($1)", [[builder, quiet]]);
   const at = new Date(slot.getTime() + 60_000);
   const on = (nodeId: Uuid) => ({ accountId: host, nodeId });
@@ -148,7 +148,7 @@ describe("one account", () => {
       ["grant", "5000000.000000"],
       ["usage", "-1.560000"],
     ]);
-    // Which of them is the newer one depends on the hour: what was used two hours ago may have been yesterday.
+    // Their order depends on the hour of the test: two hours ago may be yesterday.
     const [newest, oldest] = rows;
     assert.equal(newest?.balance_micro, "4999998.440000");
     assert.equal(oldest?.balance_micro, oldest?.amount_micro);

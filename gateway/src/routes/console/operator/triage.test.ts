@@ -1,4 +1,4 @@
-/** The platform's verdict, what waits for a decision, and any request by its ID, for operators. */
+/** The platform's status, pending decisions, and any request by its ID, for operators. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
