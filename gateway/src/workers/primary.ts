@@ -1,6 +1,6 @@
 /**
- * The primary process of a gateway with several workers. It serves no request: it accepts connections and hands them round, has the private
- * PostgreSQL, the embedded plane and the limits, keeps the workers alive, and tells of all of them on the internal port.
+ * The primary process of a gateway with several workers. It serves no requests: it accepts and distributes connections, runs the private
+ * PostgreSQL, the embedded plane and the limits, restarts workers, and reports their health on the internal port.
  */
 import cluster, { type Worker as ClusterWorker } from "node:cluster";
 import type { Socket } from "node:net";
@@ -21,7 +21,7 @@ import { openWholeHealth } from "./health.ts";
 import { environmentOf, KINDS, type Seat, STDIO } from "./seat.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
 
-/** Of commands, and of a worker that is being replaced. */
+/** For commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;
 /** The ledger's, those that watch, those of accounts that are locked, and the least of the pool. */
 const CONNECTIONS_OF_WORKER = 20;
@@ -104,7 +104,7 @@ interface Needs {
   onClose: (stop: () => unknown) => void;
 }
 
-/** What workers share. Returns how each of them is served. */
+/** Opens what workers share. Returns the function that serves a worker. */
 async function openShared({ config, log, onClose }: Needs): Promise<(channel: Channel) => void> {
   // Made before any worker could make its own.
   const secrets = await serverSecrets(config);

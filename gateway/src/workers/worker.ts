@@ -34,7 +34,7 @@ export async function runWorker({ seat, config, log: parentLog, served }: Option
   let health: Health = startingHealth(() => undefined);
   channel.answer(KINDS.ready, async () => JSON.stringify(await health.ready()));
   channel.answer(KINDS.figures, async () => JSON.stringify((await health.figures?.()) ?? []));
-  // Without the primary there is no plane and no limit: as if the machine had stopped, and that loses nothing.
+  // Without the primary there is no plane and no limit. The worker ends like after a crash, which loses nothing.
   let isOver = false;
   void channel.closed.then(() => isOver || process.exit(1));
 
