@@ -12,7 +12,7 @@ import { parseJson } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
 import type { StreamEvent } from "./profiles/profile.ts";
 
-/** No engine says this. */
+/** No engine writes this text. */
 const PROBE = "\u0001 a text of our own";
 /** Nothing in it stands for something else. */
 const PLAIN = /^[^"\\\p{Cc}]+$/u;

@@ -10,9 +10,9 @@ import { EngineError } from "./engine.ts";
 import type { Liveness } from "./engine-http.ts";
 
 const TELL_EVERY_MS = 1_000;
-/** A server that has not answered for so long is frozen. */
+/** A server without an answer for this long counts as frozen. */
 const ALIVE_MS_MAX = 5_000;
-/** Nothing said for so long, neither output nor progress: the job is lost. */
+/** Without output or progress for this long the job fails. */
 const SILENCE_MS_MAX = 60_000;
 
 interface WatchdogOptions {
