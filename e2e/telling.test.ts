@@ -1,6 +1,6 @@
 /**
- * What operators are told of a platform under load: metrics that a real Prometheus scrapes, with every alert and every panel of deploy/ asked
- * of it; a line of the log and a trace for each request.
+ * Observability of a platform under load: metrics that a real Prometheus scrapes, with every alert and panel of deploy/ evaluated; a log
+ * line and a trace for each request.
  */
 
 import assert from "node:assert/strict";

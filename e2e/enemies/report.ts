@@ -1,4 +1,4 @@
-/** What came of the strategies: rows, a Markdown table, and the limits that the platform must keep. */
+/** The results of the strategies: rows, a Markdown table, and the limits that the platform must keep. */
 
 /** Pairs are without the enemy and beside it, over the same number of seconds. */
 export interface Row {
