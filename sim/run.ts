@@ -1,4 +1,4 @@
-/** `npm run sim`: lives through seeds, each twice, and says where a world went wrong. */
+/** `npm run sim`: runs each seed twice and reports failures. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
