@@ -16,16 +16,16 @@ import { eventually, HANG_LIMIT_MS } from "./wait.ts";
 interface ProcessOptions {
   name: string;
   command: string[];
-  /** Where all it says is appended. */
+  /** The file that its output is appended to. */
   log: string;
   directory?: string;
   /** Instead of the harness's own. */
   environment?: NodeJS.ProcessEnv;
-  /** Who it runs as, where the harness is root. */
+  /** The user that it runs as, if the harness is root. */
   user?: { uid: number; gid: number } | undefined;
   /** Sent when the harness has ended. */
   lastSignal?: "KILL" | "QUIT" | "TERM";
-  /** Whether it can be used; asked until it says so. */
+  /** Whether it is ready; polled until it is. */
   ready?: () => Promise<boolean>;
 }
 

@@ -66,7 +66,7 @@ export async function openNetwork(): Promise<Network> {
     ip("link", "set", near, "up");
     ip("netns", "exec", space, "ip", "addr", "add", `${farIp}/30`, "dev", far);
     ip("netns", "exec", space, "ip", "link", "set", far, "up");
-    // What a process says to itself.
+    // The loopback interface of the process.
     ip("netns", "exec", space, "ip", "link", "set", "lo", "up");
   } catch (error) {
     await close();
