@@ -1,4 +1,4 @@
-/** Lists come in pages. Long ones are read as somebody goes on; those that are short for almost everybody, whole. */
+/** Lists in pages. Long ones are read on demand; usually short ones completely. */
 import { infiniteQueryOptions, type QueryKey } from "@tanstack/react-query";
 
 const PAGE_ROWS = 100;

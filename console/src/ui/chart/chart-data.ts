@@ -1,4 +1,4 @@
-/** What a chart is given. */
+/** The types of a chart's data. */
 export interface Series {
   /** Also the key of its values. */
   name: string;

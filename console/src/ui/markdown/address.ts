@@ -1,4 +1,4 @@
-/** Where a link in a model's answer may lead: the web and a mailbox, and nowhere that would run something. Pure. */
+/** Allows links in a model's answer only to web and mail addresses. Pure. */
 const SAFE = new Set(["http:", "https:", "mailto:"]);
 
 /** The address as the browser reads it; undefined where it is none, is relative, or leads elsewhere. */
