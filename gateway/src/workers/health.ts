@@ -5,7 +5,7 @@ import { watchLoopDelay } from "../base/loop-delay.ts";
 import { type Figures, openPage } from "../http/metrics/page.ts";
 import { countsOf, pageOf } from "../http/metrics/workers.ts";
 import type { Health, Readiness } from "../http/server.ts";
-import { KINDS } from "./seat.ts";
+import { KINDS } from "./worker-settings.ts";
 import type { Supervisor, Worker } from "./supervisor.ts";
 
 /** `/readyz` answers within a second, whatever hangs. */

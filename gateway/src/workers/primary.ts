@@ -18,7 +18,7 @@ import { Board } from "../limits/memory.ts";
 import { openToWorkers } from "../plane/hub/for-workers.ts";
 import { serverSecrets } from "../server-secrets.ts";
 import { openWholeHealth } from "./health.ts";
-import { environmentOf, KINDS, type Seat, STDIO } from "./seat.ts";
+import { environmentOf, KINDS, type WorkerSettings, STDIO } from "./worker-settings.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
 
 /** For commands, and for a worker that is being replaced. */
@@ -46,7 +46,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const { workers: count, drain } = config;
     const channels = new Map<number, Channel>();
     const serveWorker = await openShared({ config, log, onClose: (stop) => stack.push(stop) });
-    let seat: Omit<Seat, "number" | "hasUpkeep">;
+    let workerSettings: Omit<WorkerSettings, "number" | "hasUpkeep">;
     let port = 0;
     cluster.setupPrimary({ stdio: [...STDIO] });
     const supervisor = openSupervisor({
@@ -55,7 +55,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
       clock,
       log,
       fork({ number, hasUpkeep }) {
-        const worker = cluster.fork(environmentOf({ ...seat, number, hasUpkeep }));
+        const worker = cluster.fork(environmentOf({ ...workerSettings, number, hasUpkeep }));
         const channel = channelOf(worker);
         serveWorker(channel);
         channels.set(number, channel);
@@ -72,7 +72,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const internalPort = await listen(server, at, { host: "INTERNAL_HOST", port: "INTERNAL_PORT" });
     const databaseUrl = await openDatabase({ config, log, onLost, onClose: (stop) => stack.push(stop) });
     const gateway = suffixOf(newIds(clock, systemRandom())());
-    seat = { gateway, workers: count, internalPort, databaseUrl };
+    workerSettings = { gateway, workers: count, internalPort, databaseUrl };
 
     const refused = await Promise.race([supervisor.start(), stopped.then(() => undefined)]);
     if (refused !== undefined) {

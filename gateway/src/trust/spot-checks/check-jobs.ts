@@ -27,7 +27,7 @@ export interface CheckJobs {
 }
 
 /** A verifier's result, with the tokens that it read and wrote. */
-export interface Said {
+export interface Verification {
   method: CheckMethod;
   /** Undefined: the answer is too short to score. */
   score: Score | undefined;
@@ -41,7 +41,11 @@ export interface Subject extends Omit<DrawnAnswer, "body"> {
 }
 
 /** Undefined when the verifier failed or refused. */
-export async function verify(jobs: CheckJobs, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+export async function verify(
+  jobs: CheckJobs,
+  verifier: RosterNode,
+  subject: Subject,
+): Promise<Verification | undefined> {
   const kind = verifier.scores[subject.model.id];
   return kind === undefined || "input" in subject.body
     ? answerAndCompare(jobs, verifier, subject)
@@ -53,7 +57,7 @@ async function score(
   verifier: RosterNode,
   subject: Subject,
   method: "text" | "next",
-): Promise<Said | undefined> {
+): Promise<Verification | undefined> {
   const { model, endpoint, sampling, body, promptTokens, completionTokens } = subject;
   const answer = answerText(subject);
   const cuts = method === "next" ? { cuts: cutsOf(answer, CUTS, roll) } : {};
@@ -68,7 +72,11 @@ async function score(
   return { method, score: scoreOf(sink.logprobs, method), read: promptTokens + completionTokens, wrote: 0 };
 }
 
-async function answerAndCompare(jobs: CheckJobs, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+async function answerAndCompare(
+  jobs: CheckJobs,
+  verifier: RosterNode,
+  subject: Subject,
+): Promise<Verification | undefined> {
   const own = await answerAgain(jobs, verifier, subject);
   if (own === undefined) return undefined;
   const used = { read: subject.promptTokens, wrote: own.completionTokens };

@@ -13,7 +13,7 @@ import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway
 import { runPrivately } from "../../inference/private-job.ts";
 import type { Verdict } from "../reliability.ts";
 import { type Bench, Calibration } from "./calibration.ts";
-import { answerAgain, type CheckJobs, type Said, type Subject, verify } from "./check-jobs.ts";
+import { answerAgain, type CheckJobs, type Verification, type Subject, verify } from "./check-jobs.ts";
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf } from "./score.ts";
 import { badness, factorsOf, hasFailed, isSuspected, strength, type TestState } from "./sequential-test.ts";
@@ -204,7 +204,7 @@ class Checker implements SpotChecks {
   }
 
   /** The third node answers the same request and the first verifier scores it, to see whether the request is unusual or the answer. */
-  async #control(run: Run, { method }: Said): Promise<Opinion | null> {
+  async #control(run: Run, { method }: Verification): Promise<Opinion | null> {
     const { node, subject, verifier, jobs } = run;
     if (method !== "text" && method !== "next") return null;
     const by = run.third ?? this.#pick(subject.model.id, [node, verifier]);
@@ -234,7 +234,7 @@ class Checker implements SpotChecks {
     });
   }
 
-  async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+  async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Verification | undefined> {
     const said = await verify(run.jobs, verifier, subject);
     if (said !== undefined) await this.#pay(run, verifier, said);
     return said;
@@ -270,7 +270,7 @@ class Checker implements SpotChecks {
     await money.payCheck(newId(), nodeRecord.hostAccountId, amount);
   }
 
-  #opinion(run: Run, verifier: RosterNode, said: Said): Opinion {
+  #opinion(run: Run, verifier: RosterNode, said: Verification): Opinion {
     const { score } = said;
     const judged =
       score && this.#calibration.judge(benchOf(run, said), { identity: run.node.nodeRecord.hostAccountId, score });
@@ -278,7 +278,7 @@ class Checker implements SpotChecks {
     return { factors: judged && factorsOf(judged), reference };
   }
 
-  async #record(run: Run, said: Said, decided: Decided): Promise<void> {
+  async #record(run: Run, said: Verification, decided: Decided): Promise<void> {
     const { store, clock } = this.#options;
     const { node, subject } = run;
     const watched = this.#watch(node.id, subject.model.id, clock.monotonic());
@@ -413,7 +413,11 @@ interface Run {
 /** A trap has no factors, because it is no evidence about the node. */
 type Decided = Partial<Pick<CheckVerdict, "factors">> & { verdict: string; badness: number | undefined };
 
-const benchOf = ({ subject, kind }: Run, { method }: Said): Bench => ({ model: subject.model.id, method, class: kind });
+const benchOf = ({ subject, kind }: Run, { method }: Verification): Bench => ({
+  model: subject.model.id,
+  method,
+  class: kind,
+});
 
 /** A host account may have several owners, and an owner several accounts. */
 const haveOneOwner = ({ nodeRecord: one }: RosterNode, { nodeRecord: other }: RosterNode): boolean =>

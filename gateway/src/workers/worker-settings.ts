@@ -17,7 +17,7 @@ export const KINDS = {
   stop: FIRST_KIND + 36,
 };
 
-export interface Seat {
+export interface WorkerSettings {
   /** From 1, unique among running workers. */
   number: number;
   /** Equal for all workers, because together they are one gateway. */
@@ -31,12 +31,14 @@ export interface Seat {
   databaseUrl: string | null;
 }
 
-export const environmentOf = (seat: Seat): Record<string, string> => ({ [VARIABLE]: JSON.stringify(seat) });
+export const environmentOf = (workerSettings: WorkerSettings): Record<string, string> => ({
+  [VARIABLE]: JSON.stringify(workerSettings),
+});
 
 /** Undefined in a process that is no worker. */
-export function readSeat(env: Record<string, string | undefined>): Seat | undefined {
+export function readWorkerSettings(env: Record<string, string | undefined>): WorkerSettings | undefined {
   const text = env[VARIABLE];
-  return text === undefined ? undefined : (JSON.parse(text) as Seat);
+  return text === undefined ? undefined : (JSON.parse(text) as WorkerSettings);
 }
 
 /** Enough for a page of the console, whose questions are asked in parallel. */
@@ -46,7 +48,10 @@ const MEBIBYTE = 1024 * 1024;
 const BODY_BYTES_MAX = 10 * MEBIBYTE;
 
 /** A worker's settings: its share of the gateway's limits. */
-export function configOf(config: Config, { workers, databaseUrl, number }: Seat): Config & { spoolRoot: string } {
+export function configOf(
+  config: Config,
+  { workers, databaseUrl, number }: WorkerSettings,
+): Config & { spoolRoot: string } {
   const shareOf = (whole: number, least: number): number =>
     Math.min(whole, Math.max(least, Math.ceil(whole / workers)));
   const gatewayBytesMax = Math.max(BODY_BYTES_MAX, Math.floor(config.bodyBudget.gatewayBytesMax / workers));
