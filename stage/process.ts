@@ -212,8 +212,8 @@ const PORTS = { first: 20_000, count: 10_000 };
 const FIRST = (process.pid * 97) % PORTS.count;
 
 /**
- * A port of the loopback address for a process that has to be told one, the first that is left from a place among them. It stays this process's until it ends, whether someone listens
- * on it or not: a UDP socket of the same number, which nothing else uses, keeps other test processes from it.
+ * Reserves a loopback port for a process that needs one in its settings. It stays reserved until this process ends: a UDP socket on the
+ * same number, which nothing else uses, keeps it from other test processes.
  */
 export async function freePort(first = FIRST): Promise<number> {
   for (let tried = 0; tried < PORTS.count; tried++) {

@@ -29,7 +29,7 @@ export function chat(
   });
 }
 
-/** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
+/** Keeps a streamed request of this model in flight until it is stopped. */
 export async function keepBusy(platform: Client, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
   // Up to the model's context, which takes longer than any suite.

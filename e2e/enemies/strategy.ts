@@ -98,7 +98,7 @@ export class Enemy {
     if (honestAnswers > 0) await newNodesHave(this, honestAnswers);
     const claims = { protocol: "1.3", slots: 4096, busy: 0, accepts_early: true, ...manners.claims };
     const models = manners.models ?? [MODEL];
-    // An honest node is waited for by whoever needs it; this one may be refused.
+    // Callers wait for an honest node; this one may be refused.
     const name = `node ${++this.#names}`;
     const all = { ...manners, name, models, behaviour, claims, waits: false };
     const node = await this.#again(() => HandMadeNode.join(this, host, all));

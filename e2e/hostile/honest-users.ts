@@ -88,6 +88,6 @@ export class HonestUsers {
   }
 }
 
-/** Nothing was billed, and the client is told to ask again. */
+/** Nothing was billed, and the client is asked to retry. */
 const isRefusal = ({ status, code, headers }: InstanceType<typeof OpenAI.APIError>): boolean =>
   status === 503 && code === "no_capacity" && headers?.get("x-should-retry") === "true";

@@ -39,7 +39,7 @@ async function run(_given: Given, { env }: Surroundings): Promise<number> {
   }
   const stop = untilStopped();
   const { logFindings } = await import("./doctor/examine.ts");
-  // Beside the start: also of a gateway that waits for something, everything that is wrong is told.
+  // Runs beside the start, so that a gateway that waits for something reports everything that is wrong.
   void logFindings({ config, clock: systemClock, newId: newIds(systemClock, systemRandom()) }, log);
   if (config.workers > 1) {
     const { runPrimary } = await import("../workers/primary.ts");

@@ -103,8 +103,8 @@ export interface Fleet {
 }
 
 /**
- * A node's host is whoever owns its account, with every other account of theirs. `n` was registered after another node of
- * its host came into a quarantine that is still open, retired or not, and no operator has looked since.
+ * A node's host means the owner of its account, with all accounts of that person. `n` was registered after another node of its host entered
+ * a quarantine that is still open, and no operator has cleared it since.
  */
 const HOST_QUARANTINED = `n.cleared_at is null and exists (
     select from node_quarantine o join node m on m.id = o.node_id

@@ -25,8 +25,8 @@ export async function lookBack<Row>(
 }
 
 /**
- * In SQL, after a `with` that has the stretches of time `needed` for a page of `$3`: its records, when `ids` tells those of one stretch. Ids
- * come first: where everything they are told by stands in an index, no record is read but those of the page.
+ * In SQL, after a `with` that has the time ranges `needed` for a page of `$3`: its records, if `ids` selects those of one range. Ids come
+ * first: if an index covers the selection, only the page's records are read.
  */
 export const recordsOf = (columns: string, ids: string, order: "asc" | "desc" = "desc"): string => `
   select record.* from (

@@ -141,7 +141,7 @@ export class EngineHttp {
       status = head.status;
       if (status >= 200 && status < 300) return take;
       retryAfter = head.fields.get("retry-after");
-      // Whoever set the address named the engine; a job goes nowhere else.
+      // The address belongs to the chosen engine, so a job is never redirected elsewhere.
       return status >= 400 ? (bytes) => refusal.take(bytes) : () => "cut";
     });
     if (status >= 200 && status < 300) return end;

@@ -17,8 +17,8 @@ const LEFTOVER_MS_MAX = 1_000;
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
- * What whoever reads an answer wants of the rest. `enough`: none of it; it is read to its end all the same, so that the
- * connection can be used again, within bounds, and no one waits for it. `cut`: the engine is to stop.
+ * What the reader of an answer wants next. `enough`: nothing; the rest is still read within limits, without waiting, so that the connection
+ * can be reused. `cut`: the engine must stop.
  */
 export type Wish = "more" | "enough" | "cut";
 

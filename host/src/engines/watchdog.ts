@@ -1,8 +1,8 @@
 /**
  * Watches over one job while its engine is silent. Until the first output the gateway wants to hear that the engine is at
  * work. Some engines say how far they are with the prompt; of the others only this is known: their server answers, and
- * the request is still open. So the gateway is told every second for as long as the server answers. A frozen engine stops
- * answering, nothing more is told, and the gateway sees a stall within seconds; an engine whose server answers while its
+ * the request is still open. So the gateway gets progress every second for as long as the server answers. A frozen engine stops
+ * answering, progress ends, and the gateway sees a stall within seconds; an engine whose server answers while its
  * model hangs is given up after a minute, by the gateway and here.
  */
 import type { Clock } from "../clock.ts";

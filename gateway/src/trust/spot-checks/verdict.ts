@@ -11,7 +11,7 @@
  *
  * Bound on liars. One identity that verifies can raise a node's evidence by `ALONE_MAX` a check at most. An honest node's bets lose
  * 5 to 20 % a check, so liars need more than two in five of all checks to move anything slowly, and both seats of a check (two
- * identities, drawn at random) to move it fast. Whoever only says "fine" of a friend is found by traps: now and then a verifier is
+ * identities, drawn at random) to move it fast. A verifier that always approves of a friend is found by traps: now and then a verifier is
  * given the answer with its words shuffled, and has to find it bad.
  */
 import type { CheckFinding } from "../../base/states.ts";

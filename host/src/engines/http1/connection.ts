@@ -18,7 +18,7 @@ export interface Server {
   secure: boolean;
 }
 
-/** Whoever asked hears exactly one of `ended` and `failed`, and nothing after it. */
+/** The caller gets exactly one of `ended` and `failed`, and nothing after it. */
 interface Exchange {
   /** The head and what came of the body with it; then more of the body. The memory is good for the call only. */
   heard(head: AnswerHead, bytes: Buffer): void;

@@ -42,8 +42,8 @@ interface Generation {
 }
 
 /**
- * The gateway counts the text and ends the job at its cap. The engine counts tokens, of which some text has more; it ends by itself
- * only a little later, for whoever asks it without a gateway.
+ * The gateway counts the text and ends the job at its cap. The engine counts tokens, which are more for some texts, so its own limit is
+ * slightly higher; it matters only without a gateway.
  */
 const UNCOUNTED = 16;
 

@@ -75,7 +75,7 @@ export class StubEngine {
     return wordsIn(text);
   }
 
-  /** Says thinking and answer word by word, as fast as the client reads, pausing where it was told to. */
+  /** Sends thinking and answer word by word, as fast as the client reads, with the configured pauses. */
   async speak(
     response: ServerResponse,
     body: Record<string, unknown>,
