@@ -5,8 +5,8 @@ import { watchLoopDelay } from "../base/loop-delay.ts";
 import { type Figures, openPage } from "../http/metrics/page.ts";
 import { countsOf, pageOf } from "../http/metrics/workers.ts";
 import type { Health, Readiness } from "../http/server.ts";
-import { KINDS } from "./worker-settings.ts";
 import type { Supervisor, Worker } from "./supervisor.ts";
+import { KINDS } from "./worker-settings.ts";
 
 /** `/readyz` answers within a second, whatever hangs. */
 const ANSWER_MS_MAX = 800;

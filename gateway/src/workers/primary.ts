@@ -18,8 +18,8 @@ import { Board } from "../limits/memory.ts";
 import { openToWorkers } from "../plane/hub/for-workers.ts";
 import { serverSecrets } from "../server-secrets.ts";
 import { openWholeHealth } from "./health.ts";
-import { environmentOf, KINDS, type WorkerSettings, STDIO } from "./worker-settings.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
+import { environmentOf, KINDS, STDIO, type WorkerSettings } from "./worker-settings.ts";
 
 /** For commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;

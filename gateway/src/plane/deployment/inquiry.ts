@@ -29,7 +29,7 @@ interface InquiryOptions {
 }
 
 /**
- * `same`: another gateway sees the mark. `other`: another gateway's database lacks it. `unknown`: the other gateways cannot tell. `nobody`:
+ * `same`: another gateway sees the mark. `other`: another gateway's database lacks it. `unknown`: the other gateways cannot tell. The last:
  * no other gateway answers.
  */
 type Finding = "same" | "other" | "unknown" | "nobody";
