@@ -13,7 +13,7 @@ import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway
 import { runPrivately } from "../../inference/private-job.ts";
 import type { Verdict } from "../reliability.ts";
 import { type Bench, Calibration } from "./calibration.ts";
-import { answerAgain, type CheckJobs, type Verification, type Subject, verify } from "./check-jobs.ts";
+import { answerAgain, type CheckJobs, type Subject, type Verification, verify } from "./check-jobs.ts";
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf } from "./score.ts";
 import { badness, factorsOf, hasFailed, isSuspected, strength, type TestState } from "./sequential-test.ts";
