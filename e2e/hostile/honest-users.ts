@@ -14,7 +14,7 @@ const SERVED_MIN = 24;
 const AT_ONCE = 4;
 const ANSWER = "calm words";
 
-/** One round of an attack, or all of it where `isOver` tells it when to end. */
+/** One round of an attack, or all rounds until `isOver` returns true. */
 export type Attack = (isOver: () => boolean) => Promise<unknown>;
 
 interface Traits {

@@ -30,7 +30,7 @@ export interface JobFacts {
   isFormatted: boolean;
   /** Someone asked for it; the platform's own jobs are none. */
   isRequest: boolean;
-  /** It was asked something whose answer is known. */
+  /** The job was a question with a known answer. */
   isCanary: boolean;
   /** How many requests it ran besides, and what its record said of it, when it accepted. */
   beside: number;

@@ -147,7 +147,7 @@ export class NodeQueue {
     return crowd;
   }
 
-  /** The account has so many slots that it leaves the free ones to others. */
+  /** The account has its share of slots and leaves the free ones to others. */
   #leaves({ account, need: { model } }: Wanted): boolean {
     const inService = this.#inServiceOf(model);
     const has = inService.of(account);

@@ -233,7 +233,7 @@ export function rootAddress(url: string): string {
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
-/** A whole answer, up to a bound: the engine does not decide how much memory we use. */
+/** Reads a whole answer up to a limit, so that the engine cannot use up our memory. */
 class BoundedText {
   readonly #chunks: Buffer[] = [];
   #room: number;

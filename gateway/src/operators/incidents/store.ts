@@ -196,7 +196,7 @@ const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): Tracked =
 async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs, cause }: Absence): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const known = await touched(client, fromMs, toMs);
-  // A gap in which no one judged, or others that went on.
+  // A time in which no gateway judged, or only others continued.
   const isGap =
     known?.cause === "stopped" &&
     known.beganAt.getTime() - fromMs < OPEN_AFTER_MS &&

@@ -49,7 +49,7 @@ const STATUS_LINK = html`<li><a href="${STATUS_URL}">Status</a></li>\n`;
 /** Removes the status link from a built page. */
 export const withoutStatus = (page: string): string => page.replace(STATUS_LINK.text, "");
 
-/** Works without the script, which brings the theme, the copy buttons, the choice of language and the search. */
+/** The page works without the script, which adds the theme, copy buttons, the choice of language and search. */
 export function framed({ title, nav, body, styleUrl, hasStatus }: Framed): string {
   return html`<!doctype html>
 <html lang="en">

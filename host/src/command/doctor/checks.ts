@@ -109,7 +109,7 @@ export function failure(name: string, error: unknown, usual: string): Check {
 const SECOND_MS = 1000;
 /** The date is cut to the second, and answers take their time. */
 const NOTICED_MS = 5_000;
-/** Credentials live for an hour and are renewed by this machine's clock when two thirds have passed. */
+/** Credentials live for an hour and are renewed after two thirds of it, by this machine's clock. */
 const HARMFUL_MS = 10 * 60_000;
 
 /** Positive if this machine is ahead; 0 within the precision of a date header. */

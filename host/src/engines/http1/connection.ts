@@ -68,7 +68,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** While it rests it does not keep the process alive. */
+  /** An idle connection does not keep the process alive. */
   rest(): void {
     this.#socket.unref();
   }
