@@ -55,7 +55,7 @@ export class Life {
 }
 
 /** The clock of a process: its wall time may be wrong, and its monotonic time begins anywhere. */
-export function clockOf(
+export function processClock(
   life: Life,
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},

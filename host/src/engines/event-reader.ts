@@ -106,7 +106,7 @@ function isSameButSecond(part: string, known: string): boolean {
   return isSame && part.search(SECOND) === at;
 }
 
-/** Undefined where there is none, or an empty one: that is no text of an event. */
+/** Undefined for a missing or empty text. */
 function textBetween(data: string, { before, after }: Pattern): string | undefined {
   const end = data.length - after.length;
   if (end <= before.length || !data.startsWith(before) || !data.endsWith(after)) return undefined;

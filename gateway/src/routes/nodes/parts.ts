@@ -30,7 +30,7 @@ interface LiveNode {
   outstanding: number;
   engineSlots: number | null;
   draining: boolean;
-  /** Without either the node gets no requests. */
+  /** The node gets requests if at least one of these is true. */
   inGoodStanding: boolean;
   acceptsEarly: boolean;
 }
