@@ -1,6 +1,6 @@
 /**
- * The faults, as a list: what is done, for how long, and what clients may be told of it meanwhile. Everything that is not listed
- * for a fault is a violation, and so is every error outside of faults.
+ * The list of faults: the action, its duration, and the errors that clients may get meanwhile. Every other error is a violation, as is
+ * every error without a fault.
  */
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { rollingRestart, rollingUpgrade } from "./stage/rolling.ts";

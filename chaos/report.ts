@@ -8,7 +8,7 @@ interface Row {
   fault: string;
   struck: number;
   requests: number;
-  /** By what clients were told. */
+  /** By the clients' results. */
   errors: Record<string, number>;
   recovered_s: { median: number; max: number } | null;
   /** Answered and not charged. */

@@ -1,4 +1,4 @@
-/** Someone with a browser on a platform's console: keeps cookies, and says where its requests come from. */
+/** For tests: a browser on a platform's console, which keeps cookies and sends an Origin header. */
 import assert from "node:assert/strict";
 import type { Ready } from "@tollgate/stage/dev.ts";
 

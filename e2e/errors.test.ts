@@ -65,7 +65,7 @@ describe("golden files", () => {
       ...sent,
       headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...sent.headers },
     });
-    // A page of any site can read what it is told, whatever that is. What is not HTTP has no path.
+    // Any site's page can read the public API's answers. A request that is not HTTP has no path.
     const isOpen = sent.path.startsWith("/v1/") && got.status !== 431;
     assert.equal(got.headers["access-control-allow-origin"], isOpen ? "*" : undefined, sent.path);
     assert.equal(

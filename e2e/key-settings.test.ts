@@ -1,4 +1,4 @@
-/** What an owner turns on or off for a key, as its requests see it: labels, thinking in reasoning_content, the models it may use. */
+/** The effect of a key's settings on its requests: labels, thinking in reasoning_content, allowed models. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";

@@ -109,7 +109,7 @@ describe("a start", () => {
 
   test("writes the ready file after the screen shows that the platform is ready", async () => {
     const readyFile = join(dataDir, "ready.json");
-    // The file is written under this name and then renamed. Writing into a pipe waits for whoever reads it.
+    // The file is written under this name and then renamed. Writing into a pipe waits for its reader.
     await openDatabase(dataDir);
     const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
     assert.equal(status, 0, "mkfifo");

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL fails over to a standby that had stopped following: what was committed since is gone from the database. The gateways enter
- * it again from their journals. Then the old primary comes back unfenced at the same address, and is refused.
+ * PostgreSQL fails over to a standby that had stopped replicating, so recent commits are missing. The gateways enter them again from their
+ * journals. Then the old primary comes back unfenced at the same address, and is refused.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";

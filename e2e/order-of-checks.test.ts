@@ -236,7 +236,7 @@ describe("order of checks", () => {
     if (first.answer instanceof RegExp) assert.match(answerOf(got), first.answer);
     else assert.equal(answerOf(got), first.answer);
     assert.equal(got.headers["content-type"]?.startsWith("text/event-stream"), late);
-    // Who got past the fields is told which of them meant nothing.
+    // A request with valid fields gets the list of ignored ones.
     const isRead = checks.indexOf(first) > checks.findIndex(({ name }) => name === "fields");
     assert.equal(got.headers["x-tollgate-ignored"], isRead ? "tools, logprobs" : undefined);
     const recorded = first.status === 429 || first.late === true;

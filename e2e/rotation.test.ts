@@ -1,6 +1,6 @@
 /**
- * Secrets are replaced while two gateways serve a steady load behind a balancer, on one database and one NATS server: first every
- * gateway is told the next one, then it is put in the place of the old, then the old one goes. No one notices.
+ * Secrets are replaced while two gateways serve a steady load behind a balancer, on one database and one NATS server: every gateway gets
+ * the next secret, then it becomes the current one, then the old one is removed. No request fails.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -31,7 +31,7 @@ interface Told {
 
 describe("replacing secrets", { skip }, () => {
   let stage: ProcessStage;
-  /** What every gateway is told now, besides. */
+  /** Additional settings of every gateway. */
   let told: Record<string, string>;
   let [key, quietKey, hostToken] = ["", "", ""];
 
@@ -74,7 +74,7 @@ describe("replacing secrets", { skip }, () => {
     };
     const load = await startSteadyLoad({ query, baseUrl: url, key });
     await load.more(30);
-    /** Each gateway in turn gives way to one that is told this too, which starts while the old one ends what it has. */
+    /** Replaces each gateway in turn by one with these settings, which starts before the old one has ended. */
     const roll = async (changes: Record<string, string>): Promise<void> => {
       told = { ...told, ...changes };
       for (const gateway of [...stage.gateways]) {

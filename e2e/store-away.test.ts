@@ -1,6 +1,6 @@
 /**
- * The database freezes, is gone, and comes back: everyone is told to try again, and nothing is told twice. How soon an outage is known
- * is in gateway/src/base/breaker.test.ts.
+ * The database freezes, disappears and comes back: clients get retryable errors, and events are logged once.
+ * gateway/src/base/breaker.test.ts tests how soon an outage is detected.
  */
 
 import assert from "node:assert/strict";
@@ -78,7 +78,7 @@ describe("an unreachable database", () => {
     ["the node API", () => ask("/node/v1/nodes", { headers: asHost() })],
     ["a stream of the console", () => ask("/console/api/live", { headers: { cookie } })],
   ];
-  /** What anyone is told of how the models are doing. */
+  /** The public status of the models. */
   const status = async (): Promise<Status> => {
     const response = await ask("/status.json");
     assert.equal(response.status, 200);

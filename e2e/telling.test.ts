@@ -1,6 +1,6 @@
 /**
- * What operators are told of a platform under load: metrics that a real Prometheus scrapes, with every alert and every panel of deploy/ asked
- * of it; a line of the log and a trace for each request.
+ * Observability of a platform under load: metrics that a real Prometheus scrapes, with every alert and panel of deploy/ evaluated; a log
+ * line and a trace for each request.
  */
 
 import assert from "node:assert/strict";
@@ -103,7 +103,7 @@ describe("observability", () => {
     collector.listen(0, "127.0.0.1");
     await once(collector, "listening");
     dataDir = await newDataDir();
-    // A verdict that is there at the start is told at once; later ones are looked for once a minute.
+    // A ledger check's result from before the start is reported at once; later ones are polled once a minute.
     await openDatabase(dataDir);
     const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());

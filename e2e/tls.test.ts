@@ -1,6 +1,6 @@
 /**
- * TLS of the API, the console, the embedded hub and a NATS server, with certificates that only those trust who were told to
- * (NODE_EXTRA_CA_CERTS). Every mistake in these settings is in gateway/src/config.test.ts and gateway/src/base/certificate.test.ts.
+ * TLS of the API, the console, the embedded hub and a NATS server, with certificates that clients trust only through NODE_EXTRA_CA_CERTS.
+ * Wrong settings are tested in gateway/src/config.test.ts and gateway/src/base/certificate.test.ts.
  */
 import assert from "node:assert/strict";
 import { readFile, rename, writeFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * Worlds lived through on several threads and told in the order in which they were asked for. Where each is lived through twice the
- * two are on two threads, so that nothing which one run leaves behind in its thread can make the other the same.
+ * Runs worlds on several threads and reports them in order. If each world is run twice, the two runs are on different threads, so that
+ * state left in a thread cannot make them equal.
  */
 import { Worker } from "node:worker_threads";
 import type { Plan } from "./plan.ts";
@@ -13,7 +13,7 @@ export interface Lived {
   again: Outcome | undefined;
 }
 
-/** So many worlds for each thread are asked for ahead of what was told. */
+/** How many worlds per thread may be started before earlier ones are reported. */
 const AHEAD = 3;
 
 /** A world is full of short-lived things; with this much room for them they are hardly ever looked through. */

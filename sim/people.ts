@@ -1,4 +1,4 @@
-/** What people do with their money beside asking for things: they buy credits, want them back, own hosts and are paid. */
+/** Everything people do with money besides requests: they buy credits, ask for refunds, own hosts and are paid. */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Item, Plan } from "./plan.ts";

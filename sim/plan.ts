@@ -1,6 +1,6 @@
 /**
- * What happens in a world, decided before it begins: who is there, what is asked, what goes wrong, what operators do. A plan is
- * plain data, so that it can be shortened item by item, written to a file and run again.
+ * The plan of a world, decided before it runs: its nodes and accounts, requests, faults, and operators' actions. A plan is plain data, so
+ * it can be shortened item by item, written to a file and run again.
  */
 
 /** How nodes behave. All but the first are the lies and failures of e2e/hostile. */
@@ -42,9 +42,9 @@ export interface AccountPlan {
   budgetDay: string | null;
 }
 
-/** What the node that runs it does, where it is honest. */
+/** How an honest node answers. */
 export interface Script {
-  /** What there is to say, and to think before it where the model thinks. */
+  /** The number of words, and of words of thinking before them. */
   words: number;
   thinkWords: number;
   perDelta: number;
@@ -69,7 +69,7 @@ export interface Ask {
   formatted: boolean;
   /** How many texts are to be embedded, where it is asked of such a model. */
   texts: number;
-  /** The client leaves after so long. */
+  /** The client leaves after this time. */
   leavesMs: number | null;
   script: Script;
 }

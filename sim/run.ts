@@ -1,4 +1,4 @@
-/** `npm run sim`: lives through seeds, each twice, and says where a world went wrong. */
+/** `npm run sim`: runs each seed twice and reports failures. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -47,7 +47,7 @@ const OPTIONS = {
 } as const;
 
 const MINUTES = 2;
-/** Long enough that what is healed in the end is a small part of it. */
+/** Long enough that the healing phase is a small part of the run. */
 const SOAK_MINUTES = 3;
 /** That a world is the same a second time CI looks at; a soak now and then. */
 const SOAK_TWICE_EVERY = 10;

@@ -1,6 +1,6 @@
 /**
- * What chance alone hardly ever comes to, put together on purpose: faults with the requests that they are about. Drawn from a stream
- * of its own, so that a scene more or less leaves the rest of a plan as it is.
+ * Combinations of faults and requests that rarely occur by chance. Drawn from a separate random stream, so that adding a scene does not
+ * change the rest of a plan.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";

@@ -1,6 +1,6 @@
 /**
- * What a database does beside being away: crashes, fails over, answers late, refuses connections, or commits for a gateway that dies before
- * it hears of it. Drawn from a stream of its own, for worlds in which such things go wrong already: the others keep their sharper rules.
+ * Database faults other than outages: it crashes, fails over, answers late, refuses connections, or commits for a gateway that dies before
+ * the answer. Drawn from a separate random stream, for worlds that have faults already; other worlds keep their stricter rules.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";

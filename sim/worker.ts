@@ -1,4 +1,4 @@
-/** A thread of the crew: lives through the plans that it is sent, one after the other, and tells how each came out. */
+/** A thread of the crew: runs the plans that it receives, one after another, and reports the results. */
 import { enableCompileCache } from "node:module";
 import { parentPort } from "node:worker_threads";
 import type { Plan } from "./plan.ts";

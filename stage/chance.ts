@@ -38,7 +38,7 @@ export class Chance implements Random {
     return Math.floor(this.next() * bound);
   }
 
-  /** Both ends among them. */
+  /** Both bounds are included. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1);
   }

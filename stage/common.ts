@@ -1,4 +1,4 @@
-/** What every stage can do, in one process or in several: accounts, keys, records, the state of the ledger. */
+/** The functions of every stage, in one process or several: accounts, keys, records, the state of the ledger. */
 import assert from "node:assert/strict";
 import {
   type Builder,
@@ -39,10 +39,10 @@ export abstract class Stage {
     this.shared = shared;
   }
 
-  /** What every gateway has in its environment. */
+  /** The environment of every gateway. */
   abstract readonly env: Record<string, string>;
 
-  /** Of the public API: the balancer's where there is one, otherwise the first gateway's. */
+  /** The public API's URL: the balancer's if there is one, otherwise the first gateway's. */
   abstract get baseUrl(): string;
 
   /** Resolves once the node takes requests. */
@@ -86,7 +86,7 @@ export abstract class Stage {
     return run.output();
   }
 
-  /** What every test ends with: nothing is held any more. */
+  /** Every test ends with this: no holds are left. */
   noHolds(): Promise<void> {
     return untilSettled(this);
   }

@@ -12,11 +12,11 @@ import { connect, databaseOf, dropDatabase, openDatabase, type Query, readIfTher
 import { eventually } from "./wait.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
-/** The end of what the screen says once the platform is ready. */
+/** The last line of the screen when the platform is ready. */
 const LAST_WORDS = /Ctrl-C stops everything/;
 
 export interface Ready {
-  /** Of the OpenAI API, with `/v1`. */
+  /** The OpenAI API's base URL, with `/v1`. */
   base_url: string;
   gateway_url: string;
   console_url: string;
@@ -66,7 +66,7 @@ export function tollgate(args: string[], env: Record<string, string> = {}): Star
   const dataDir = args[args.indexOf("--data") + 1];
   const child = spawn(process.execPath, [TOLLGATE, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    // What was earned a moment ago can be paid out: gateway/src/routes/console/operator/chargeback.test.ts is about the hold-back.
+    // No hold-back: gateway/src/routes/console/operator/chargeback.test.ts tests it.
     env: {
       ...process.env,
       LOG_LEVEL: "info",

@@ -57,13 +57,13 @@ interface InProcessGateway extends ServedGateway {
 export class InProcessStage extends Stage {
   readonly clock: ManualClock;
   readonly gateways: InProcessGateway[] = [];
-  /** What gateways and agents logged, parsed; warnings and errors alone. */
+  /** The parsed log of gateways and agents, only warnings and errors. */
   readonly logged: Record<string, unknown>[] = [];
   /** To the canaries that the gateways made up: hand-made nodes have no model to answer them. */
   readonly answers = new AnswerBook();
-  /** What every gateway has in its environment. */
+  /** The environment of every gateway. */
   readonly env: Record<string, string>;
-  /** What gateways and tests write; removed when the stage closes. */
+  /** The files of gateways and tests; removed when the stage closes. */
   readonly folder: string;
   readonly #log: Log;
   readonly #nodes = new Set<StageNode>();
@@ -90,7 +90,7 @@ export class InProcessStage extends Stage {
     const shared = await openSurroundings(options);
     const isManual = clock === "manual";
     const stage = new InProcessStage(shared, { env: { ...shared.env, ...env }, folder, isManual });
-    // On NATS a gateway that starts waits for what others say.
+    // On NATS a starting gateway waits for the others' messages.
     stage.#stopClock = running(stage.clock);
     try {
       for (let i = 0; i < gateways; i++) await stage.addGateway();
@@ -112,7 +112,7 @@ export class InProcessStage extends Stage {
     return this.gateway.baseUrl;
   }
 
-  /** One more. On NATS it waits for what the others say, while the clock runs. */
+  /** Adds a gateway. On NATS it waits for the others' messages, while the clock runs. */
   async addGateway(): Promise<InProcessGateway> {
     const gateway = await this.#startGateway();
     this.gateways.push(gateway);

@@ -1,4 +1,4 @@
-/** Reading a platform's books from outside, with plain SQL that knows nothing of the gateway's code but the published share. */
+/** Checks a platform's ledger from outside, with plain SQL and no gateway code except the published share. */
 import assert from "node:assert/strict";
 import { HOST_SHARE_PERCENT } from "../gateway/src/base/money.ts";
 import type { Platform } from "./dev.ts";

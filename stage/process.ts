@@ -16,16 +16,16 @@ import { eventually, HANG_LIMIT_MS } from "./wait.ts";
 interface ProcessOptions {
   name: string;
   command: string[];
-  /** Where all it says is appended. */
+  /** The file that its output is appended to. */
   log: string;
   directory?: string;
   /** Instead of the harness's own. */
   environment?: NodeJS.ProcessEnv;
-  /** Who it runs as, where the harness is root. */
+  /** The user that it runs as, if the harness is root. */
   user?: { uid: number; gid: number } | undefined;
   /** Sent when the harness has ended. */
   lastSignal?: "KILL" | "QUIT" | "TERM";
-  /** Whether it can be used; asked until it says so. */
+  /** Whether it is ready; polled until it is. */
   ready?: () => Promise<boolean>;
 }
 
@@ -216,8 +216,8 @@ const PORTS = { first: 20_000, count: 10_000 };
 const FIRST = (process.pid * 97) % PORTS.count;
 
 /**
- * A port of the loopback address for a process that has to be told one, the first that is left from a place among them. It stays this process's until it ends, whether someone listens
- * on it or not: a UDP socket of the same number, which nothing else uses, keeps other test processes from it.
+ * Reserves a loopback port for a process that needs one in its settings. It stays reserved until this process ends: a UDP socket on the
+ * same number, which nothing else uses, keeps it from other test processes.
  */
 export async function freePort(first = FIRST): Promise<number> {
   for (let tried = 0; tried < PORTS.count; tried++) {

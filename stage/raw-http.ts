@@ -76,8 +76,8 @@ function flat(headers: Record<string, string | string[] | undefined>): Record<st
 }
 
 /**
- * An answer as it comes. A stream that failed is cut off after it said why: that is its end. It is read at once, whoever asks for it
- * when: of a body that breaks off, `fetch` forgets what no one has read yet.
+ * An answer as it arrives. A failed stream is cut off after its error event. It is read at once, because `fetch` forgets the unread part of
+ * a body that breaks off.
  */
 export function partsOf(response: Response): AsyncGenerator<string, void> {
   const parts: string[] = [];

@@ -7,7 +7,7 @@ import { partsOf, textOf } from "./raw-http.ts";
 /** Where a builder sends requests, and with which key. */
 type Client = { ready: Pick<Ready, "gateway_url" | "api_key"> };
 
-/** A prompt that tells the scripted engine what to do (`host/src/engines/script.ts`). */
+/** A prompt with orders for the scripted engine (`host/src/engines/script.ts`). */
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
 /** A chat request that the scripted engine answers as it is ordered to. */
@@ -29,7 +29,7 @@ export function chat(
   });
 }
 
-/** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
+/** Keeps a streamed request of this model in flight until it is stopped. */
 export async function keepBusy(platform: Client, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
   // Up to the model's context, which takes longer than any suite.

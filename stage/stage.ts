@@ -1,7 +1,6 @@
 /**
- * A platform for a test, opened by one function: so many gateways on one store, one dispatch plane and one place for limits, with
- * nodes; either in the test's own process, on a clock that the test moves, or as processes that can be killed. README.md says
- * which to take.
+ * Opens a platform for a test: gateways on a shared database, dispatch plane and limits, with nodes; either in the test's own process on a
+ * clock that the test moves, or as processes that can be killed. README.md says which to use.
  */
 import { type InProcessOptions, InProcessStage } from "./in-process.ts";
 import { type ProcessOptions, ProcessStage } from "./processes.ts";

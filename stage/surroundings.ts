@@ -1,4 +1,4 @@
-/** What gateways of a stage share: a database, a dispatch plane, a server that counts limits. */
+/** What the gateways of a stage share: a database, a dispatch plane, a limits server. */
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
@@ -34,7 +34,7 @@ export interface Surroundings {
   nats: NatsPlane | undefined;
   /** Undefined where gateways count for themselves, or where neither Valkey nor Redis is installed. */
   valkey: TestServer | undefined;
-  /** What every gateway has in its environment. */
+  /** The environment of every gateway. */
   env: Record<string, string>;
   close(): Promise<void>;
 }

@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 
 /** These sources. */
 export const ROOT: string = fileURLToPath(new URL("../", import.meta.url));
-/** What gateways and agents consist of. */
+/** The packages of gateways and agents. */
 const PARTS = ["gateway", "host", "api", "protocol", "terminal", "demo-provider"];
 const INSTALL = [
   "ci",

@@ -18,7 +18,7 @@ export async function eventually<T>(what: string, check: () => T | Promise<T>): 
   }
 }
 
-/** `promise`, or an error that says what was waited for once the hang limit has passed. */
+/** Resolves like `promise`, or rejects with the description after the hang limit. */
 export async function unlessHung<T>(what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const hung = new Promise<never>((_, reject) => {

@@ -32,7 +32,7 @@ export function affectedTests(graph: Graph, changed: readonly string[]): string[
     for (const target of loaded) importers.set(target, [...(importers.get(target) ?? []), file]);
   }
   const reached = new Set(changed.filter((file) => graph.has(file) || importers.has(file)));
-  // A set is walked in the order of insertion, also of what is added on the way: breadth first.
+  // A Set iterates in insertion order, including elements added meanwhile, so the search is breadth-first.
   for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
   return [...reached].filter((file) => isTestFile(file) && graph.has(file));
 }

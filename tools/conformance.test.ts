@@ -57,7 +57,7 @@ const proofsOf = (cell: string): string[] => cell.split("<br>").map((proof) => p
 const rowsOf = (markdown: string): Row[] =>
   cellsOf(markdown).map(([rule, section, proofs]) => ({ rule, section, proofs: proofsOf(proofs) }));
 
-/** What is wrong with a proof (`` `path` › title ``, or `` `path` › suite › title ``); undefined when it holds. */
+/** Why a quoted test (`` `path` › title ``, or `` `path` › suite › title ``) does not exist; undefined when it does. */
 function mistakeIn(proof: string, read: (path: string) => string | undefined): string | undefined {
   const [, path, titles] = /^`([^`]+)` › (.+)$/.exec(proof) ?? [];
   if (path === undefined || titles === undefined) return `not of the form \`path\` › title: ${proof}`;

@@ -1,4 +1,4 @@
-/** The bounds that people are told of, and that the code behind the routes holds them to. */
+/** The limits that the documentation states and the routes enforce. */
 
 /** Accounts of one identity. */
 export const ACCOUNTS_MAX = 20;

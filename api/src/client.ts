@@ -1,6 +1,6 @@
 /**
- * What a client sends and gets, by the route's `at`, and the objects of answers by their names in the documents. Types only:
- * whoever imports them takes nothing along at run time.
+ * The requests and answers of a client by the route's `at`, and the objects of answers by their names in the documents. Types only, so
+ * importing them loads nothing at run time.
  */
 import type { z } from "zod";
 import type * as accounts from "./console/accounts.ts";

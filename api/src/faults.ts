@@ -214,7 +214,7 @@ export const faults = {
 
 export type FaultCode = keyof typeof faults;
 
-/** One way in which a route refuses, as a client is told of it. */
+/** One refusal of a route, as clients see it. */
 export interface Refusal<Code extends FaultCode | undefined = FaultCode | undefined> {
   status: number;
   retry: Retry;
@@ -239,7 +239,7 @@ export function refusal<const Code extends FaultCode>(
 export const codes = <const Code extends FaultCode>(...list: Code[]): Refusal<Code>[] =>
   list.map((code) => refusal(code));
 
-/** Of a request, whoever asks for it: the builder who made it or the host who served it. */
+/** The id of a request, for the builder who made it and the host who served it. */
 export const NO_SUCH_REQUEST = refusal("not_found", "No request in your history has this ID.");
 
 /** 400: names the field, parameter or header and the rule it broke. */

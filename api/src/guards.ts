@@ -1,4 +1,4 @@
-/** Who is let in to a route, and what everyone else is told, in the order of the checks. */
+/** Who may call a route, and the refusal of everyone else, in the order of the checks. */
 import { codes, type Refusal, refusal, wrongField } from "./faults.ts";
 import { type Need, needOf, ROLES, roleNeeded, rolesFor } from "./roles.ts";
 
@@ -33,11 +33,11 @@ const actingFor = (...others: Refusal[]): Access => ({
 export const GUARDS = {
   /** No credential needed. */
   anyone: { open: true, parameters: [], faults: [] },
-  /** Whoever has a session of the console. */
+  /** Anyone with a session of the console. */
   signedIn: { open: false, parameters: [], faults: codes("not_authenticated") },
   /** Acts for a builder account. */
   builder: actingFor(...codes("member_only")),
-  /** As `builder`, for buying credits: a host is told `not_a_builder`. */
+  /** Like `builder`, for buying credits: a host gets `not_a_builder`. */
   buyer: actingFor(...codes("member_only", "not_a_builder")),
   /** Acts for a host account. */
   host: actingFor(...codes("host_only")),
@@ -71,7 +71,7 @@ export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Acc
   return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
 }
 
-/** What a session for scripts is told: it never changes how its person signs in, and the others only where it may write. */
+/** The refusals of a session for scripts: it never changes how its person signs in, and writes only with write access. */
 function forScripts(route: { at: string; guard: Guard; needs?: Need }): Refusal[] {
   if (route.guard === "signedIn") return codes("browser_required");
   return ACTING.includes(route.guard) && needOf(route) !== "read" ? codes("session_read_only") : [];

@@ -35,7 +35,7 @@ export const PageFields = {
     .default(LIMIT_DEFAULT),
 };
 export const SpanFields = { from: Moment.optional(), to: Moment.optional() };
-/** Of ranges that are told by their length: "the 24 hours before yesterday at noon". */
+/** Ranges that are named by their length: "the 24 hours before yesterday at noon". */
 export const RANGE_END_WORDS =
   "End of the range (exclusive): `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: now. The answer's own `from` asks for the period before it.";
 

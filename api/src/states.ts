@@ -115,7 +115,7 @@ export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number];
 export const DELIVERY_STATES = ["pending", "delivered", "failed"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** How a model is doing, as anyone is told. */
+/** A model's state on the public status page. */
 export const MODEL_STATES = ["available", "degraded", "unavailable"] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 export const INCIDENT_KINDS = ["unavailable", "errors"] as const;
@@ -126,6 +126,6 @@ export type VerdictState = (typeof VERDICTS)[number];
 /** What an incident was: `database`, `limits` and `plane` could not be reached, no gateway ran, no node could serve, requests failed. */
 export const INCIDENT_CAUSES = ["database", "limits", "plane", "stopped", "no_capacity", "errors"] as const;
 export type IncidentCause = (typeof INCIDENT_CAUSES)[number];
-/** The same as everyone is told. */
+/** The platform's state on the public status page. */
 export const PUBLIC_CAUSES = ["internal", "stopped", "unavailable", "errors"] as const;
 export type PublicCause = (typeof PUBLIC_CAUSES)[number];

@@ -1,4 +1,4 @@
-/** What a visit comes to: the figures people know from other tools, worked out from what the observers saw. */
+/** Computes the figures of a page visit from the observers' records. */
 
 const LONG_MS = 50;
 /** Shifts that follow one another within a second, for at most five, belong together; the worst such group counts. */
@@ -21,7 +21,7 @@ export interface Loaded {
 }
 
 export interface Processor {
-  /** Of the page's main thread, in milliseconds of processor time. */
+  /** Processor time of the page's main thread in milliseconds. */
   taskMs: number;
   scriptMs: number;
   layoutMs: number;
@@ -99,7 +99,7 @@ export function freeFrom(at: number, tasks: Task[]): number {
   return free;
 }
 
-/** What was more than 50 ms of each task between the first paint and the moment the page could be used. */
+/** The sum of each task's time above 50 ms, between the first paint and the moment the page is usable. */
 export function blocked(tasks: Task[], from: number, to: number): number {
   return sum(tasks.map((task) => Math.max(0, Math.min(task.to, to) - Math.max(task.from, from) - LONG_MS)));
 }

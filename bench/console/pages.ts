@@ -1,6 +1,6 @@
 /** The pages that are measured, and what has to be there before someone can use them. */
 
-/** In the page's own terms: so many elements, each with this text where one is given. */
+/** This many elements of a selector, optionally each with this text. */
 export interface Wanted {
   css: string;
   least?: number;

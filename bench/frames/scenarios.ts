@@ -1,4 +1,4 @@
-/** What a node could send to keep a gateway busy, each an attack on one place that keeps or looks again at a peer's bytes. */
+/** Frames with which a node could keep a gateway busy; each attacks one place that stores or scans a peer's bytes. */
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { PROTOCOL_MAJOR } from "@tollgate/protocol/version.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";

@@ -20,7 +20,7 @@ export interface Answer {
   firstWordAtUs: number;
   endedAtUs: number;
   events: number;
-  /** Every word that the fake engine says begins with one, and so does the data of every event. */
+  /** Every word of the fake engine starts with a space, as does the data of every event. */
   blanks: number;
   /** Whether the stream closed with its marker. */
   done: boolean;

@@ -1,7 +1,6 @@
 /**
- * A fake engine in the OpenAI dialect, a process of its own. It answers at once or at the pace it was told over its IPC
- * channel, and counts what it does. It looks for the few fields it needs in the raw body: quotes within a prompt are
- * escaped, so they cannot be taken for a field.
+ * A fake engine with the OpenAI API in its own process. It answers at once or at the pace set over IPC, and counts requests. It searches
+ * the raw body for the few fields it needs: quotes in a prompt are escaped, so a prompt cannot contain one.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";

@@ -1,4 +1,4 @@
-/** What is quoted of measured rows: processor time per request or event, and the middle of several repeats. */
+/** The quoted figures of measured rows: processor time per request or event, and medians of repeats. */
 import type { Payer, Row } from "./measure.ts";
 
 export type Figure = (row: Row) => number | undefined;

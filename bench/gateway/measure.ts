@@ -27,7 +27,7 @@ const QUIET_WITHIN_MS = 5_000;
 
 export type Payer = Role | "engine" | "generator" | "other" | "stolen";
 
-/** Those through whom requests pass. Of PostgreSQL only its own user is told. */
+/** The parts that requests pass through. PostgreSQL's processor time is only known to its own user. */
 type Passing = Exclude<Role, "postgres">;
 
 /** A line of the results. */

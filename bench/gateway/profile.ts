@@ -70,7 +70,7 @@ class Inspector {
   }
 }
 
-/** Without inspectors, which is without `--profile`, it only runs. */
+/** Without `--profile` there are no inspectors, and it only runs. */
 export async function profiled<T>(
   target: Target,
   { outDir, name }: { outDir: string; name: string },

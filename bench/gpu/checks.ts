@@ -1,4 +1,4 @@
-/** What a real engine does besides streams: answers in a format, and embeddings, through the gateway. A line says how it went. */
+/** Checks of a real engine besides streams: answers in a format, and embeddings, through the gateway. */
 import type { Address } from "../gateway/load.ts";
 
 interface Extent {

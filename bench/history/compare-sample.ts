@@ -1,4 +1,6 @@
-/** Whether the seed rolled up as the gateway's job does: one hour of it is counted anew by that job, and nothing of it is kept. */
+/**
+ * Checks that the seed's rollups equal those of the gateway's job, by running the job for one hour in a transaction that is rolled back.
+ */
 import assert from "node:assert/strict";
 import type pg from "pg";
 

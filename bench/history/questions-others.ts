@@ -1,4 +1,4 @@
-/** What hosts' and operators' consoles ask of a long history, and the page of the platform's status. */
+/** The queries of hosts' and operators' consoles and of the status page on a long history. */
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";

@@ -1,4 +1,4 @@
-/** What a builder's console asks of a long history, each by the code that the console runs. Hosts and operators: `questions-others.ts`. */
+/** The queries of a builder's console on a long history, run by the console's own code. Hosts and operators: `questions-others.ts`. */
 
 import { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";

@@ -1,4 +1,4 @@
-/** What a platform has beside requests and the console asks for with them: keys, nodes and when they were there, operators' acts. */
+/** Seeds everything besides requests that the console reads: keys, nodes, connections, operators' actions. */
 import type pg from "pg";
 import { HOSTS, ID, KEYS, MODELS, NODES_OF_HOST, OTHERS, type Past } from "./seed-requests.ts";
 

@@ -27,7 +27,7 @@ const TIMELINE: [name: string, who: Who, hop: Hop][] = [
 /** When each hop was, in microseconds after the request was sent; the last is when its answer was there. */
 export type Hops = number[];
 
-/** Chats in which something of another's lies between (a report of slots, a heartbeat) are told apart by no moment: medians pass over them. */
+/** Chats that other traffic interrupts (a slot report, a heartbeat) cannot be recognised by their times; medians leave them out. */
 export function hopsOf(chats: Chat[], moments: Record<Who, Moment[]>): Hops[] {
   const from: Record<Who, number> = { gateway: 0, agent: 0 };
   const all: Hops[] = [];

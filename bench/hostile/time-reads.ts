@@ -1,7 +1,7 @@
 /**
  * Loaded into a gateway before its own code: takes the processor time of every piece that is read of a node, with all that
  * is done about it before the next callback runs. That is what a node's frames can keep others waiting for. A collection of
- * garbage that happens to fall into it is taken off: it costs what the whole heap costs, whoever is read at the moment.
+ * garbage that happens to fall into it is taken off: it costs what the whole heap costs, whichever node is read at the moment.
  */
 import { PerformanceObserver, performance } from "node:perf_hooks";
 import { Parser } from "../../gateway/src/plane/hub/parser.ts";
@@ -14,7 +14,7 @@ const REMEMBERED_MAX = 1000;
 let slow: { from: number; to: number; ms: number }[] = [];
 let pauses: { startTime: number; duration: number }[] = [];
 
-// Pauses are told of a little later, with the times they began at.
+// Pauses are reported a little later, with their start times.
 new PerformanceObserver((list) => {
   const more = list.getEntries().filter(({ duration }) => duration > PAUSE_MS_MIN);
   pauses = [...pauses, ...more].slice(-REMEMBERED_MAX);

@@ -1,4 +1,4 @@
-/** What was charged to whom, how long credit lasts, and the statement: each beside a plain query over requests and entries. */
+/** Compares charges, the estimate of lasting credit and the statement with plain queries over requests and entries. */
 import type pg from "pg";
 import { type Range, slotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";

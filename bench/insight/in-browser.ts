@@ -12,7 +12,7 @@ import { spread, table, verdict } from "../console/report.ts";
 import { cpuOf, spentUs, type Watched } from "../gateway/usage.ts";
 import type { Cast } from "../history/seed.ts";
 
-/** Which answers are told one by one. */
+/** Slower answers are listed singly. */
 const SLOW_MS = 100;
 
 interface Visited extends Figures {
@@ -56,7 +56,7 @@ async function signIn(dataDir: string, { builder }: Cast): Promise<Sessions> {
   }
 }
 
-/** The suites leave the console cold; whoever comes to it does not find it so. */
+/** The suites start the console without preparation; a production platform prepares it. */
 const AS_SHIPPED = { ...PRIVATE_DATABASE, DATABASE_POOL_MIN: "6" };
 const start = (dataDir: string): Promise<Platform> => startPlatform(dataDir, ["--no-node"], AS_SHIPPED);
 

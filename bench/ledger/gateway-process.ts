@@ -1,4 +1,4 @@
-/** One of several gateways of the bench, in a process of its own: the ledger's connections, its batches, and what it is told to do. */
+/** One of several gateways of the bench in its own process: the ledger's connections and batches, controlled over IPC. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";

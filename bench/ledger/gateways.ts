@@ -17,7 +17,7 @@ const HEAD_START_MS = 50;
 /** Less than this of a connection is not told. */
 const WAIT_SHOWN_MIN = 0.01;
 
-/** What a gateway is told. */
+/** The orders to a gateway. */
 export interface Order {
   load: Load;
   startAt: number;

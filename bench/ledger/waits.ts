@@ -1,4 +1,4 @@
-/** What the gateways' connections do and wait for, looked at again and again while they work. */
+/** Samples what the gateways' connections do and wait for. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 

@@ -1,4 +1,4 @@
-/** What is counted: real text out of the installed packages, and texts made to be slow. */
+/** The texts to count: real text from installed packages, and texts made to be slow. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";

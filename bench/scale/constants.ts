@@ -1,4 +1,4 @@
-/** What the page about scale is reckoned from. Everything under `measured` was; the bench that says so stands beside it. */
+/** The inputs of the page about scale. Values under `measured` name the bench that measured them. */
 
 export const measured = {
   /**
@@ -18,7 +18,7 @@ export const measured = {
   rolledUpPerSecond: 17_650,
 };
 
-/** What no one measured here: said, so that it can be changed. */
+/** Assumptions that were not measured here. */
 export const assumed = {
   /** How full a part may be kept, so that a peak, a restart of a neighbour and a bad hash still fit. */
   fill: 0.6,

@@ -12,7 +12,7 @@ interface Placement {
   moved: number;
   moves: number;
   purses: number;
-  /** What the greatest account has of all requests. */
+  /** The largest account's share of all requests. */
   greatest: number;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Money between servers of the ledger. A request is settled on its builder's server alone: the host's share goes to the host's account on
  * that server, and a sweep carries it home before a payout. A sweep is two transfers under one id: out of the host's account into
- * `transit` here, out of `transit` into the host's account there. Whoever carries it may die between the two, or do it twice;
+ * `transit` here, out of `transit` into the host's account there. The process that carries it may die between the two, or do it twice;
  * the id makes a repeat harmless. At every step each server must balance and `transit` be what is in flight; in the end every
  * host must have at home exactly what it earned. Anything else throws.
  */

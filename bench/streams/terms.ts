@@ -1,4 +1,4 @@
-/** What the processes of this bench have in common. */
+/** Types that the processes of this bench share. */
 
 /** Two words a second. */
 export const PACE_MS = 500;

@@ -1,4 +1,4 @@
-/** What the processes of this bench tell each other. */
+/** Messages between the processes of this bench. */
 import type { Address } from "../gateway/load.ts";
 import type { Scenario } from "../gateway/scenarios.ts";
 import type { NodeLogin } from "../streams/node-connection.ts";

@@ -15,7 +15,7 @@ export interface Episode {
   healedAt: number;
   /** When the next fault might begin. */
   calmAt: number;
-  /** What clients may be told beside `ok`, in the words of `answerOf`. */
+  /** The results that clients may get beside `ok`, in the words of `answerOf`. */
   mayShow: readonly string[];
   /** Its clients may have to wait for a refusal: the gateway that has them is not there to refuse. */
   mayWait: boolean;
@@ -137,7 +137,7 @@ export function faultOf(sight: Sight, episodes: readonly Episode[]): string {
 const struckMeanwhile = ({ beganAt }: Sight, seen: readonly Episode[]): number[] =>
   seen.filter(({ struckAt }) => struckAt > beganAt).map(({ struckAt }) => struckAt + NOTICED_MS_MAX);
 
-/** What the client was told, against what the faults of its time may show. */
+/** Compares the client's result with what the faults of its time allow. */
 function answers(sight: Sight, episodes: readonly Episode[]): Violation[] {
   const answer = answerOf(sight);
   const seen = episodesOf(sight, episodes);

@@ -41,7 +41,7 @@ const SHOWN_OF_EACH = 4;
 const CONTROL_STRIKES = 4;
 const CONTROL_CALLS = 60;
 
-/** What clients may be told while parts die: everything that says plainly that they were not served. */
+/** The results that clients may get while parts die: everything that clearly says that they were not served. */
 const MAY_SHOW = [
   ...[
     "503",

@@ -1,6 +1,6 @@
 /**
- * How numbers and dates are written: in one way for everybody, whatever the browser's language. Months have names, so that no
- * day can be read as a month; hours count to 24. What is not the reader's own time says UTC.
+ * Formats numbers and dates in one way for all readers, whatever the browser's language. Months have names, so that a day cannot be read as
+ * a month; hours count to 24. Times other than local ones say UTC.
  */
 const LOCALE = "en-US";
 const H24 = { hourCycle: "h23" } as const;

@@ -14,7 +14,7 @@ import {
 } from "./money.ts";
 
 describe("amounts of the API", () => {
-  test("are read to the last digit", () => {
+  test("are parsed exactly", () => {
     assert.equal(parseMicro("9830.400000"), 9_830_400_000n);
     assert.equal(parseMicro("5000000"), 5_000_000_000_000n);
     assert.equal(parseMicro("-0.000001"), -1n);
@@ -22,7 +22,7 @@ describe("amounts of the API", () => {
       assert.throws(() => parseMicro(text), text);
   });
 
-  test("of any size are the number that their digits are", () => {
+  test("of any size keep all digits", () => {
     const digits = fc.bigInt({ min: 0n, max: 10n ** 24n });
     fc.assert(
       fc.property(digits, fc.constantFrom("", "-"), (pico, minus) => {
@@ -36,14 +36,14 @@ describe("amounts of the API", () => {
     assert.equal(wholeMicro(12_500_000_000_000n), "12500000");
   });
 
-  test("add up without a float in between", () => {
+  test("add up without floating point", () => {
     assert.equal(sumMicro(["0.100000", "0.200000"]), 300_000n);
     assert.equal(sumMicro(Array(10).fill("900719925474099.100000")), 9_007_199_254_740_991_000_000n);
   });
 });
 
-describe("what people see", () => {
-  test("exact: every digit, and at least cents", () => {
+describe("displayed amounts", () => {
+  test("exact amounts have every digit and at least cents", () => {
     const cases: [bigint, string][] = [
       [0n, "$0.00"],
       [5_000_000_000_000n, "$5.00"],
@@ -54,7 +54,7 @@ describe("what people see", () => {
     for (const [pico, text] of cases) assert.equal(exactDollars(pico), text);
   });
 
-  test("short: a balance never shows more than there is, a charge never less", () => {
+  test("short amounts round a balance down and a charge up", () => {
     assert.equal(shortDollars(4_999_999_999_999n, "down"), "$4.99");
     assert.equal(shortDollars(4_990_000_000_001n, "up"), "$5.00");
     assert.equal(shortDollars(12_345_600_000n, "down"), "$0.0123");
@@ -68,7 +68,7 @@ describe("what people see", () => {
     assert.equal(shortDollars(7n, "down"), "$0.000000000007");
   });
 
-  test("an amount is text of the API or picodollars already", () => {
+  test("an amount may be text of the API or picodollars", () => {
     assert.deepEqual([picoOf("1.500000"), picoOf(7n)], [1_500_000n, 7n]);
   });
 
@@ -78,7 +78,7 @@ describe("what people see", () => {
   });
 });
 
-describe("amounts below each other", () => {
+describe("amounts in a column", () => {
   const column = (amounts: bigint[]): string[] => {
     const places = placesOf(amounts);
     return amounts.map((pico) => columnDollars(pico, places));
@@ -91,7 +91,7 @@ describe("amounts below each other", () => {
   };
   const amounts = fc.array(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), { minLength: 1 });
 
-  test("have the same places: cents, or what the finest of them needs", () => {
+  test("have the same decimals: cents, or what the finest one needs", () => {
     assert.deepEqual(column([5_000_000_000_000n, 500_000_000_000n, 0n]), ["$5.00", "$0.50", "$0.00"]);
     assert.deepEqual(column([4_320_000n, 5_000_000_000_000n, -1_200_000n]), [
       "$0.00000432",
@@ -102,7 +102,7 @@ describe("amounts below each other", () => {
     assert.equal(placesOf([]), 2);
   });
 
-  test("of any size line up at the point, and none that is something is shown as nothing", () => {
+  test("of any size align at the point, and only zero is shown as zero", () => {
     fc.assert(
       fc.property(amounts, (all) => {
         const texts = column(all);
@@ -112,7 +112,7 @@ describe("amounts below each other", () => {
     );
   });
 
-  test("add up, as they are shown, to the sum as it is shown", () => {
+  test("add up to the displayed sum", () => {
     fc.assert(
       fc.property(amounts, (all) => {
         const sum = all.reduce((so, pico) => so + pico, 0n);
@@ -123,7 +123,7 @@ describe("amounts below each other", () => {
     );
   });
 
-  test("a balance changes to the eye with any charge", () => {
+  test("a balance visibly changes with every charge", () => {
     const charge = fc.bigInt({ min: 1n, max: 10n ** 13n });
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 16n }), charge, (before, pico) => {

@@ -13,7 +13,7 @@ const [curl, python, typescript] = snippetsOf({ baseUrl: "http://gateway/v1", ap
   ({ text }) => text,
 ) as [string, string, string];
 
-test("the curl line is one shell command that sends the very body", () => {
+test("the curl snippet is one shell command with the exact body", () => {
   // The shell itself splits the words; printf gives them back.
   const words = execFileSync("sh", ["-c", curl.replace("curl", "printf '%s\\0'")], { encoding: "utf8" }).split("\0");
   assert.equal(words[0], "-N");
@@ -22,14 +22,14 @@ test("the curl line is one shell command that sends the very body", () => {
   assert.deepEqual(JSON.parse(words[words.indexOf("-d") + 1] ?? ""), body);
 });
 
-test("Python writes its own constants, TypeScript bare names", () => {
+test("the Python snippet uses Python constants, the TypeScript snippet unquoted names", () => {
   assert.match(python, /stream=True,/);
   assert.match(python, /for chunk in client/);
   assert.match(typescript, /^ {2}model: "tiny-3b",$/m);
   assert.match(typescript, /for await/);
 });
 
-test("vectors are asked for in the same three ways", () => {
+test("embeddings have the same three snippets", () => {
   const asked = { model: "embed-m3", input: ["It's a cat", "a dog"] };
   const made = embeddingSnippetsOf({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body: asked });
   const [line, inPython, inTypescript] = made.map(({ text }) => text) as [string, string, string];

@@ -1,4 +1,4 @@
-/** Moments and spans as people read them: local time, with UTC for whoever compares logs. The API counts Unix seconds. */
+/** Formats times and durations for people: local time, with UTC for comparing logs. The API uses Unix seconds. */
 import { agoText, clockText, dayText, momentText } from "./locale.ts";
 
 const DAY_S = 86_400;

@@ -10,7 +10,7 @@ const read = (text: string, decimal: DecimalSign): number | string => {
   return "pico" in found ? cents(found.pico) : found.wrong;
 };
 
-test("an amount with a decimal comma is not taken a hundred times over", () => {
+test("reads a decimal comma as a decimal point, not as digit grouping", () => {
   for (const decimal of [".", ","] as const) {
     assert.equal(read("12,50", decimal), 1250);
     assert.equal(read("12.50", decimal), 1250);
@@ -20,7 +20,7 @@ test("an amount with a decimal comma is not taken a hundred times over", () => {
   }
 });
 
-test("an amount with groups of digits is read by its form, whatever the reader's language", () => {
+test("recognises grouped digits in any language", () => {
   for (const decimal of [".", ","] as const) {
     assert.equal(read("1,234.50", decimal), 123_450);
     assert.equal(read("1.234,50", decimal), 123_450);
@@ -30,7 +30,7 @@ test("an amount with groups of digits is read by its form, whatever the reader's
   }
 });
 
-test("an amount that can be a thousand or one follows a language of points, and is refused in one of commas", () => {
+test("resolves an ambiguous amount by a language with points, and refuses it in one with commas", () => {
   assert.equal(read("1,000", "."), 100_000);
   assert.equal(read("1.000", "."), 100);
   for (const text of ["1,000", "1.000"]) {
@@ -38,7 +38,7 @@ test("an amount that can be a thousand or one follows a language of points, and 
   }
 });
 
-test("what is no amount is refused", () => {
+test("refuses invalid amounts", () => {
   for (const text of ["", "-5", "5.1234567", "five", "1,23,456", "1.234.5", "1,2,3", "12 34", "1,234,56.7"]) {
     for (const decimal of [".", ","] as const) {
       assert.equal(read(text, decimal), "Enter an amount in dollars, such as 12.50.", text);
@@ -46,7 +46,7 @@ test("what is no amount is refused", () => {
   }
 });
 
-test("what is understood can be typed again, and means the same to everybody", () => {
+test("formats accepted amounts so that they can be typed again in any language", () => {
   const decimal = fc.constantFrom<DecimalSign>(".", ",");
   const text = fc.stringMatching(/^\d{1,4}([., ]\d{1,4}){0,2}$/);
   fc.assert(

@@ -1,6 +1,6 @@
 /**
- * Amounts in dollars as people type them, with a decimal point or a decimal comma. What can mean two amounts is refused: "1,000" is a
- * thousand to some and one to others. Pure, but for the browser's language where none is given.
+ * Parses typed dollar amounts with a decimal point or comma. Ambiguous ones are refused: "1,000" is a thousand to some and one to others.
+ * Pure, except for the default of the browser's language.
  */
 import { type DecimalSign, ownDecimalSign } from "./locale.ts";
 import { exactDollars } from "./money.ts";

@@ -15,7 +15,7 @@ import type { Sale } from "./sale.ts";
 
 const common = { clock: wallClock, random: { below: randomInt }, log: { error() {} } };
 
-/** A gateway's receiver that answers as it is told and remembers what it was sent. */
+/** A gateway's receiver with scripted answers that records what it gets. */
 class Receiver {
   status = 200;
   readonly got: { body: string; signature: string }[] = [];

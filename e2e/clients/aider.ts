@@ -1,4 +1,4 @@
-/** aider, run headless on a file of its own: what it edits, and what it says of refusals. It has no API; its screen is read. */
+/** aider, run headless on one file: its edits, and how it shows refusals. It has no API, so its screen is read. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -40,7 +40,7 @@ const FLAGS = [
 const QUIET = ["--no-show-model-warnings", "--no-gitignore", "--no-suggest-shell-commands", "--no-detect-urls"];
 
 interface Ran {
-  /** What the file holds afterwards. */
+  /** The file's content afterwards. */
   file: string;
   said: string;
 }

@@ -1,4 +1,4 @@
-/** What a client must show of answers that are well. */
+/** Checks how a client shows successful answers. */
 import assert from "node:assert/strict";
 import { type Behaviour, NONE, script } from "./behaviour.ts";
 

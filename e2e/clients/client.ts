@@ -1,4 +1,4 @@
-/** What is asked of every client, and what an adapter answers. */
+/** The interface of every client under test. */
 export interface Connection {
   baseURL: string;
   apiKey: string;
@@ -13,7 +13,7 @@ export interface Ask {
 
 interface Answer {
   text: string;
-  /** Null where the client does not tell it. */
+  /** Null when the client does not report it. */
   finish: string | null;
   /** Completion tokens as the client reports them. */
   tokens: number;
@@ -55,11 +55,11 @@ export interface Client {
   close?(): Promise<void>;
 }
 
-/** What is particular to a client, and asserted: a version that no longer has it fails. */
+/** Properties of one client. A version without them fails. */
 export interface Traits {
-  /** What a stream that fails is raised as. */
+  /** The error class of a failed stream. */
   streamRaises: string;
-  /** What a prompt that is too long is raised as, where the client has a class for it. */
+  /** The error class of a too long prompt, if the client has one. */
   contextRaises?: string;
   /** It does not read `x-should-retry`, so that its retries repeat a billed failure. */
   repeatsBilled?: true;

@@ -1,6 +1,6 @@
 /**
- * Installs the clients when they are asked for. They are no workspace of the repository, so that `npm start` does not
- * carry them; what cannot be installed here is told as a reason, and the suite names it as left out.
+ * Installs the clients on demand. They are not workspaces of the repository, so that `npm start` does not install them. If an installation
+ * fails, the reason is returned and the suite lists the client as left out.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,7 +16,7 @@ const PIP_UNREACHABLE = /No matching distribution found|NewConnectionError|Conne
 
 let packages: Promise<string | undefined> | undefined;
 
-/** Why the npm packages cannot be had; undefined once they are installed. Whoever asks meanwhile waits for the same. */
+/** Why the npm packages are missing; undefined once they are installed. Concurrent callers share the installation. */
 export function installPackages(): Promise<string | undefined> {
   packages ??= runInstall();
   return packages;

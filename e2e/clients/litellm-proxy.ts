@@ -1,4 +1,4 @@
-/** LiteLLM as a proxy, with the configuration of examples/, driven by the official package. Its key is that of its start. */
+/** LiteLLM as a proxy, with the configuration in examples/, driven by the official package. Its key is fixed at its start. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";

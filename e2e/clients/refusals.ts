@@ -1,4 +1,4 @@
-/** What a client must show of refusals, of failures, and of a stream that fails in the middle. */
+/** Checks how a client shows refusals, failures, and a stream that fails in the middle. */
 import assert from "node:assert/strict";
 import { type Behaviour, failure, NONE, record, type Subject, script, told } from "./behaviour.ts";
 import type { Ask, Connection, Seen } from "./client.ts";

@@ -1,4 +1,4 @@
-/** What a client meets: one platform for all of them, and for each its own accounts and keys, so that they can run at once. */
+/** The environment of the clients: one platform, with separate accounts and keys for each client, so that they can run concurrently. */
 
 import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";

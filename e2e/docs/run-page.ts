@@ -1,4 +1,4 @@
-/** Runs the blocks of one page in order and compares what they print with what the page says. */
+/** Runs the blocks of one page in order and compares their output with the page. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { credentialsIn } from "../../tools/doc-tests/fill-in.ts";

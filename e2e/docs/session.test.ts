@@ -1,4 +1,4 @@
-/** What carries over from block to block, what ends a page, and what becomes of programs that go on running. */
+/** State between blocks, what ends a page, and programs that continue in the background. */
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

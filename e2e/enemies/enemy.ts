@@ -1,4 +1,4 @@
-/** The process of one enemy: `node enemy.ts NAME`, started and told by measure.ts when to begin and when to end. */
+/** The process of one enemy: `node enemy.ts NAME`. measure.ts starts it and sends the times to begin and end. */
 import pg from "pg";
 import { strategyOf } from "./strategies.ts";
 import { Enemy } from "./strategy.ts";

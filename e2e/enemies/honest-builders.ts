@@ -25,7 +25,7 @@ const SUBJECTS = [
 export interface Figures {
   sent: number;
   errors: number;
-  /** What clients were told, and how often. */
+  /** The clients' results with their counts. */
   seen: Record<string, number>;
   /** Median time to the first token of a stream; one that fails counts with the time until it did. */
   ttftMs: number;

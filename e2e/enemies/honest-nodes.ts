@@ -43,7 +43,7 @@ function paced(scripted: Engine, stage: InProcessStage): Engine {
     generate(job, sink, signal) {
       const schema = job.format?.type === "json_schema" ? job.format.schema : undefined;
       isFrozen ||= expansionOf(schema) > EXPANSION_MAX;
-      // It never comes back, not even when it is told to.
+      // It never comes back, not even when it is stopped.
       if (isFrozen) return new Promise(() => {});
       if (JSON.stringify(schema ?? {}).includes('"minimum"')) throw new EngineError("engine", "unknown keyword");
       return scripted.generate(atPace(job, stage), sink, signal);

@@ -43,7 +43,7 @@ export async function measure(strategy: Strategy, seconds: number): Promise<Row>
 interface Phase extends Figures {
   /** What honest nodes earned. */
   earned: bigint;
-  /** Of this process: the gateway, the honest nodes and the honest builders. */
+  /** Processor time of this process, which runs the gateway, the honest nodes and the honest builders. */
   cpuMs: number;
   rssMax: number;
 }

@@ -1,4 +1,4 @@
-/** What came of the strategies: rows, a Markdown table, and the limits that the platform must keep. */
+/** The results of the strategies: rows, a Markdown table, and the limits that the platform must keep. */
 
 /** Pairs are without the enemy and beside it, over the same number of seconds. */
 export interface Row {
@@ -10,7 +10,7 @@ export interface Row {
   honest_sent: [number, number];
   /** Shares of what was sent. */
   honest_errors: [number, number];
-  /** Errors beside the enemy, by what clients were told. */
+  /** Errors beside the enemy, by the clients' results. */
   honest_saw: Record<string, number>;
   /** In the platform's time, and by the machine's clock. */
   ttft_p50_ms: [number, number];

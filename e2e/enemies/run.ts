@@ -1,4 +1,4 @@
-/** `npm run enemies`: each strategy beside honest nodes and builders, as a table. README.md says how to read it. */
+/** `npm run enemies`: runs each strategy beside honest nodes and builders, and prints a table (see README.md). */
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";

@@ -1,6 +1,6 @@
 /**
- * What an enemy is, and what it can do. A strategy runs in a process of its own (`enemy.ts`), so that what it costs its owner is not
- * taken for what it costs the platform. It knows what a stranger with accounts knows: addresses, its own keys and tokens, the protocol.
+ * The interface of enemies. A strategy runs in its own process (`enemy.ts`), so that its own costs are not counted as the platform's. It
+ * knows what any stranger with accounts knows: addresses, its own keys and tokens, the protocol.
  */
 
 import {
@@ -21,7 +21,7 @@ export interface Strategy {
   name: string;
   /** Its number in the list of known attacks; absent: a new one. */
   known?: number;
-  /** What it does, in one sentence. */
+  /** Its behaviour in one sentence. */
   does: string;
   plane?: "nats";
   /** Resolves when everything is in place; what it began goes on until the enemy is over. */
@@ -30,7 +30,7 @@ export interface Strategy {
   finish?(enemy: Enemy): Promise<void>;
 }
 
-/** What came of it, as the enemy knows it. */
+/** What the enemy gained, as far as it knows. */
 export interface Loot {
   hosts: string[];
   builders: string[];
@@ -42,7 +42,7 @@ export interface Loot {
   errors: string[];
 }
 
-/** What honest builders ask for. */
+/** The model that honest builders use. */
 export const MODEL = "tiny-3b";
 const ERRORS_KEPT = 3;
 
@@ -98,7 +98,7 @@ export class Enemy {
     if (honestAnswers > 0) await newNodesHave(this, honestAnswers);
     const claims = { protocol: "1.3", slots: 4096, busy: 0, accepts_early: true, ...manners.claims };
     const models = manners.models ?? [MODEL];
-    // An honest node is waited for by whoever needs it; this one may be refused.
+    // Callers wait for an honest node; this one may be refused.
     const name = `node ${++this.#names}`;
     const all = { ...manners, name, models, behaviour, claims, waits: false };
     const node = await this.#again(() => HandMadeNode.join(this, host, all));

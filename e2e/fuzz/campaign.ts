@@ -1,4 +1,4 @@
-/** A run: so many requests, a bounded number at once, every answer judged, and a tally of what came back. */
+/** One fuzzing run: many requests with limited concurrency, a verdict on every answer, and a tally. */
 import { fire, type Hit, shownAnswer, shownShot } from "./fire.ts";
 import { AgentSender } from "./send-agent.ts";
 import type { Shot } from "./shot.ts";

@@ -1,4 +1,4 @@
-/** What goes wrong with a body that was right: fields of the wrong type, missing, renamed, absurd; then its text. */
+/** Damages valid bodies: fields of wrong types, missing, renamed or absurd fields, and then the text itself. */
 import type { Body, Endpoint } from "./bodies.ts";
 import { anyValue, hostileNumber, hostileText } from "./hostile.ts";
 import { RawJson } from "./json.ts";

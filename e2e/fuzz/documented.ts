@@ -30,7 +30,7 @@ const file = new URL("../../gateway/openapi/public.json", import.meta.url);
 const { schemas } = (JSON.parse(readFileSync(file, "utf8")) as { components: { schemas: Record<string, Schema> } })
   .components;
 
-/** What is wrong with the value; nothing if it is as documented. */
+/** How the value differs from the documentation; empty if it does not. */
 export function mistakesIn(name: string, value: unknown): string[] {
   const schema = schemas[name];
   if (schema === undefined) throw new Error(`the API document has no schema ${name}`);

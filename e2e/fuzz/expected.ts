@@ -1,4 +1,4 @@
-/** What an answer has to be. A request may have several that are right; an answer must fit one of them. */
+/** The expected answers of a request. An answer must match one of them. */
 
 type AnswerKind =
   | "chat"

@@ -1,4 +1,4 @@
-/** Sends one request of a run and says what is wrong with what came back. */
+/** Sends one request of a run and returns what is wrong with its answer. */
 import type { Answer } from "./expected.ts";
 import { mistakes } from "./judge.ts";
 import type { AgentSender } from "./send-agent.ts";

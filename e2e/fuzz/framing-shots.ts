@@ -86,7 +86,7 @@ export function conflictingLengths(random: Random): SocketShot {
   return listen([bytes], [NOT_HTTP]);
 }
 
-/** What follows the length that was told is no request. */
+/** The bytes after the declared length are not a request. */
 export function lengthTooSmall(random: Random): SocketShot {
   const { endpoint, body } = anyPost(random);
   const told = random.between(0, body.length - 1);

@@ -8,7 +8,7 @@ import { type Usage, usageMistakes } from "./usage.ts";
 const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/;
 const VECTOR_WIDTH = 1024;
 
-/** What is wrong with the answer; nothing if it fits one of the expectations. */
+/** What is wrong with the answer; empty if it matches one of the expectations. */
 export function mistakes(answer: Answer, expected: Expected[], method = "POST"): string[] {
   const always = common(answer, method);
   const fitting = expected.filter(({ status }) => status === answer.status);

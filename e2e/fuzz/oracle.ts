@@ -1,6 +1,6 @@
 /**
- * What the contract says of a body, worked out again from its bytes and from the written rules alone: which answer is due,
- * and which fields a refusal may name. Nothing here is shared with the gateway.
+ * Derives the expected answer of a body from the contract alone: the status, and the fields that a refusal may name. Shares no code with
+ * the gateway.
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Body, EMBEDDING_MODELS, type Endpoint, GENERATION_MODELS } from "./bodies.ts";

@@ -1,4 +1,4 @@
-/** What requests on a socket are put together from. */
+/** The parts from which raw socket requests are built. */
 import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
 import type { Expected } from "./expected.ts";
 import { writeJson } from "./json.ts";

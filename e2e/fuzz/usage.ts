@@ -1,4 +1,4 @@
-/** What an answer says it used, whole or streamed. */
+/** Reads the usage of an answer, streamed or not. */
 import type { Expected } from "./expected.ts";
 
 export interface Usage {

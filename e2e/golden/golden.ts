@@ -70,7 +70,7 @@ export async function assertGoldenStream(name: string, got: Got): Promise<void> 
   );
 }
 
-/** The text of a piece in a chunk that says nothing else. */
+/** The text of a delta in a chunk without other content. */
 const PIECE = /"(?:content|text)":"((?:[^"\\]|\\.)+)"(?=[^"]*(?:"finish_reason":null|,"logprobs"|\}))/;
 
 function joined(stream: string): string {
@@ -85,7 +85,7 @@ function joined(stream: string): string {
   return events.join("\n\n");
 }
 
-/** In an update the first answer makes the file, and the others that share it are held to it as ever. */
+/** In an update the first answer writes the file, and later ones are compared with it. */
 const updates = new Map<string, Promise<void>>();
 
 async function update(file: string, text: string): Promise<void> {

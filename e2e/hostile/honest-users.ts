@@ -14,7 +14,7 @@ const SERVED_MIN = 24;
 const AT_ONCE = 4;
 const ANSWER = "calm words";
 
-/** One round of an attack, or all of it where `isOver` tells it when to end. */
+/** One round of an attack, or all rounds until `isOver` returns true. */
 export type Attack = (isOver: () => boolean) => Promise<unknown>;
 
 interface Traits {
@@ -88,6 +88,6 @@ export class HonestUsers {
   }
 }
 
-/** Nothing was billed, and the client is told to ask again. */
+/** Nothing was billed, and the client is asked to retry. */
 const isRefusal = ({ status, code, headers }: InstanceType<typeof OpenAI.APIError>): boolean =>
   status === 503 && code === "no_capacity" && headers?.get("x-should-retry") === "true";

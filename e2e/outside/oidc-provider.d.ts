@@ -1,4 +1,4 @@
-/** Of the package `oidc-provider`, which brings no types, what the suites use. */
+/** Types of the package `oidc-provider`, as far as the suites use it. */
 declare module "oidc-provider" {
   import type { RequestListener } from "node:http";
 

@@ -190,13 +190,13 @@ describe("gateways behind proxies", { skip }, () => {
         JSON.stringify({ ...script({ text: "x" }), metadata: { a: "x".repeat(bytes) } });
       const large = await ask(proxy, "/v1/chat/completions", { body: filled(9 * 1024 * 1024) });
       assert.equal(large.status, 200, `${proxy.name}: ${large.text.slice(0, 300)}`);
-      // Whoever sends all of it before it listens may find the connection closed.
+      // A client that sends everything before it reads may find the connection closed.
       const { status, text } = await ask(proxy, "/v1/chat/completions", { announces: 10.5 * 1024 * 1024 });
       assert.equal(status, 413, `${proxy.name}: ${text.slice(0, 300)}`);
       assert.match(text, /"code":"request_too_large"/, proxy.name);
     }));
 
-  /** Lanes that ask without a pause until they are told to stop, and again where a gateway says so, as official clients do. */
+  /** Clients that send requests without a pause until they are stopped, and retry like official clients. */
   const load = (through: RunningProxy[]) => {
     const errors: string[] = [];
     let [answers, isOver] = [0, false];

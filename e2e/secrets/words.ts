@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Query } from "@tollgate/stage/database.ts";
 import type { Answer } from "../console-client.ts";
 
-/** What may be kept, and in which tables: names that someone chose. Everything else stands nowhere. */
+/** Names chosen by users, and the tables that may store them. Nothing else may be stored. */
 const KEPT: Record<string, string[]> = {
   "a client's name": ["request", "hold"],
   "a node's name": ["node"],
@@ -38,7 +38,7 @@ interface Word {
 interface Secret {
   value: string;
   way: string;
-  /** The one answer that has it: whoever makes a secret is shown it once. */
+  /** The one answer that contains a new secret. */
   shownIn: Answer | undefined;
 }
 

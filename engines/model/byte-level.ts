@@ -1,4 +1,4 @@
-/** How a byte-level vocabulary spells bytes: each as one printable character. */
+/** The printable character for each byte in a byte-level vocabulary. */
 const SPELLINGS: string[] = [];
 let next = 256;
 for (let byte = 0; byte < 256; byte++) {

@@ -25,7 +25,7 @@ import type { NotificationParts } from "./notifications/parts.ts";
 import type { Parts } from "./routes/parts.ts";
 import type { Trust } from "./trust/trust.ts";
 
-/** What each part is told, beside its ports. `settingsOf` in build.ts derives it from the configuration. */
+/** The settings of each part, beside its ports. `settingsOf` in build.ts derives them from the configuration. */
 export interface Settings
   extends ServingSettings,
     AccountSettings,
@@ -33,7 +33,7 @@ export interface Settings
     SiteSettings,
     UpkeepSettings,
     HealthSettings {
-  /** How long a drain takes unless it is told. */
+  /** The default duration of a drain. */
   drain: DrainTimes;
 }
 
@@ -75,7 +75,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
   try {
     const front = listener && (await openFront(context, settings, { ...ports, listener }));
     const serving = await openServing(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
-    // From here on nodes are told things: not before it is certain that the plane is this database's own.
+    // Nodes get messages only from here on, when the plane is known to be this database's own.
     const deployment = await ports.deployment;
     await ports.store.lineage?.remember();
     const trust = await openTrust(context, settings, { ...serving, broadcast: ports.store.broadcast });

@@ -10,7 +10,7 @@ export async function readText(response: Response, bytesMax: number): Promise<st
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Undefined for what is not JSON: no schema accepts it, so the caller says what is wrong. */
+/** Undefined for invalid JSON, which no schema accepts, so the caller reports it. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

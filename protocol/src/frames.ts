@@ -18,7 +18,7 @@
 import { z } from "zod";
 import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX, SCORES_MAX } from "./limits.ts";
 
-/** `<request suffix>-<attempt, two digits>`: unique per attempt, so that late frames of an abandoned attempt are told apart. */
+/** `<request suffix>-<attempt, two digits>`: unique per attempt, so that late frames of an abandoned attempt can be recognised. */
 export const JOB_ID_FORM = /^[0-9a-z]{26}-[0-9]{2}$/;
 const JobId = z.string().regex(JOB_ID_FORM);
 const Id = z.string().regex(/^[0-9A-Za-z_]{1,64}$/);
@@ -117,7 +117,7 @@ export const Failed = z.object({
   seq: Seq,
   /** `engine`: the engine broke; `prompt`: the engine cannot take this prompt; `agent`: the agent itself failed. */
   cause: z.enum(["engine", "prompt", "agent"]),
-  /** For whoever debugs an agent. It should hold no prompt or output text; a gateway cannot know, and drops it unread. */
+  /** For debugging an agent. It should hold no prompt or output text; a gateway cannot know, and drops it unread. */
   message: z.string().max(FAILURE_MESSAGE_CHARS_MAX),
 });
 /**

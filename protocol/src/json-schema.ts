@@ -266,7 +266,7 @@ class Reader {
     return part;
   }
 
-  /** Follows everything that the value consists of, and notes each keyword when it first meets it. */
+  /** Visits all parts of the schema that describe the value, and records each keyword at its first occurrence. */
   expand(root: SchemaPart): KeywordUse[] {
     const uses = new Map<string, KeywordUse>();
     const seen = new Set<SchemaPart>();

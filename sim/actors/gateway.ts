@@ -18,7 +18,7 @@ import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import { type Taken, takeIn } from "../../gateway/src/payments/receive.ts";
 import { SPOT_CHECKS_SCHEMA } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
-import { clockOf, type Life } from "../world/life.ts";
+import { type Life, processClock } from "../world/life.ts";
 import type { World } from "../world/world.ts";
 import { logOf } from "./log.ts";
 
@@ -92,7 +92,7 @@ function portsOf(
 ): Ports {
   const chance = world.chance.of(name);
   const originMs = chance.between(0, 1_000_000);
-  const clock = clockOf(life, world.scheduler, { skewMs: machine.skewMs, originMs });
+  const clock = processClock(life, world.scheduler, { skewMs: machine.skewMs, originMs });
   const log = logOf(world, life, name);
   const newId = newIds(clock, chance.of("ids"));
   const pid = machine.number * 1_000 + machine.starts;

@@ -1,4 +1,4 @@
-/** What an honest engine gives for a text to embed: a vector by its meaning. */
+/** An honest engine's embedding of a text: a vector by its meaning. */
 import { VECTOR_WIDTH } from "./catalogue.ts";
 
 /** Texts that share words point one way. Whole numbers, so that every adding up is exact. */

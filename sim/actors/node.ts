@@ -14,7 +14,7 @@ import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
 import { meaningOf } from "./meaning.ts";
 import { type Piece, piecesOf } from "./utterance.ts";
 
-/** What became of a job, as the node knows. */
+/** The node's own record of a job. */
 export interface JobFacts {
   job: string;
   nodeId: string;
@@ -24,18 +24,18 @@ export interface JobFacts {
   thought: string;
   said: string;
   vectors: Float32Array[];
-  /** It says what words cannot count. */
+  /** Its text cannot be counted in words. */
   isCountable: boolean;
   /** An output format was asked for. */
   isFormatted: boolean;
   /** Someone asked for it; the platform's own jobs are none. */
   isRequest: boolean;
-  /** It was asked something whose answer is known. */
+  /** The job was a question with a known answer. */
   isCanary: boolean;
   /** How many requests it ran besides, and what its record said of it, when it accepted. */
   beside: number;
   standing: "trusted" | "on probation" | "barred";
-  /** What went wrong was its own doing. */
+  /** The failure was its own fault. */
   isAtFault: boolean;
   /** It said that it cannot take the prompt, which is the prompt's fault for all that anyone knows. */
   refusedPrompt: boolean;
@@ -61,9 +61,9 @@ interface Running {
 }
 
 interface Knowing {
-  /** What it is to do with a request, by its 26 characters; undefined: it is none. */
+  /** The script of a request by its 26 characters; undefined for other jobs. */
   scriptOf: (request: string) => Script | undefined;
-  /** What its record says of it now. */
+  /** Its standing in its record. */
   standing: () => JobFacts["standing"];
 }
 
@@ -280,7 +280,7 @@ export class SimNode {
         this.#output(running, answer(text));
       this.#done(running);
     } else if (BREAKS.includes(kind)) {
-      // These say something, and then what they should not.
+      // These nodes send some output, and then something forbidden.
       this.#output(running, answer(sentence(0, 2)));
       this.#after(running, 30, () => this.#misbehave(running, kind));
     } else {

@@ -1,6 +1,6 @@
 /**
- * The payment provider: takes money for credits, gives it back, lets it be disputed, and tells gateways of it in signed news that
- * come late, more than once, in any order, and again until someone took them. What truly became of the money is written down.
+ * The payment provider: takes payments, refunds them, lets them be disputed, and sends gateways signed events late, repeatedly and in any
+ * order until one is accepted. It records the true state of every payment.
  */
 import { publicId } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";

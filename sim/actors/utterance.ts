@@ -1,4 +1,4 @@
-/** What an engine has to say to a job, in the pieces in which its agent sends it. */
+/** An engine's output for a job, in the pieces in which its agent sends it. */
 import type { Script } from "../plan.ts";
 import { sentence, untilStop, wordsIn } from "../world/words.ts";
 import { THINKING } from "./catalogue.ts";
@@ -12,7 +12,7 @@ export interface Piece {
 }
 
 interface Manner {
-  /** How thinking is told from the answer; null where the model does not think. */
+  /** How thinking is separated from the answer; null when the model does not think. */
   thinks: "by tags" | "by channel" | null;
   /** Where the engine ends the answer. */
   stop: string | null;

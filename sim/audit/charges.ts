@@ -1,6 +1,6 @@
 /**
- * What each ending costs, and whom it pays: the table of decisions §9 a second time, worked out from what the client was sent and
- * what the nodes did. Nothing here knows how the gateway came to its own figures.
+ * The charge and the payee of each ending: the table of decisions §9 implemented a second time, from what clients received and what nodes
+ * did. Shares no code with the gateway.
  */
 import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { Sight } from "../actors/client.ts";
@@ -8,7 +8,7 @@ import type { JobFacts } from "../actors/node.ts";
 import type { Request } from "../world/store/ledger-model.ts";
 import { untilStop, wordsIn } from "../world/words.ts";
 
-/** What is known of one request when all is over. */
+/** Everything known of a finished request. */
 interface Case {
   sight: Sight;
   record: Request;
@@ -33,7 +33,7 @@ type Share = "paid" | "withheld" | "none" | "either";
 
 const FREE = "free";
 
-/** What is wrong with the charge; undefined when it is as it should be. */
+/** What is wrong with the charge; undefined when it is correct. */
 export function wrongCharge(known: Case): string | undefined {
   const { record, promptTokens, host } = known;
   const bill = billOf(known);

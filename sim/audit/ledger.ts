@@ -1,4 +1,4 @@
-/** What must be true of the ledger after every statement that the store did. Looks at the tables alone, and adds up for itself. */
+/** The invariants of the ledger after every statement of the database, computed from the tables alone. */
 import type { Entry, LedgerModel } from "../world/store/ledger-model.ts";
 import type { World } from "../world/world.ts";
 

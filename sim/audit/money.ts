@@ -1,6 +1,6 @@
 /**
- * Whose money is whose, worked out a second time: a builder has what was paid for it, less what its requests cost; a host its shares,
- * but for credit granted to itself, less what it was paid; and what an owner's account owes is taken from what the owner earns before anything is paid.
+ * Balances computed a second time: a builder has the payments minus the charges; a host has its shares, except for credit granted to
+ * itself, minus its payouts; an owner's debt is taken from the owner's earnings before a payout.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Stage } from "../stage/stage.ts";

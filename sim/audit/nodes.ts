@@ -3,7 +3,7 @@ import type { NodeKind } from "../plan.ts";
 import type { Stage } from "../stage/stage.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
 
-/** What each of these does is a failure every time. */
+/** These kinds of nodes fail every job. */
 const FAILS_ALWAYS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice", "bad vectors"];
 /** How many of its own doing each reason takes; no other reason holds for an honest node. */
 const LEAST: Record<string, number> = { failures: 5, refused_prompts: 10 };

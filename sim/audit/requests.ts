@@ -1,4 +1,4 @@
-/** What must be true of every request once all is over: one ending, told and billed alike, of one attempt's output. */
+/** The invariants of finished requests: one ending, which matches the answer and the charge, from one attempt's output. */
 
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { publicId, suffixOf } from "../../gateway/src/base/ids.ts";
@@ -22,7 +22,7 @@ interface Facts {
   held: ReadonlySet<Uuid>;
 }
 
-/** What a client is told, by how its request ended. */
+/** The possible answers by ending. */
 const TOLD: Record<string, string[]> = {
   ok: ["answered"],
   upstream_failed: ["upstream_failed"],
@@ -37,7 +37,7 @@ const NO_RECORD = [400, 401, 402, 404, 413, 429, 503];
 /** A cancellation is on its way for a moment; silence counts from 2.3 s on, and is noticed a moment later. */
 const STOPPED_MS_MAX = 1_000;
 const SILENCE_MS_MAX = 4_000;
-/** A job that lasts longer ends as a stall, and no one is blamed. */
+/** A longer job ends as a stall without blame. */
 const JOB_MS_MAX = 119_000;
 
 export function auditRequests(facts: Facts): void {

@@ -1,6 +1,6 @@
 /**
- * How hosts may try to earn without the work. A strategy says what its node does with each job, and what that costs the host.
- * Costs are parts of a job's price: a host is paid 0.70 of it, and honest work is taken to cost 0.40.
+ * How hosts may try to earn without work. A strategy decides what its node does with each job and what that costs the host. Costs are
+ * shares of a job's price: a host is paid 0.70, and honest work is assumed to cost 0.40.
  */
 import type { Served, Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
 

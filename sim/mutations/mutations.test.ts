@@ -1,4 +1,4 @@
-/** Sources move on: a bug whose place is gone would be planted nowhere, and prove nothing. */
+/** Every planted bug still has its place in the sources. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";

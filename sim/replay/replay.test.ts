@@ -1,4 +1,4 @@
-/** What simulated worlds did to their ledger, done again by the real SQL: `npm run sim:replay` has 200 of them. */
+/** Repeats simulated worlds' ledger operations with the real SQL: `npm run sim:replay` runs 200 worlds. */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";

@@ -1,4 +1,4 @@
-/** What each item of a plan does to the world: requests, what goes wrong, what operators do. */
+/** Carries out the items of a plan: requests, faults, operators' actions. */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
 import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";

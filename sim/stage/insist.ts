@@ -1,4 +1,4 @@
-/** What someone outside wants done by the platform: by whichever gateway is there, again and again until one has done it. */
+/** Repeats an action from outside on any running gateway until one has done it. */
 import type { RunningGateway } from "../actors/gateway.ts";
 import type { Stage } from "./stage.ts";
 

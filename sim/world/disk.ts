@@ -1,6 +1,6 @@
 /**
- * A machine's disk, which outlives the processes on it. What was written and not synced may be gone after a crash, a name that was
- * not synced with its directory too; how much of it is chance. It can be full, or slow, or fail to sync.
+ * A machine's disk, which outlives its processes. After a crash, written but unsynced data may be lost, and so may a name whose directory
+ * was not synced; chance decides. The disk can be full or slow, or fail to sync.
  */
 import { dirname } from "node:path";
 import type { Chance } from "@tollgate/stage/chance.ts";

@@ -1,4 +1,4 @@
-/** What was done to the parts of a world that they should rather not have had to bear, counted by kind. */
+/** Counts the injected faults by kind. */
 
 export type FaultKind =
   /** Crashes, drains, cuts, outages, full disks, slow ways: items of the plan. */

@@ -1,6 +1,6 @@
 /**
- * Holds the simulated world to its rule: nothing in it reads the real clock, draws real chance or schedules by itself. While a
- * run is on, whoever tries is told so by an error, and the run fails.
+ * Ensures that nothing in the simulated world reads the real clock, uses real randomness or schedules by itself. During a run such a call
+ * throws an error, and the run fails.
  */
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";

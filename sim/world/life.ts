@@ -1,7 +1,7 @@
 /**
- * The life of a process. Whatever it does to the world it does by handles (clock, plane, store, disk) that ask here first. After
- * its end they do nothing: what it waits for never comes, its timers never ring, so that its code simply stops where it is. A fuse
- * ends it in the middle of a turn, before so many more uses of a handle: between any two things that code does.
+ * The life of a simulated process. All its effects on the world use handles (clock, plane, store, disk) that check here first. After its
+ * end they do nothing: awaited answers never come and timers never fire, so its code stops. A fuse ends it after a number of uses of a
+ * handle, which is between any two effects of its code.
  */
 import type { Clock } from "../../gateway/src/base/clock.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -55,7 +55,7 @@ export class Life {
 }
 
 /** The clock of a process: its wall time may be wrong, and its monotonic time begins anywhere. */
-export function clockOf(
+export function processClock(
   life: Life,
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},

@@ -9,7 +9,7 @@ import { createLog } from "../../gateway/src/base/log.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
 import { Board, memoryLimits } from "../../gateway/src/limits/memory.ts";
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
-import { clockOf, Life } from "./life.ts";
+import { Life, processClock } from "./life.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Scheduler } from "./scheduler.ts";
 
@@ -21,7 +21,7 @@ class Bench {
   readonly scheduler = new Scheduler();
   readonly server = new LimitsServer(this.scheduler, new Chance("ways"));
   readonly life = new Life();
-  readonly clock = clockOf(this.life, this.scheduler);
+  readonly clock = processClock(this.life, this.scheduler);
 
   /** Lives until it is known, and a moment for what no one waits for. */
   async known<T>(answer: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /**
- * Virtual time: a queue of things that are due, and nothing else. After each of them everything that can go on goes on (promises
- * resolve by microtasks alone, and a turn of the event loop begins when there are none left); only then does time move.
+ * Virtual time: a queue of due events. After each event everything that can continue does (promises resolve by microtasks, and a turn of
+ * the event loop begins when none are left); only then does time advance.
  */
 
 /** Taken before anyone can forbid it: the only thing of the event loop that the simulated world is carried by. */
@@ -8,7 +8,7 @@ const { setImmediate: nextTurn } = globalThis;
 
 interface Due {
   atMs: number;
-  /** Of things due at the same moment the first that was asked for comes first. */
+  /** Events due at the same time run in the order in which they were requested. */
   order: number;
   run: (() => void) | undefined;
   isOver: () => boolean;

@@ -1,4 +1,4 @@
-/** What happened, line by line: as a hash, by which two runs of a seed are compared, and as text where someone reads it. */
+/** The trace of a run, line by line: as a hash, to compare two runs of a seed, and as text for readers. */
 import { createHash } from "node:crypto";
 import type { Scheduler } from "./scheduler.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Words that are one token each, alone and after one another. What nodes say is made of them, so that anyone who can count words
- * knows how many tokens there are, and the auditor needs no tokenizer.
+ * Words that are one token each, alone and in sequence. Nodes' output consists of them, so that the auditor can count tokens without a
+ * tokenizer.
  */
 const WORDS = ["river", "market", "window", "garden", "engine", "letter", "winter", "bridge", "silver", "paper"];
 

@@ -1,4 +1,4 @@
-/** What a client writes down of every way in which a request can end. */
+/** The client's record of every way in which a request can end. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";

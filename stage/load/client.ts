@@ -2,7 +2,7 @@
 import { type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
 import type { End, Errand, Sight } from "./sight.ts";
 
-/** Longer than the longest answer with everything that may hold it up; who waits so long was forgotten. */
+/** Longer than the longest answer with every delay; a longer wait means that the request was lost. */
 const PATIENCE_MS = 60_000;
 
 export interface Sending {
@@ -65,7 +65,7 @@ function tell(end: End, { answer, text, stream }: Got): Seen {
   if (isStream && told.code !== null && end === "lost") return { ...facts, ...told, end: "event" };
   if (end !== "complete") return { ...facts, ...told, code: null, end };
   if (status !== 200) return { ...facts, ...told, end: "refused" };
-  // What merely closes is no answer.
+  // A connection that only closes is no answer.
   return { ...facts, ...told, end: isWhole ? "complete" : "lost" };
 }
 
@@ -95,7 +95,7 @@ function readWhole(text: string, isWhole: boolean): Told {
 
 function readEvents(text: string): Told {
   const told: Told = { code: null, received: "", usage: null, isWhole: false };
-  // What follows the last empty line has not arrived whole.
+  // Text after the last empty line is incomplete.
   for (const event of text.split("\n\n").slice(0, -1)) {
     const data = /^data: (.*)$/m.exec(event)?.[1];
     if (data === undefined) continue;

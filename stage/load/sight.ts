@@ -1,8 +1,8 @@
-/** What one client saw of one request: everything the auditor knows of it. Clients never try again, so nothing is hidden. */
+/** One client's view of one request: everything that the auditor knows of it. Clients never retry, so nothing is hidden. */
 
 type Endpoint = "chat" | "completion" | "embedding" | "reading";
 
-/** What is asked for, and by whom. */
+/** The request and its sender. */
 export interface Errand {
   kind: string;
   endpoint: Endpoint;
@@ -14,7 +14,7 @@ export interface Errand {
   cap: number | null;
   /** The answer that the scripted engine is ordered to give. Every word of it is one token. */
   text: string;
-  /** The client leaves after so long. */
+  /** The client disconnects after this time. */
   hangUpAfterMs: number | null;
   /** An answer of 402 is as good as one of 200: the account is poor on purpose. */
   isPoor: boolean;
@@ -40,7 +40,7 @@ export interface Sight extends Errand {
   usage: { prompt: number; completion: number } | null;
 }
 
-/** What the client was told, in the words of the tables: `ok`, `503 no_capacity`, `event upstream_stall`, `connection lost`. */
+/** The client's result in the words of the tables: `ok`, `503 no_capacity`, `event upstream_stall`, `connection lost`. */
 export function answerOf({ end, status, code, isPoor }: Sight): string {
   switch (end) {
     case "complete":

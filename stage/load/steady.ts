@@ -1,4 +1,4 @@
-/** A steady mixed load, over and over until it is told to end; then every answer must have been whole, and charged once. */
+/** A steady mixed load until it is stopped. Then every answer must have been complete and charged once. */
 import assert from "node:assert/strict";
 import type { Platform } from "../dev.ts";
 import { assertBalanced, type RecordRow } from "../ledger-check.ts";

@@ -1,6 +1,6 @@
 /**
- * What a hand-made node does with a job. A node cannot tell the platform's probes from requests; these can, by `MARK`, so that
- * a test sees one rule at a time: what is not marked is answered as an honest node would.
+ * How hand-made nodes answer jobs. Nodes cannot tell probes from requests; these can, by `MARK`, so that a test can check one rule at a
+ * time: unmarked jobs are answered honestly.
  */
 import { normalise, unitVector } from "../../host/src/engines/prose.ts";
 import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
@@ -58,7 +58,7 @@ export const onMarked =
   (job) =>
     job.prompt.includes(MARK) ? behaviour(job) : otherwise(job);
 
-/** Takes the job and says at once that it is done. */
+/** Accepts the job and reports at once that it is done. */
 export const doNothing: Behaviour = (job) => {
   job.accept();
   job.done();

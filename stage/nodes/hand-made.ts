@@ -55,7 +55,7 @@ async function must<T>(answer: Promise<ApiAnswer<T>>): Promise<T> {
   return body;
 }
 
-/** What a node says of itself when it registers. */
+/** A node's description of itself at registration. */
 export interface Enrolled {
   name: string;
   models: string[];
@@ -87,7 +87,7 @@ export async function credentialsOf(
 export const dial = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, Buffer.from(seed)), reconnect: false });
 
-/** What a node made by hand does, and says of itself. */
+/** The behaviour and the reports of a hand-made node. */
 export interface Manners extends Enrolled {
   behaviour: Behaviour;
   /** With a job whose body follows only after the acceptance; `body` is empty then (default: accepts it). */
@@ -104,11 +104,11 @@ export class Job {
   readonly body: JobBody;
   /** Set once the gateway has called it off. */
   readonly cancelled: AbortSignal;
-  /** What an honest model says, where the job is a canary. */
+  /** An honest model's answer, if the job is a canary. */
   readonly known: string | undefined;
   /** The number of the next output. */
   seq = 0;
-  /** Accepted before its body came: `accept` has nothing left to say. */
+  /** Accepted before its body came, so `accept` sends nothing. */
   isAccepted = false;
   readonly #send: (bytes: Uint8Array) => void;
 
@@ -218,7 +218,7 @@ export class HandMadeNode {
     return (await this.state()) === state;
   }
 
-  /** What it earned: its host has no other node. */
+  /** Its earnings: its host has no other node. */
   earned(): Promise<bigint> {
     return this.#stage.balance(this.host.account);
   }

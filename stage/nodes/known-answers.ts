@@ -1,4 +1,4 @@
-/** What an honest model answers where a job is a canary. */
+/** An honest model's answers to canaries. */
 import { type AnswerBook, answerToPublished } from "../../gateway/src/trust/testing.ts";
 
 export interface KnowsAnswers {

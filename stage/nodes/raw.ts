@@ -125,7 +125,7 @@ export class RawNode {
     this.#socket?.resume();
   }
 
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection has ended. */
   async gone(): Promise<void> {
     while (this.isConnected) await this.#news();
   }

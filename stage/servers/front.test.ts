@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { eventually } from "../wait.ts";
 import { type Front, openFront } from "./front.ts";
 
-/** A server that says back what it hears, after its name. */
+/** A server that echoes its input after its name. */
 async function echo(t: TestContext, name: string): Promise<{ port: number; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -60,7 +60,7 @@ test("forwards to the configured server, drops data, refuses connections, and re
   await front.heal();
   await eventually("both go on", () => first.heard === "one aone b" && second.heard === "one c");
 
-  // What dies behind a black hole is not heard of before it is healed.
+  // An end behind a black hole is noticed only after healing.
   front.swallow();
   for (const socket of one.sockets) socket.resetAndDestroy();
   await fence(t, one.port);

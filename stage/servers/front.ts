@@ -1,7 +1,6 @@
 /**
- * A small TCP proxy in the harness whose address never changes: what stands before a pair of servers leads to the one that is in
- * charge. It can swallow everything without closing anything, as a network does that loses every packet, or refuse, as a
- * machine does on which no one listens.
+ * A small TCP proxy with a fixed address that leads to the active one of a pair of servers. It can drop all data without closing anything,
+ * like a network that loses every packet, or refuse connections, like a machine where nothing listens.
  */
 
 import { once } from "node:events";
@@ -15,7 +14,7 @@ export interface Front {
   mode(): FrontMode;
   /** Where new connections lead; those there are end as if reset. */
   leadTo(port: number): void;
-  /** Nothing passes, nothing is closed. What waits goes on its way when the front is healed. */
+  /** Holds all data without closing anything, until the front is healed. */
   swallow(): void;
   /** Every connection is reset and none is taken. */
   refuse(): Promise<void>;

@@ -1,7 +1,6 @@
 /**
- * A network of its own for processes of a chaos run: a namespace, joined to the rest by a pair of virtual interfaces, and a cable
- * that can be cut. Whoever is on the other side hears nothing any more, no goodbye either. Needs root and `ip`. The
- * namespace ends with the harness.
+ * A separate network for processes of a chaos run: a namespace, connected by a pair of virtual interfaces, with a cable that can be cut.
+ * The other side then receives nothing, not even a close. Needs root and `ip`. The namespace ends with the harness.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -21,8 +20,8 @@ export interface Network {
 }
 
 /**
- * Both ends send to a machine that is not there. An interface that is taken down would take its route along: then the sender is
- * told at once, or its packets go to whoever the default route leads to.
+ * Both ends send to a machine that does not exist. Taking an interface down would remove its route as well: then the sender gets an error
+ * at once, or its packets take the default route.
  */
 const NOBODY = "02:00:00:00:00:01";
 const KEEPER = 'read -r _; ip netns del "$1"; ip link del "$2" 2>/dev/null';
@@ -66,7 +65,7 @@ export async function openNetwork(): Promise<Network> {
     ip("link", "set", near, "up");
     ip("netns", "exec", space, "ip", "addr", "add", `${farIp}/30`, "dev", far);
     ip("netns", "exec", space, "ip", "link", "set", far, "up");
-    // What a process says to itself.
+    // The loopback interface of the process.
     ip("netns", "exec", space, "ip", "link", "set", "lo", "up");
   } catch (error) {
     await close();

@@ -1,6 +1,6 @@
 /**
- * Who looks after a primary and its standby: switches synchronous replication on while the standby follows and off when it has
- * not for a while, and makes a standby anew that cannot follow any more. What the faults themselves took down is left alone.
+ * Operates a primary and its standby: enables synchronous replication while the standby follows, disables it after a while without it, and
+ * recreates a standby that cannot follow any more. Servers that a fault stopped are left alone.
  */
 
 import { until } from "../process.ts";

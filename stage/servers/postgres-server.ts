@@ -47,7 +47,7 @@ const SETTINGS: Record<string, string> = {
   wal_keep_size: "96MB",
   wal_sender_timeout: "10s",
   wal_receiver_timeout: "10s",
-  // How a primary knows of a follower that says nothing.
+  // Keeps a primary informed about an idle follower.
   wal_receiver_status_interval: "1s",
   wal_retrieve_retry_interval: "250ms",
   jit: "off",
@@ -110,7 +110,7 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
       await client.connect();
       return (await client.query(sql, values)).rows;
     } finally {
-      // A server that is frozen does not say goodbye.
+      // A frozen server does not answer the close.
       void client.end().catch(() => {});
     }
   };

@@ -3,7 +3,7 @@
  * whose address never changes.
  *
  * Replication is synchronous while the standby follows: a commit is answered when both have it on their disks, so a failover
- * loses nothing that anyone was told of. An operator made of code watches it, as the tools do that people run for this:
+ * loses nothing that was confirmed to a client. An operator made of code watches it, as the tools do that people run for this:
  * when the standby has not followed for two seconds the primary goes on alone, until it follows again; one that runs and cannot
  * follow any more is made anew. A failover waits until the standby is in step, and is refused where the primary died without
  * one. (One hole is PostgreSQL's own: a statement that is cancelled while its commit waits for the standby is answered as

@@ -9,7 +9,7 @@ export interface Progress {
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
-/** A pipe is told of steps that take longer: a quick command says nothing beside its answer. */
+/** Without a terminal only longer steps are printed, so that a quick command prints nothing but its answer. */
 const PLAIN_AFTER_MS = 2_000;
 
 /** The part of timers that is used, so that tests can drive it. */

@@ -23,7 +23,7 @@ export interface Drawing extends Pick<Dashboard, "title"> {
 interface Time {
   from: number;
   to: number;
-  /** How often the gateways are scraped, which is what Grafana's data source has to be told. */
+  /** The scrape interval of the gateways, which Grafana's data source needs. */
   scrape: number;
 }
 

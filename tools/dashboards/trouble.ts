@@ -12,7 +12,7 @@ const CROWD = 120;
 interface Asked {
   key: string;
   model?: string;
-  /** What the scripted engine is told to do. */
+  /** The orders to the scripted engine. */
   script?: object;
   maxTokens?: number;
 }

@@ -7,8 +7,6 @@
 type Place = "messages" | "titles" | "comments";
 
 const EVERYWHERE: Place[] = ["messages", "titles", "comments"];
-/** Comments are cleaned one folder at a time, and still have some of these. */
-const NOT_YET_IN_COMMENTS: Place[] = ["messages", "titles"];
 /** Fine between developers. */
 const MESSAGES: Place[] = ["messages"];
 
@@ -30,9 +28,9 @@ const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
   [/\bfor good\b/i, "permanently", EVERYWHERE],
   [/\b(some|any|every|no)body('s)?\b/i, "someone, anyone, everyone, no one", ["titles", "comments"]],
   [/(?<!lowercase )\bletters?\b/i, "email", MESSAGES],
-  [/\b(is|are|was|were|be) told\b/i, "the actor and the action: returns, reports, shows", NOT_YET_IN_COMMENTS],
+  [/\b(is|are|was|were|be) told\b/i, "the actor and the action: returns, reports, shows", EVERYWHERE],
   [/\btells?\b/i, "the actor and the action: returns, reports, shows", MESSAGES],
-  [/\bwhoever\b/i, "the actor", NOT_YET_IN_COMMENTS],
+  [/\bwhoever\b/i, "the actor", EVERYWHERE],
   [/\bgave? out\b|\bhalves of characters\b|\bin the way\b/i, "the field's own term", MESSAGES],
   [/\bof yours\b/i, "your", MESSAGES],
   [/(?<!there )\bis no (?!longer\b)\w/i, "is not a", MESSAGES],

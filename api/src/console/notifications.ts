@@ -1,4 +1,4 @@
-/** What an account's people are told of: the list, where each kind is sent, and how deliveries went. */
+/** An account's notifications: the list, the channels of each kind, and the deliveries. */
 import { z } from "zod";
 import { NOTIFICATION_TESTS_PER_HOUR } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";

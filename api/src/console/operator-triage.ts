@@ -1,4 +1,4 @@
-/** What an operator looks at first: whether the platform serves, and what waits for their decision. */
+/** The platform's status and pending decisions, for operators. */
 import { z } from "zod";
 import { Quarantine } from "../nodes/answers.ts";
 import { routes } from "../route.ts";

@@ -9,7 +9,7 @@ import { answers } from "./sign-in-schemas.ts";
 export { answers, requests } from "./sign-in-schemas.ts";
 
 const AUTH = "/console/api/auth";
-/** How long clients wait on their own; a longer wait is told to the person. */
+/** How long clients wait on their own; for a longer wait they ask the person. */
 export const PATIENCE_S = 60;
 
 export const tooManyAttempts = (waitS: number): string => `Too many attempts. Try again in ${waitS} seconds.`;

@@ -116,7 +116,7 @@ interface Titled {
   faults: readonly Refusal[];
 }
 
-/** Who was not let in is told nothing else, and a fault of ours may come before anything is known. */
+/** A caller without access learns nothing else, and an internal error may come before anything is known. */
 const BEFORE_THE_GUARD_IS_DONE = [401, 500];
 
 function responseOf(status: number, { title, faults }: Titled, ofGuard: readonly string[]): Response {

@@ -30,8 +30,8 @@ export function forAnswers(schema: Schema): void {
 }
 
 /**
- * Words for the fields of a request, whose schema, being there to check them, has none. A default is told in words too:
- * generated clients take a field that has one for a field that must be sent.
+ * Descriptions of the request's fields, because its schema, written for validation, has none. Defaults are also given in words: generated
+ * clients treat a field with a default as required.
  */
 export function describeFields(schema: Schema, words: Record<string, string>): Schema {
   const { properties = {} } = schema;

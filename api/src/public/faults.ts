@@ -10,7 +10,7 @@ const MODEL = ["model_not_found", "rate_limit_sku_capacity"] as const;
 const MONEY = ["insufficient_credits", "hold_exceeds_balance"] as const;
 const NODES = ["no_capacity", "upstream_failed", "upstream_stall"] as const;
 
-/** What a streamed request is told in its terminal event, because its status has gone out. */
+/** The error in a stream's final event, because its status has been sent. */
 export const STREAMED_CODES: readonly FaultCode[] = NODES;
 
 export const PUBLIC_CODES: readonly FaultCode[] = [

@@ -33,7 +33,7 @@ const Seed = z
   .min(-SEED_MAX, SEED)
   .max(SEED_MAX, SEED)
   .meta({ type: "integer" });
-/** Who sends token ids seldom knows it: their library does, unless it is told not to. */
+/** Clients that send token ids seldom know it: their library does so by default. */
 const InputText = z
   .string({
     error: ({ input }) =>

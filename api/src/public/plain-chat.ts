@@ -1,6 +1,6 @@
 /**
- * The chat request that most clients send: a model, messages of a role and a text, and perhaps a number or two. It is told by hand, at
- * a tenth of what the schema's check takes. Whatever is not plainly one of these, right or wrong, is for the schema to judge.
+ * Recognises the chat request that most clients send (a model, messages of a role and a text, perhaps some numbers) by a hand-written
+ * check, at a tenth of the schema's cost. Everything else, valid or not, is left to the schema.
  */
 import type { z } from "zod";
 import { ELEMENTS_MAX } from "../fields.ts";

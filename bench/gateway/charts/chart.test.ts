@@ -1,4 +1,4 @@
-/** Bars as long as their figures say, and one that is cut where it would dwarf the others. */
+/** Bars scale with their figures, and a dominating bar is cut. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Bar, chartSvg } from "./chart.ts";

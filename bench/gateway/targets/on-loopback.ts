@@ -1,4 +1,4 @@
-/** Loaded before a program that cannot be told its address (`node --import`): every port it opens is on loopback only. */
+/** Loaded with `node --import` before a program without an address setting: makes it listen on loopback only. */
 import { Server } from "node:net";
 
 const listen = Server.prototype.listen as (this: Server, ...args: unknown[]) => Server;

@@ -1,4 +1,4 @@
-/** What our gateway is measured beside and keeps no accounts: the engine itself, a bare proxy, nginx and Portkey. */
+/** Targets without accounts to compare with: the engine itself, a bare proxy, nginx and Portkey. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** What is measured: a gateway in front of the fake engine, and the processes it consists of. */
+/** A target of the bench: a gateway in front of the fake engine, and its processes. */
 import { connect } from "node:net";
 import { type Engine, MODEL } from "../engine.ts";
 import type { Address } from "../load.ts";

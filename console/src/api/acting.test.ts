@@ -24,7 +24,7 @@ const [one, two, host] = [account("acc_1", "builder"), account("acc_2", "builder
 
 beforeEach(() => kept.clear());
 
-test("the API is told only where there is a choice", () => {
+test("sends the chosen account only if there are several", () => {
   knowAccounts([one, host]);
   assert.equal(actingFor("/console/api/keys"), undefined);
   knowAccounts([one, two, host]);
@@ -32,7 +32,7 @@ test("the API is told only where there is a choice", () => {
   assert.equal(actingFor("/console/api/nodes"), undefined);
 });
 
-test("a choice is remembered by kind", () => {
+test("remembers a choice per kind of account", () => {
   knowAccounts([one, two, host]);
   actFor(two);
   actFor(host);
@@ -40,7 +40,7 @@ test("a choice is remembered by kind", () => {
   assert.equal(actingAccount("host")?.id, "acc_3");
 });
 
-test("what is suspended, gone or damaged is not acted for", () => {
+test("ignores suspended, deleted and damaged choices", () => {
   knowAccounts([account("acc_1", "builder", true), two]);
   actFor(one);
   assert.equal(actingAccount("builder")?.id, "acc_2");

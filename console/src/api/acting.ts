@@ -1,6 +1,6 @@
 /**
- * Which account a call acts for. Who owns several of a kind chooses one of each; the choice is kept in this browser. The API
- * is told only where there is a choice to make.
+ * The account that a call acts for. A person with several accounts of a kind chooses one of each; the choice is stored in this browser and
+ * sent only if there are several.
  */
 import type { Account, AccountKind } from "./types.ts";
 

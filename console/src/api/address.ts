@@ -1,4 +1,4 @@
-/** Where a route of the console API is asked: of its declaration, what fills its path, and its query. Pure. */
+/** Builds the URL of a console API call from its route, path parameters and query. Pure. */
 import type { ConsoleCalls, Place, SentAs } from "@tollgate/api/client.ts";
 
 export type At = keyof ConsoleCalls & Place;

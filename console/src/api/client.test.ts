@@ -18,7 +18,7 @@ function answering(status: number, text: string): () => [string, RequestInit] {
 
 beforeEach(() => knowAccounts([]));
 
-test("the path is filled in and the body sent as JSON", async () => {
+test("fills in the path and sends the body as JSON", async () => {
   const asked = answering(200, '{"id":"key_1"}');
   const key = await call("PATCH /console/api/keys/{id}", { path: { id: "key/1" }, body: { name: "new" } });
   assert.equal(key.id, "key_1");
@@ -28,7 +28,7 @@ test("the path is filled in and the body sent as JSON", async () => {
   ]);
 });
 
-test("of a query only what is given is sent", async () => {
+test("sends only the query parameters that have a value", async () => {
   const asked = answering(200, "{}");
   await call("GET /console/api/requests", { query: { limit: 5, model: "a b", cursor: undefined } });
   assert.deepEqual(asked(), ["/console/api/requests?limit=5&model=a+b", { method: "GET", headers: {} }]);
@@ -36,7 +36,7 @@ test("of a query only what is given is sent", async () => {
   assert.equal(asked()[0], "/console/api/keys");
 });
 
-test("the account is named where there are several of the kind", async () => {
+test("sends the account if there are several of the kind", async () => {
   const asked = answering(200, "{}");
   const account = (id: string): Account => ({
     id,
@@ -55,7 +55,7 @@ test("the account is named where there are several of the kind", async () => {
   assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_2" });
 });
 
-test("a refusal is thrown with its status, code and field, whatever refused", async () => {
+test("throws a refusal with its status, code and field, from the gateway or a proxy", async () => {
   answering(409, '{"error":{"message":"No more.","type":"limit_reached","code":"limit_reached","param":"name"}}');
   const refused = (error: ApiFault) => [error.status, error.message, error.code, error.param];
   const fault = await call("POST /console/api/keys", { body: { name: "x" } }).catch((error) => error);
@@ -76,7 +76,7 @@ test("a refusal is thrown with its status, code and field, whatever refused", as
   assert.equal(reach.current(), undefined);
 });
 
-test("where no gateway answers, or something before it, it is away until one does", async () => {
+test("reports the gateway as unreachable until a request is answered", async () => {
   const away = () => new Promise<void>((resolve) => reach.subscribe(resolve));
   const ways = [
     () => answering(502, "<html>"),

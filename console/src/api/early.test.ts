@@ -25,7 +25,7 @@ afterEach(() => {
   mock.restoreAll();
 });
 
-test("an answer is taken once, by who asks the same of the same account", () => {
+test("returns an early answer once, for the same request of the same account", () => {
   const answer = early("acc_1");
   assert.equal(takeEarly("/console/api/credits", {}), undefined);
   assert.equal(takeEarly(ADDRESS, { method: "POST" }), undefined);
@@ -33,13 +33,13 @@ test("an answer is taken once, by who asks the same of the same account", () => 
   assert.equal(takeEarly(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), undefined);
 });
 
-test("what was asked for another account is asked again, and the answer is nobody's", () => {
+test("discards an answer for another account and asks again", () => {
   early("acc_1");
   assert.equal(takeEarly(ADDRESS, {}), undefined);
   assert.equal(takeEarly(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), undefined);
 });
 
-test("an answer that nobody took in time is too old", () => {
+test("discards an answer that was not used in time", () => {
   const answer = early();
   nowMs = ASKED_AT_MS + FRESH_MS - 1;
   assert.equal(takeEarly(ADDRESS, {}), answer);
@@ -48,11 +48,11 @@ test("an answer that nobody took in time is too old", () => {
   assert.equal(takeEarly(ADDRESS, {}), undefined);
 });
 
-test("without the early script everything is asked as ever", () => {
+test("asks everything normally without the early script", () => {
   assert.equal(takeEarly(ADDRESS, {}), undefined);
 });
 
-test("a call takes the early answer, and the next one asks the gateway", async () => {
+test("uses the early answer for the first call and asks the gateway for the next one", async () => {
   const fetched = mock.method(globalThis, "fetch", async () => new Response("late"));
   early();
   assert.equal(await (await askGateway(ADDRESS, {})).text(), "early");
@@ -60,7 +60,7 @@ test("a call takes the early answer, and the next one asks the gateway", async (
   assert.equal(await (await askGateway(ADDRESS, {})).text(), "late");
 });
 
-test("an early question without an answer says that the gateway may be away, as any other", async () => {
+test("reports the gateway as unreachable when an early request has no answer", async () => {
   mock.method(globalThis, "fetch", async () => new Response("{}"));
   const missed = mock.method(reach, "missed", () => undefined);
   const lost = Promise.reject(new TypeError("no network"));

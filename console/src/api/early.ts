@@ -1,6 +1,6 @@
 /**
- * Answers that were asked for while the code of the page was still on its way (src/early/early.ts). Whoever asks the same first, for
- * the same account, takes the answer; what nobody took within seconds is too old to show.
+ * Answers requested while the page's code was still loading (src/early/early.ts). The first call for the same data of the same account uses
+ * the answer; after a few seconds it is too old.
  */
 import { ACCOUNT_HEADER } from "./account-header.ts";
 

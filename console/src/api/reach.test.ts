@@ -44,7 +44,7 @@ function world() {
   };
 }
 
-test("one call that was lost is no gateway that is away", async () => {
+test("one lost request does not count as an outage", async () => {
   const { reach, settle, asked } = world();
   reach.missed();
   await settle();
@@ -52,7 +52,7 @@ test("one call that was lost is no gateway that is away", async () => {
   assert.equal(reach.current(), undefined);
 });
 
-test("away: since the first call that was not answered, with data of the last that was", async () => {
+test("an outage begins at the first unanswered request, and data is from the last answer", async () => {
   const { reach, settle, pass, set } = world();
   reach.answered();
   await pass(500);
@@ -64,7 +64,7 @@ test("away: since the first call that was not answered, with data of the last th
   assert.deepEqual(reach.current(), { since: 500, dataAt: 0 });
 });
 
-test("it is asked later and later, at most every half minute, and once more when somebody wants to know", async () => {
+test("retries less and less often, at least every half minute, and at once on request", async () => {
   const { reach, settle, pass, set, waits, asked } = world();
   set(false);
   reach.missed();
@@ -81,7 +81,7 @@ test("it is asked later and later, at most every half minute, and once more when
   assert.deepEqual(reach.current(), { since: 0, dataAt: undefined });
 });
 
-test("it is back as soon as anything is answered, and whoever listens is told", async () => {
+test("an outage ends with any answer, and listeners are notified", async () => {
   const { reach, settle, pass, set, waits } = world();
   let told = 0;
   const end = reach.subscribe(() => told++);

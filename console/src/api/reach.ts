@@ -1,6 +1,6 @@
 /**
- * Whether the gateway answers. Every call says how it went; after one that was not answered the gateway is asked again, and when
- * that fails too it counts as away. Then it is asked later and later until it answers, or when somebody asks for it.
+ * Whether the gateway is reachable. Every call reports its result; after an unanswered one the gateway is asked again, and counts as
+ * unreachable if that fails too. Retries become less frequent, and run at once on request.
  */
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 30_000;

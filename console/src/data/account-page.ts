@@ -1,4 +1,4 @@
-/** One account, as its operators read it. */
+/** The data of an account's page for operators. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { SumRange } from "../time-range.ts";

@@ -5,27 +5,27 @@ import { isOld, oldestOf } from "./age.ts";
 const READ = { dataUpdatedAt: 100_000, failureCount: 0, everyMs: 20_000 };
 const at = (nowMs: number, seenSinceMs = 0) => ({ nowMs, seenSinceMs });
 
-test("a figure is old once it is older than twice its refresh", () => {
+test("a figure is old after twice its refresh interval", () => {
   assert.equal(isOld(READ, at(140_000)), false);
   assert.equal(isOld(READ, at(140_001)), true);
 });
 
-test("a figure is old once it is older than its refresh, where reading it again fails", () => {
+test("a figure is old after its refresh interval if reading it again fails", () => {
   assert.equal(isOld({ ...READ, failureCount: 1 }, at(120_000)), false);
   assert.equal(isOld({ ...READ, failureCount: 1 }, at(120_001)), true);
 });
 
-test("what was not read while nobody looked is not old the moment somebody does", () => {
+test("a figure is not old immediately after the page becomes visible", () => {
   assert.equal(isOld(READ, at(900_000, 899_000)), false);
   assert.equal(isOld(READ, at(940_000, 899_000)), true);
 });
 
-test("what is only read by hand, or never was, has no age", () => {
+test("a figure without automatic refresh has no age", () => {
   assert.equal(isOld({ ...READ, everyMs: false }, at(900_000)), false);
   assert.equal(isOld({ ...READ, dataUpdatedAt: 0, failureCount: 3 }, at(900_000)), false);
 });
 
-test("a page is as old as the oldest of what is old on it", () => {
+test("a page is as old as its oldest outdated figure", () => {
   const fresh = { ...READ, dataUpdatedAt: 139_000 };
   assert.equal(oldestOf([fresh, READ, { ...READ, dataUpdatedAt: 90_000 }], at(150_000)), 90_000);
   assert.equal(oldestOf([fresh], at(150_000)), undefined);

@@ -1,4 +1,4 @@
-/** When figures on a page count as old: they are said to be, instead of standing there as if they were of now. Pure. */
+/** When figures count as old, so that a page marks them. Pure. */
 
 export interface Read {
   /** When it was read last, in milliseconds; 0: never. */

@@ -1,4 +1,4 @@
-/** Buying credits, and what looks after them. Where nothing can be bought the API says 404 `billing_disabled`. */
+/** Purchases of credit, alerts and top-ups. Without payments the API returns 404 `billing_disabled`. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { ApiFault } from "../api/fault.ts";

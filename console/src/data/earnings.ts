@@ -1,4 +1,4 @@
-/** What a host earned: line by line, and in sums. */
+/** A host's earnings, as lines and sums. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { EarningFilter, EarningSumsQuery } from "../api/types.ts";

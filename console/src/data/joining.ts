@@ -1,6 +1,6 @@
 /**
- * An invitation that somebody is about to accept. Its token came after the `#`, where no server sees it, and stays in this
- * tab while they sign in or up.
+ * An invitation that is being accepted. Its token is in the URL's fragment, which servers do not see, and stays in this tab while the
+ * person signs in or up.
  */
 const STORED_AS = "tollgate.join";
 

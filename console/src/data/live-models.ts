@@ -1,4 +1,4 @@
-/** Models as they stand now: speed and room, read again while somebody looks. */
+/** The models' current speed and capacity, refreshed while the page is visible. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { SumRange } from "../time-range.ts";

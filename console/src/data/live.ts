@@ -1,6 +1,6 @@
 /**
- * Live numbers of the builder's account. What the stream says goes into the cache that the pages read, so a page does not
- * know whether a number came live; while nobody looks at the page the stream is closed.
+ * Live numbers of the builder's account. Events of the stream update the cache that pages read; the stream is closed while the page is
+ * hidden.
  */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";

@@ -1,4 +1,4 @@
-/** What an account is told of: the list, where it is sent, and how deliveries went. */
+/** An account's notifications: the list, the channels and the deliveries. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { callFor } from "../api/client.ts";
 import type { NotificationChange } from "../api/types.ts";

@@ -1,4 +1,4 @@
-/** Whether what is on the page is old, and what cannot be reached, for components. */
+/** Hooks for whether the page's data is old, and what is unreachable. */
 import { type Query, queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { call } from "../api/client.ts";

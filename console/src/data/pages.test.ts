@@ -13,7 +13,7 @@ const list = (rows: number) => {
   return { asked, read };
 };
 
-test("page after page, each asked for once", async () => {
+test("requests each page once, in order", async () => {
   const { asked, read } = list(250);
   const { data, next_cursor } = await everyPage(read);
   assert.deepEqual(
@@ -24,7 +24,7 @@ test("page after page, each asked for once", async () => {
   assert.deepEqual(asked, ["0", "100", "200"]);
 });
 
-test("thousands of rows are not all read", async () => {
+test("stops before it reads thousands of rows", async () => {
   const { asked, read } = list(5000);
   const { data, next_cursor } = await everyPage(read);
   assert.equal(data.length, 1000);

@@ -1,8 +1,8 @@
-/** Lists come in pages. Long ones are read as somebody goes on; those that are short for almost everybody, whole. */
+/** Lists in pages. Long ones are read on demand; usually short ones completely. */
 import { infiniteQueryOptions, type QueryKey } from "@tanstack/react-query";
 
 const PAGE_ROWS = 100;
-/** What works comes first and is bounded at 500, so all of it is among these; of what was revoked, the newest. */
+/** Active entries come first and are limited to 500, so all of them are included; of revoked ones, the newest. */
 const PAGES_MAX = 10;
 
 interface Page<Row> {

@@ -1,4 +1,4 @@
-/** How a builder's requests went. */
+/** The performance of a builder's requests. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { PerformanceQuery } from "../api/types.ts";

@@ -1,4 +1,4 @@
-/** The cache of what the API said. Faults of the API are not tried again: they would be the same. */
+/** The cache of API responses. The API's errors are not retried, because they would be the same. */
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
 import { pagesIn } from "./pages.ts";

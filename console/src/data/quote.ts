@@ -1,4 +1,4 @@
-/** What a chat request would hold, counted by the gateway. */
+/** The hold of a chat request, counted by the gateway. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { QuoteRequest } from "../api/types.ts";

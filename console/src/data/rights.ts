@@ -1,4 +1,4 @@
-/** What changed of what somebody may do, between two looks at who they are. Pure. */
+/** Compares a person's permissions between two reads. Pure. */
 import type { Account, Me } from "../api/types.ts";
 
 type Seen = {

@@ -1,4 +1,4 @@
-/** How somebody signs in, and where they are signed in. */
+/** A person's sign-in methods and sessions. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { queryClient } from "./query-client.ts";

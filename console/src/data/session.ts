@@ -1,4 +1,4 @@
-/** Who is signed in and what they own; signing in and out. */
+/** The signed-in person and their accounts; signing in and out. */
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../api/acting.ts";

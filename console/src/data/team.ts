@@ -1,4 +1,4 @@
-/** Who belongs to an account, and joining one. */
+/** An account's members, and accepting an invitation. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call, callFor } from "../api/client.ts";
 import type { Role } from "../api/types.ts";

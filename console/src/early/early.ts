@@ -1,6 +1,6 @@
 /**
- * Runs before the page's own code is there: has the page dark where it is to be, before the first paint; asks who is here and what the page will ask for, and has its code fetched, so that none
- * of them waits for another. The answers are kept for whoever asks the same (api/early.ts). A page works without it, later.
+ * Runs before the page's own code: applies the dark theme before the first paint, requests the session and the page's data, and fetches the
+ * page's code, all concurrently. The answers are kept for the page (api/early.ts). Pages also work without it, more slowly.
  */
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
 import { actingAccount, actingFor, knowAccounts } from "../api/acting.ts";

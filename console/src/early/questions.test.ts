@@ -8,18 +8,18 @@ const ask = (pathname: string, search = ""): string[] | undefined => {
   return visit?.page.questions(visit.range, NOW);
 };
 
-test("a page asks for the range in its address, or for a day", () => {
+test("requests the range in the address, or a day by default", () => {
   assert.deepEqual(ask("/performance")?.[0], "/console/api/performance?range=24h&by=model");
   assert.deepEqual(ask("/performance", "?range=7d")?.[0], "/console/api/performance?range=7d&by=model");
 });
 
-test("sums of the overview begin with the hour, the day and the month, as the page has them", () => {
+test("requests the overview's sums from the start of the hour, the day and the month, like the page", () => {
   assert.ok(ask("/overview")?.includes("/console/api/usage?by=outcome&from=2026-11-15T18%3A00%3A00.000Z"));
   assert.ok(ask("/overview", "?range=7d")?.includes("/console/api/usage?by=outcome&from=2026-11-10T00%3A00%3A00.000Z"));
   assert.ok(ask("/overview")?.includes("/console/api/usage?by=day&from=2026-11-01T00%3A00%3A00.000Z"));
 });
 
-test("nothing is asked of a page that is not known, or whose address says more", () => {
+test("requests nothing for unknown pages and addresses with other parameters", () => {
   assert.equal(ask("/keys"), undefined);
   assert.equal(ask("/requests", "?model=tiny-3b"), undefined);
   assert.equal(ask("/requests", "?range=7d"), undefined);

@@ -1,6 +1,6 @@
 /**
- * What the pages that people open the console with ask first, as addresses. It has to be what they ask, to the letter: what nobody
- * takes was asked for in vain (`e2e/console/early.test.ts` sees to it). Pure.
+ * The URLs of the first requests of pages on which people open the console. They must equal the pages' own requests, otherwise they are
+ * wasted (tested by `e2e/console/early.test.ts`). Pure.
  */
 import { addressOf } from "../api/address.ts";
 import { isRange, RANGES, SUM_RANGES, spanOf, type TimeRange } from "../time-range.ts";

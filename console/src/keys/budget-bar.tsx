@@ -1,4 +1,4 @@
-/** How much of a key's budget is spent: the amounts, and a bar for the eye. */
+/** The spent part of a key's budget, as amounts and a bar. */
 import type { ApiKey } from "../api/types.ts";
 import { parseMicro } from "../money.ts";
 import { classes } from "../ui/classes.ts";

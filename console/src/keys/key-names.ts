@@ -1,4 +1,4 @@
-/** What keys are called where only their ids are known. */
+/** Names of keys that are known only by id. */
 import type { ApiKey } from "../api/types.ts";
 
 /** The playground has a key for each session, which no list shows: together they are one choice among the keys. */

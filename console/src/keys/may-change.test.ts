@@ -4,7 +4,7 @@ import { mayChange } from "./may-change.ts";
 
 const by = (email: string | null) => ({ created_by: email === null ? null : { name: "a", email } });
 
-test("a member is offered to change the keys that they created, an owner all, a viewer none", () => {
+test("lets members change the keys that they created, owners all keys, viewers none", () => {
   const keys = [by("me@x"), by("other@x"), by(null)];
   const edits = (...may: ("read" | "work" | "own")[]) => keys.map(mayChange(may, "me@x").edit);
   assert.deepEqual(edits("read", "work"), [true, false, false]);

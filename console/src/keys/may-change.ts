@@ -1,4 +1,4 @@
-/** What somebody may do with the keys of an account. The API has the last word. Pure. */
+/** A person's permissions on an account's keys. The API decides. Pure. */
 import type { ApiKey, Need } from "../api/types.ts";
 
 export interface MayChange {

@@ -1,4 +1,4 @@
-/** Where somebody can go, by what they have. */
+/** The navigation's pages, by the person's accounts. */
 
 import { actingAccount } from "../api/acting.ts";
 import type { Me } from "../api/types.ts";

@@ -1,4 +1,4 @@
-/** What is wrong behind the gateway, in a sentence. Pure. */
+/** Describes an outage in a sentence. Pure. */
 import type { Health } from "../api/types.ts";
 import { clockText } from "../locale.ts";
 

@@ -1,4 +1,4 @@
-/** Who is signed in, which accounts the pages act for, and the way out. */
+/** The menu of the signed-in person, with the choice of accounts and signing out. */
 import { useNavigate } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
 import type { AccountKind, Me } from "../api/types.ts";

@@ -1,4 +1,4 @@
-/** What spot checks cost as a share of what builders were charged. Pure. */
+/** The cost of spot checks as a share of charges. Pure. */
 import { parseMicro } from "../money.ts";
 
 export function costShare({ cost_micro, charged_micro }: { cost_micro: string; charged_micro: string }): string {

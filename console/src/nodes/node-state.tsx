@@ -1,4 +1,4 @@
-/** A node's state as a word and a tone; and what that word means. */
+/** A node's state as a word with a colour and an explanation. */
 import type { NodeState as State } from "../api/types.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 

@@ -4,7 +4,7 @@ import { evidenceOf, wordsOf } from "./quarantine.ts";
 
 const quarantine = (reason: string, evidence: Record<string, unknown> = {}) => ({ reason, evidence, at: 1 });
 
-test("the platform's own reasons have words and a remedy; an operator's are quoted", () => {
+test("explains the platform's reasons with a remedy, and quotes an operator's", () => {
   for (const reason of ["failures", "refused_prompts", "speed", "canary", "spot_check"]) {
     const { title, remedy, byOperator } = wordsOf(quarantine(reason));
     assert.equal(byOperator, false);
@@ -14,7 +14,7 @@ test("the platform's own reasons have words and a remedy; an operator's are quot
   assert.match(wordsOf(quarantine("odd answers")).title, /operator.*odd answers/);
 });
 
-test("evidence is shown whole, known or not", () => {
+test("shows all evidence, known or not", () => {
   assert.deepEqual(evidenceOf(quarantine("failures", { jobs: 9, failures: 5, kinds: { engine: 4, silent: 1 } })), [
     ["Jobs counted", "9"],
     ["Failures", "5"],

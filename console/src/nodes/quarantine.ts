@@ -1,4 +1,4 @@
-/** Why a node was quarantined, in words: what was seen, and what its host can do. Pure. */
+/** Explains a quarantine: what was seen, and what the host can do. Pure. */
 import type { Quarantine } from "../api/types.ts";
 
 interface Words {

@@ -29,7 +29,7 @@ const COMPARED = fc
   .tuple(MEASURED, fc.constantFrom(">", ">=", "<", "<="))
   .map(([term, op]) => ({ ...term, op })) as fc.Arbitrary<Term>;
 
-test("every filter that is printed is read as it was", () => {
+test("reads back every printed filter unchanged", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(NAMED, COMPARED)), (terms) => {
       assert.deepEqual(readFilter(printFilter(terms)), { terms, wrong: [] });
@@ -37,7 +37,7 @@ test("every filter that is printed is read as it was", () => {
   );
 });
 
-test("any text is read, each of its words as a term or a wrong word, and what was understood stays as it is", () => {
+test("reads any text as terms and invalid words, and keeps the valid terms", () => {
   const pieces = fc.constantFrom("model:", "-", "outcome", ":", ">", "<=", "cost", '"', "\\", " ", "0.01", "ok", "ü");
   fc.assert(
     fc.property(
@@ -54,7 +54,7 @@ test("any text is read, each of its words as a term or a wrong word, and what wa
   );
 });
 
-test("names, exclusions, comparisons and quotes are understood", () => {
+test("reads names, exclusions, comparisons and quotes", () => {
   const { terms, wrong } = readFilter('model:tiny-3b -outcome:ok label:"nightly \\"run\\"" cost>0.01 TTFT>=1.5s a:b:c');
   assert.deepEqual(terms, [
     { field: "model", value: "tiny-3b", not: false },
@@ -69,7 +69,7 @@ test("names, exclusions, comparisons and quotes are understood", () => {
   );
 });
 
-test("a wrong word is named with the rule that it breaks", () => {
+test("names an invalid word with the rule it breaks", () => {
   const rules: Record<string, RegExp> = {
     tiny: /name and a value/,
     "colour:red": /filters are model, key, outcome, label, cost, tokens, ttft, duration/,

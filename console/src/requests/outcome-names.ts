@@ -1,4 +1,4 @@
-/** How requests end: the word, its tone, and what it means. Pure. */
+/** Names, colours and meanings of request endings. Pure. */
 import type { Tone } from "../ui/badge.tsx";
 
 interface Meaning {

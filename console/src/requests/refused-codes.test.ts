@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { codeWords, isOver } from "./refused-codes.ts";
 
-test("every code that refuses a call has words of its own", () => {
+test("every refusal code has a description", () => {
   const codes = {
     invalid_request_error: 400,
     invalid_api_key: 401,
@@ -20,11 +20,11 @@ test("every code that refuses a call has words of its own", () => {
   }
 });
 
-test("a code that is new to the console is told by its status", () => {
+test("describes an unknown code by its status", () => {
   assert.equal(codeWords({ code: "of_tomorrow", status: 418 }).says, "HTTP 418");
 });
 
-test("refused calls are no warning any more an hour after the last", () => {
+test("the warning ends an hour after the last refused call", () => {
   const nowMs = 1_790_000_000_000;
   const ago = (seconds: number) => ({ last_at: nowMs / 1000 - seconds });
   assert.equal(isOver([ago(7200), ago(60)], nowMs), false);

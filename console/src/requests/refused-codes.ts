@@ -1,4 +1,4 @@
-/** What the codes of refused calls mean to their builder, and what helps. Pure. */
+/** Explains the codes of refused calls, with the next step. Pure. */
 import type { Refusals } from "../api/types.ts";
 
 interface CodeWords {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestIdOf } from "./request-id.ts";
 
-test("a request is found by its own id and by its answer's", () => {
+test("finds a request by its own ID and by its answer's", () => {
   const end = "01m7hqzmqnejptj07261faqckq";
   for (const text of [`req_${end}`, `chatcmpl-${end}`, `cmpl-${end}`, ` REQ_${end.toUpperCase()}\n`]) {
     assert.equal(requestIdOf(text), `req_${end}`, text);

@@ -1,4 +1,4 @@
-/** From the API's sums to the bars of the spend chart. */
+/** Converts the API's sums to the bars of the spend chart. */
 import type { UsageRow } from "../api/types.ts";
 import { chartDollars, columnDollars, parseMicro, placesOf } from "../money.ts";
 import { bucketNames, type Span, spanBefore } from "../time-range.ts";

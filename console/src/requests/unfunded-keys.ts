@@ -1,4 +1,4 @@
-/** Which keys lost requests for want of credit. */
+/** The keys whose requests were refused for missing credit. */
 import type { Unfunded } from "../api/types.ts";
 import { countText } from "../locale.ts";
 

@@ -1,4 +1,4 @@
-/** How many requests were refused for want of credit, by reason and key, and what to do about it. */
+/** Requests refused for missing credit, by reason and key, with the next step. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";

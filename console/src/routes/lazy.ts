@@ -1,6 +1,6 @@
 /**
- * A page whose code is loaded when it is opened. Where a newer build has replaced it the router loads the document anew, once;
- * but not while the gateway is away: that would leave the browser's own error page in place of ours.
+ * Loads a page's code when it is opened. If a newer build has replaced it, the router reloads the document once; but not while the gateway
+ * is unreachable, because that would show the browser's own error page.
  */
 import { lazyRouteComponent as lazily } from "@tanstack/react-router";
 import { gatewayAnswers, reach, Unreachable } from "../api/gateway.ts";

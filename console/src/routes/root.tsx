@@ -1,4 +1,4 @@
-/** The root of all pages: what is shown when there is no such page, or when one breaks. */
+/** The root route, with the pages for unknown addresses and errors. */
 import { createRootRoute, type ErrorComponentProps, Link, Outlet, useRouter } from "@tanstack/react-router";
 import { GatewayBanner } from "../layout/gateway-banner.tsx";
 import { buttonClasses } from "../ui/button.tsx";

@@ -13,13 +13,13 @@ afterEach(() => {
   for (const name of ["a key", "b key", "a token"]) forgetSecret(name);
 });
 
-test("a secret that was shown once is kept while other pages are opened, each account's own", () => {
+test("keeps a new secret of each account while other pages are open", () => {
   keepSecret("a key", "tsk_live_1");
   keepSecret("a token", "tht_live_1");
   assert.deepEqual(["a key", "a token", "b key"].map(keptSecret), ["tsk_live_1", "tht_live_1", undefined]);
 });
 
-test("the browser warns before the page is left as long as a secret is kept, and no longer", () => {
+test("warns before the page closes while a secret is kept", () => {
   assert.equal(warned.size, 0);
   keepSecret("a key", "tsk_live_1");
   keepSecret("b key", "tsk_live_2");

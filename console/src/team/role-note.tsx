@@ -1,4 +1,4 @@
-/** Says why what is not offered is not: once on a page, and only to those whose role does not allow it. */
+/** Explains once per page why the person's role does not allow an action. */
 import type { AccountKind, Need } from "../api/types.ts";
 import { useActing } from "../data/session.ts";
 import { whoMay } from "./roles.ts";

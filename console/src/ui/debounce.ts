@@ -1,4 +1,4 @@
-/** What somebody typed, once they pause: asked for then, and not at every key. */
+/** A value that changes only after a pause in typing, so that not every key press sends a request. */
 import { useEffect, useState } from "react";
 
 const PAUSE_MS = 300;

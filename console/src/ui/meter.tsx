@@ -1,4 +1,4 @@
-/** How much of something is taken: its numbers, and a bar for the eye. */
+/** How much of something is used, as numbers and a bar. */
 import { count } from "./time.tsx";
 
 interface MeterProps {

@@ -1,4 +1,4 @@
-/** The theme as the pages see and change it; this browser remembers what somebody chose. */
+/** Reads and changes the colour theme, which this browser stores. */
 import { useSyncExternalStore } from "react";
 import { applyTheme, storedTheme, systemDark, THEME_STORED_AS, type Theme } from "./theme-choice.ts";
 

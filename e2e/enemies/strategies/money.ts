@@ -1,4 +1,4 @@
-/** Who takes money out of the platform that no one paid in. */
+/** Strategies that take out money which was not paid in. */
 import { randomUUID } from "node:crypto";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
 import { textOf } from "@tollgate/stage/raw-http.ts";

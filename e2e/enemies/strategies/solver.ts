@@ -1,4 +1,4 @@
-/** What a host can write in an evening to pass for a model: answers to canaries, by regular expressions. */
+/** A solver that a host could write in an evening to pass for a model: answers canaries by regular expressions. */
 
 /** A node without an engine that knows canaries by patterns. Undefined: this looks like none. */
 export function solved(prompt: string): string | undefined {

@@ -71,7 +71,7 @@ export async function campaign(options: CampaignOptions, tally: Tally): Promise<
   };
   const sending = Promise.all(nodes.map((node) => sendFrames(node, options, tally, take))).finally(() => {
     over = true;
-    // Whoever still waits for them is answered at once.
+    // Clients that still wait are answered at once.
     for (const node of nodes) node.leave();
   });
   const asking = [

@@ -1,4 +1,4 @@
-/** What a node can do wrong below its frames: the broker's own protocol, and the connection itself. */
+/** Attacks of a node below its frames: on the broker's protocol and on the connection. */
 import { pause } from "@tollgate/stage/nodes/pace.ts";
 import type { RawNode } from "@tollgate/stage/nodes/raw.ts";
 import type { Random } from "../random.ts";

@@ -20,7 +20,7 @@ export const RULES = {
   secondFactor: { attempts: 10, windowS: 15 * 60 },
   lettersFromAddress: { attempts: 10, windowS: 15 * 60 },
   lettersToEmail: { attempts: 3, windowS: 15 * 60 },
-  /** Per inviter, and per recipient: an address gets few invitations, whoever sends them. */
+  /** Per inviter and per recipient, so that an address gets few invitations from all inviters together. */
   invitations: { attempts: 20, windowS: 60 * 60 },
   invitationsToEmail: { attempts: 5, windowS: 24 * 60 * 60 },
   /** Codes of logins for scripts, which are typed or opened from a terminal. */

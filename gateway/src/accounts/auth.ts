@@ -88,7 +88,7 @@ interface AuthOptions {
   /** Whether clients use TLS when no URL is configured. */
   isSecure?: boolean;
   /** Undefined: email is off. */
-  letters: Emails | undefined;
+  emails: Emails | undefined;
   /** Whether an email address must be confirmed before the first sign-in. */
   verifyEmails: boolean;
   providers: OidcProvider[];
@@ -99,7 +99,7 @@ export type Auth = ReturnType<typeof openAuth>;
 
 // The return type is inferred to include the additional fields.
 export function openAuth(options: AuthOptions) {
-  const { pool, newId, secret, publicUrl, isSecure = false, letters, verifyEmails, passwordHash } = options;
+  const { pool, newId, secret, publicUrl, isSecure = false, emails, verifyEmails, passwordHash } = options;
   return betterAuth({
     appName: "Tollgate",
     database: options.witness.pool,
@@ -115,18 +115,18 @@ export function openAuth(options: AuthOptions) {
       requireEmailVerification: verifyEmails,
       resetPasswordTokenExpiresIn: LINK_S_MAX,
       revokeSessionsOnPasswordReset: true,
-      sendResetPassword: async ({ user, token }) => letters?.resetPassword(user.email, token),
+      sendResetPassword: async ({ user, token }) => emails?.resetPassword(user.email, token),
       async onPasswordReset({ user }) {
         await voidLinks(pool, user.id);
         await proveEmail(pool, user.id);
       },
-      onExistingUserSignUp: async ({ user }) => letters?.alreadyHere(user.email),
+      onExistingUserSignUp: async ({ user }) => emails?.alreadyHere(user.email),
     },
     emailVerification: {
       sendOnSignUp: verifyEmails,
       sendOnSignIn: false,
       expiresIn: LINK_S_MAX,
-      sendVerificationEmail: async ({ user, token }) => letters?.verifyEmail(user.email, token),
+      sendVerificationEmail: async ({ user, token }) => emails?.verifyEmail(user.email, token),
     },
     user: {
       ...USER_TABLE,

@@ -118,10 +118,10 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     hasScripts = () => true,
   } = options;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
-  const letters = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
+  const emails = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
   const witness = openWitness(onMachineTime(pool, databaseAheadMs));
   const sources = { pool, witness, newId, log, secret };
-  const library = { ...sources, publicUrl, isSecure, letters, verifyEmails, providers, passwordHash };
+  const library = { ...sources, publicUrl, isSecure, emails, verifyEmails, providers, passwordHash };
   let loading: Promise<Auth> | undefined;
   const loaded = (): Promise<Auth> => {
     // A failed load is retried, for example after a database outage.
@@ -140,7 +140,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   // Gateways with either secret count together.
   const attempts = openAttempts({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
-  const invitations = openInvitations({ pool, newId, attempts, letters, canMail, origin: linkOrigin });
+  const invitations = openInvitations({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
   const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
   const passwords = openPasswords({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
   const signIn = openSignIn({ ask, attempts, pool, verifyEmails, kept });
@@ -215,7 +215,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     },
     async idle() {
       await passwords.idle();
-      await letters?.idle();
+      await emails?.idle();
     },
   };
 }

@@ -50,7 +50,7 @@ interface InvitationsOptions {
   pool: pg.Pool;
   newId: NewId;
   attempts: Attempts;
-  letters: Emails | undefined;
+  emails: Emails | undefined;
   /** Whether emails are delivered. */
   canMail: boolean;
   /** The base URL of links. */
@@ -62,7 +62,7 @@ const COLUMNS = `v.id, v.email, v.role, i.email as "invitedBy", v.created_at as 
 const FROM = "account_invitation v join identity i on i.id = v.invited_by";
 
 export function openInvitations(options: InvitationsOptions): Invitations {
-  const { pool, newId, attempts, letters, canMail, origin } = options;
+  const { pool, newId, attempts, emails, canMail, origin } = options;
   return {
     async send(accountId, { email, role }, by) {
       const to = email.toLowerCase();
@@ -88,7 +88,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
         return queryRow(client, Invitation, `select ${COLUMNS} from ${FROM} where v.id = $1`, [id]);
       });
       if (typeof sent === "string") return sent;
-      letters?.invitation(to, { token, role, by: by.email });
+      emails?.invitation(to, { token, role, by: by.email });
       const link = canMail ? null : linkTo(origin, "join", token);
       return { invitation: sent as Invitation, link };
     },

@@ -24,8 +24,8 @@ test("emails are sent by SMTP from the configured address, and links keep their 
   const mailbox = await openTestMailbox();
   const { log, lines } = capturedLog();
   const mail = smtpMail({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });
-  const letters = openEmails({ mail, log, origin });
-  letters.resetPassword("ada@example.test", TOKEN);
+  const emails = openEmails({ mail, log, origin });
+  emails.resetPassword("ada@example.test", TOKEN);
   const reset = await mailbox.next();
   assert.equal(reset.from, "noreply@gate.test");
   assert.deepEqual(reset.to, ["ada@example.test"]);
@@ -34,11 +34,11 @@ test("emails are sent by SMTP from the configured address, and links keep their 
     reset.text.includes(`https://gate.test/console/reset-password#token=${encodeURIComponent(TOKEN)}`),
     reset.text,
   );
-  letters.verifyEmail("ada@example.test", TOKEN);
+  emails.verifyEmail("ada@example.test", TOKEN);
   assert.match((await mailbox.next()).text, /https:\/\/gate\.test\/console\/verify-email#token=/);
-  letters.alreadyHere("ada@example.test");
+  emails.alreadyHere("ada@example.test");
   assert.doesNotMatch((await mailbox.next()).text, /token/);
-  await letters.idle();
+  await emails.idle();
   assert.deepEqual(lines, []);
   await mailbox.close();
 });
@@ -57,9 +57,9 @@ test("an email that cannot be sent is logged without its text", async () => {
   const mailbox = await openTestMailbox();
   mailbox.refuseWith("550 no such user");
   const { log, lines } = capturedLog();
-  const letters = openEmails({ mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }), log, origin });
-  letters.resetPassword("nobody@example.test", TOKEN);
-  await letters.idle();
+  const emails = openEmails({ mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }), log, origin });
+  emails.resetPassword("nobody@example.test", TOKEN);
+  await emails.idle();
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? "", /email not sent/);
   assert.ok(!lines.join().includes(TOKEN) && !lines.join().includes(encodeURIComponent(TOKEN)));
@@ -68,8 +68,8 @@ test("an email that cannot be sent is logged without its text", async () => {
 
 test("on a development platform the log contains the email", async () => {
   const { log, lines } = capturedLog();
-  const letters = openEmails({ mail: developmentMail(log), log, origin });
-  letters.resetPassword("ada@example.test", TOKEN);
-  await letters.idle();
+  const emails = openEmails({ mail: developmentMail(log), log, origin });
+  emails.resetPassword("ada@example.test", TOKEN);
+  await emails.idle();
   assert.ok(lines.join().includes(`reset-password#token=${encodeURIComponent(TOKEN)}`));
 });

@@ -84,7 +84,7 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     try {
       return withUserInfo(claims, await askUserInfo(url, access_token), url);
     } catch (error) {
-      // No one is kept out for want of a name. Whoever is told to be someone else is.
+      // A missing name does not prevent a sign-in; a different subject does.
       if (!isEnough || !(error instanceof OpenIdRefused) || error.outcome !== "provider_unavailable") throw error;
       log.warn({ provider: id, reason: error.message }, "OpenID provider request for the display name failed");
       return claims;

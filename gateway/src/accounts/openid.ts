@@ -81,7 +81,7 @@ export function openOpenId({ ask, attempts, providers, log }: OpenIdOptions): Op
   };
 }
 
-/** Of a refusal that has been logged (oidc.ts), or that whoever is refused could fill the log with. */
+/** For a refusal that has been logged (oidc.ts), or with which clients could fill the log. */
 function toldOutcome(error: unknown): OpenIdRefusal | undefined {
   if (error instanceof SignInRefusal && error.reason === "too_many_attempts") return error.reason;
   if (!(error instanceof UnknownRefusal) || !Object.hasOwn(OPENID_REFUSALS, error.code)) return undefined;

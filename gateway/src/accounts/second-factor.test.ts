@@ -58,7 +58,7 @@ async function openGateway(): Promise<Gateway> {
   const options = { pool, witness, newId, log, secret, publicUrl: undefined };
   const auth = openAuth({
     ...options,
-    letters: undefined,
+    emails: undefined,
     verifyEmails: false,
     providers: [],
     passwordHash: cheapHash,

@@ -45,7 +45,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
   return {
     async signUp({ email, password, name, remember }, caller) {
       await attempts.take("address", networkOf(caller.address));
-      // Signing up writes to whoever has the address, known here or not.
+      // Signing up sends an email to any address, known or not.
       if (verifyEmails) await attempts.take("lettersToEmail", email.toLowerCase());
       const body = { email, password, name, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-up/email", body }).catch(async (error: Error) => {

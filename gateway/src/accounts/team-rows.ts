@@ -35,7 +35,7 @@ export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { ide
   return rowCount === 1;
 }
 
-/** The role of whoever has the address; undefined where no one in the account has it. */
+/** The role of the member with this address; undefined without one. */
 export async function roleOf(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
   const text = `select p.role from ${PEOPLE} p join identity i on i.id = p.identity_id
                  where p.account_id = $1 and i.email = $2`;

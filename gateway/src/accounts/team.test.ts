@@ -17,7 +17,7 @@ let database: TestDatabase;
 let identities: Identities;
 /** The same people, on a platform that mails. */
 let mailing: Identities;
-const letters: Email[] = [];
+const emails: Email[] = [];
 
 before(async () => {
   database = await openTestDatabase();
@@ -31,7 +31,7 @@ before(async () => {
     publicUrl: "https://gate.test",
     passwordHash: cheapHash,
   };
-  const mail = { delivers: true, send: async (letter: Email) => void letters.push(letter) };
+  const mail = { delivers: true, send: async (email: Email) => void emails.push(email) };
   identities = await openIdentities(shared);
   mailing = await openIdentities({ ...shared, mail, verifyEmails: true });
 });
@@ -200,15 +200,15 @@ test("with email configured, the link is in the email only, and the address must
   assert.ok(typeof sent !== "string");
   assert.equal(sent.link, null);
   await mailing.idle();
-  const letter = letters.at(-1);
-  assert.equal(letter?.to, guest.email);
+  const email = emails.at(-1);
+  assert.equal(email?.to, guest.email);
   assert.match(
-    letter?.text ?? "",
+    email?.text ?? "",
     new RegExp(`^${owner.email} invited you to join an account on Tollgate as a billing contact`),
   );
-  assert.match(letter?.text ?? "", /https:\/\/gate\.test\/console\/join#token=inv_/);
-  assert.doesNotMatch(letter?.text ?? "", /Shared|A person/, "names are chosen by who invites");
-  const token = tokenIn(letter?.text ?? "");
+  assert.match(email?.text ?? "", /https:\/\/gate\.test\/console\/join#token=inv_/);
+  assert.doesNotMatch(email?.text ?? "", /Shared|A person/, "names are chosen by who invites");
+  const token = tokenIn(email?.text ?? "");
   assert.equal(await mailing.team.accept(token, guest), "email_not_verified");
   const joining = await mailing.team.accept(token, { ...guest, emailVerified: true });
   assert.equal(typeof joining === "string" ? joining : joining.role, "billing");

@@ -12,15 +12,15 @@ import type { Ports } from "./ports.ts";
 const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 export interface AccountSettings {
-  /** How browsers reach the gateway. Undefined: by whatever name they used. */
+  /** The address at which browsers reach the gateway. Undefined: the host name of each request. */
   publicUrl: string | undefined;
-  /** Where links in email lead. */
+  /** The origin of links in emails. */
   linkOrigin: string;
-  /** Whether browsers come over TLS where no URL says so. */
+  /** Whether browsers use TLS, when no URL is configured. */
   isSecure: boolean;
   /** Whether a new email address must be confirmed before its first sign-in. */
   verifyEmails: boolean;
-  /** Where else people may sign in. */
+  /** External sign-in providers. */
   oidcProviders: OidcProvider[];
   /** Signs session cookies. */
   sessionSecret: Replaceable;
@@ -65,7 +65,7 @@ function keepSweeping({ clock, log, onClose }: Context, identities: Identities, 
   const sweep = (): void => {
     identities.sweep().catch((error) => log.error({ err: error }, "could not delete expired records"));
   };
-  // Second factors are encrypted anew.
+  // Encrypts second factors again under the new secret.
   if (secret.old !== undefined) sweep();
   onClose(clock.every(SIGN_IN_SWEEP_EVERY_MS, sweep));
 }

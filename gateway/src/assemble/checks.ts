@@ -21,7 +21,7 @@ export interface LateChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
-  /** From now on answers of such nodes are drawn often. */
+  /** Answers of these nodes are drawn often from now on. */
   watch(isOdd: (nodeId: string) => boolean): void;
 }
 

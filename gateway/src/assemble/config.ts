@@ -3,8 +3,8 @@ import { domain, number } from "../base/settings.ts";
 
 interface DrainConfig {
   /**
-   * A gateway that is asked to stop is not ready but serves for the first time, then lets requests in flight end for the second, and waits for
-   * the database for the third.
+   * A stopping gateway first reports not ready but serves (`delayMs`), then waits for requests in flight (`graceMs`), then for the database
+   * (`spoolMs`).
    */
   drain: { delayMs: number; graceMs: number; spoolMs: number };
 }

@@ -10,9 +10,9 @@ export interface Context {
   clock: Clock;
   random: Random;
   newId: NewId;
-  /** The gateway's name among those on the same database. */
+  /** The gateway's name among the gateways of its database. */
   gatewayId: string;
   log: Log;
-  /** Called in the order of opening; closing runs the other way. */
+  /** Registers a close function; they run in reverse order. */
   onClose: (stop: Stop) => void;
 }

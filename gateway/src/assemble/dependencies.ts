@@ -3,7 +3,7 @@ import type { Ports } from "./ports.ts";
 import type { Serving } from "./serving.ts";
 
 export interface DependencySettings {
-  /** While the limits' store is unreachable: refuse requests, or let each gateway count alone. */
+  /** While the limits server is unreachable: refuse requests, or count limits per gateway. */
   limitsWhenAway: "refuse" | "local";
 }
 

@@ -12,20 +12,20 @@ interface Needs {
   store: Pick<Store, "connections">;
   parts: Parts;
   health: Health;
-  /** Runs after everything else was closed: health and metrics are told to the last. */
+  /** Closes last, so that health and metrics are available until the end. */
   onClosed: (stop: Stop) => void;
 }
 
 export interface Doors {
   port: number;
   internalPort: number;
-  /** Takes no more connections and ends those that there are, quiet ones after `quietMs`. Resolves when none is left. */
+  /** Stops accepting connections and closes those that exist, idle ones after `quietMs`. Resolves when none is left. */
   leave: (quietMs: number) => Promise<void>;
-  /** Ends every connection at once. */
+  /** Closes all connections immediately. */
   cutOff: () => void;
   /**
-   * Does beforehand what the first who come to the console would wait for, and gives back what the start took. To be called when
-   * the gateway serves; never rejects.
+   * Prepares what the first visitors of the console would wait for, and releases memory of the start. Call it when the gateway serves;
+   * never rejects.
    */
   warm: () => Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function openDoors(
     port,
     internalPort,
     leave(quietMs) {
-      // An open page would hold its connection for minutes, and finds another gateway.
+      // An open page would keep its connection for minutes, and reconnects to another gateway.
       parts.live.close();
       return open.connections.leave(quietMs);
     },
@@ -65,7 +65,7 @@ export async function openDoors(
       await warmConsole(parts, { connections, isOver: () => isOver }).catch((error) =>
         log.debug({ err: error }, "could not prepare the console's SQL queries; the first page load will be slower"),
       );
-      // Who is being answered is not kept waiting for it.
+      // Not during requests, because it blocks the event loop.
       if (!isOver && parts.gateway.inFlight.count === 0) tidyUp();
     },
   };

@@ -1,4 +1,4 @@
-/** How a gateway stops, step by step, by a clock that the test drives. What clients see of it is in e2e/replacing-gateways.test.ts. */
+/** The steps of a gateway's shutdown, by a clock that the test drives. e2e/replacing-gateways.test.ts tests what clients see. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
@@ -29,7 +29,7 @@ function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   const start = (): void => {
     drain(app, { delayMs, graceMs, spoolMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
   };
-  /** What has happened when so much more time has passed. */
+  /** The events after advancing the clock. */
   const after = async (ms: number): Promise<string[]> => {
     clock.advance(ms);
     await turn();

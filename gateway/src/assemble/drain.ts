@@ -3,38 +3,37 @@ import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { InFlight } from "../inference/in-flight.ts";
 
-/** A connection that carries nothing stays for so long after no one new is taken: a request may be on its way on it. */
+/** Idle connections stay open for this long after the gateway stops accepting, because a request may be arriving on one. */
 const QUIET_MS = 1_000;
-/** At the end of the grace what is left is told its end, and has so long to be settled and to read it. */
+/** After the grace period the remaining requests fail, and have this long to be settled and read. */
 const LAST_WORDS_MS = 5_000;
 
 export interface DrainTimes {
-  /** Not ready, but serving as before: load balancers need that long to notice. */
+  /** How long the gateway reports not ready but serves, so that load balancers notice. */
   delayMs: number;
-  /** How long requests in flight have to end. */
+  /** How long requests in flight may take to end. */
   graceMs: number;
-  /** How long the database has then to take what waits in the spool. None where it is not given: the next gateway enters it. */
+  /** How long the database then has to take the spool. Absent: none; the next gateway enters it. */
   spoolMs?: number;
 }
 
 const LOOK_EVERY_MS = 1_000;
 
-/** What is told of the drain: the doors, and what the gateway does by itself. */
+/** The parts of the gateway that take part in the shutdown. */
 interface Drained {
   inFlight: InFlight;
-  /** `/readyz` says from now on that the gateway is about to stop. It serves as before, but begins no jobs of its own. */
+  /** `/readyz` reports from now on that the gateway stops. Requests are still served, but background jobs do not start. */
   notReady: () => void;
-  /** Takes no more connections and ends those that there are, quiet ones after `quietMs`. Resolves when none is left. */
+  /** Stops accepting connections and closes those that exist, idle ones after `quietMs`. Resolves when none is left. */
   leave: (quietMs: number) => Promise<void>;
-  /** Ends every connection at once. */
+  /** Closes all connections immediately. */
   cutOff: () => void;
   isSpoolEmpty: () => Promise<boolean>;
 }
 
 /**
- * First `/readyz` says so, and for `delayMs` everything is served as before. Then no one new is taken, and what is in flight has
- * `graceMs` to end. What has not is ended, settled and told so. Where there is no delay no one is to be waited for, and quiet
- * connections are closed at once.
+ * Reports not ready and serves normally for `delayMs`. Then accepts no more connections and lets requests in flight end within `graceMs`;
+ * the rest fail and are settled. Without a delay, idle connections are closed at once.
  */
 export async function drain(
   { inFlight, notReady, leave, cutOff, isSpoolEmpty }: Drained,
@@ -49,7 +48,7 @@ export async function drain(
     stopTimer = clock.after(LAST_WORDS_MS, cutOff);
   });
   await leave(Math.min(QUIET_MS, delayMs, graceMs));
-  // Who has left keeps its request's books open for a moment longer.
+  // A request whose client left is settled a moment later.
   await inFlight.none();
   stopTimer();
   const began = clock.monotonic();

@@ -1,4 +1,4 @@
-/** What the records say of a node holds on every gateway: two of them here, on one database and one plane. */
+/** Changes of a node's record apply on every gateway: two gateways, one database and one plane. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -60,7 +60,7 @@ describe("two gateways", () => {
     const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: {}, checked: 0 }) };
     const dispatch = openDispatch(context, config, floor);
     const { roster, dispatcher } = dispatch;
-    // Probes end before they begin; they have tests of their own.
+    // Probes fail at once; they have their own tests.
     const meter = () => ({ ...NO_METER, countPrompt: () => Promise.reject(new Error("no probes here")) });
     const gateway = { dispatcher, catalogue: () => catalogue, meter };
     await openTrust(context, { ...config, secretCanaries: new Map() }, { ...floor, gateway, dispatch });

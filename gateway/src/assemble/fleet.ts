@@ -22,17 +22,17 @@ export interface FleetSettings {
   dispatchDeadlineMs: number;
   /** A job that runs longer than this after its acceptance ends as a stall. */
   jobMsMax: number;
-  /** Put nodes in quarantine that fail, cheat or pretend. False: only log what was seen. */
+  /** Quarantine nodes that fail, cheat or run another model. False: only log. */
   autoQuarantine: boolean;
-  /** How far nodes are trusted from the start. */
+  /** The rules for new nodes. */
   nodeRules: NodeRules;
   /** The operator's own canaries. */
   secretCanaries: SecretCanaries;
-  /** How the others are made up. Absent: as no one can foresee. */
+  /** Generates canaries. Absent: unpredictably. */
   makeUpCanary?: MakeUp;
   /** Host accounts of the operator's own nodes. */
   referenceHosts: readonly Uuid[];
-  /** The part of honest nodes that may fail their spot checks in a day. */
+  /** The share of honest nodes that may fail their spot checks per day. */
   spotCheckFalseAlarms: number;
 }
 
@@ -42,7 +42,7 @@ interface Needs {
   broadcast: Broadcast;
 }
 
-/** How many answers of a node are written down, and how many were checked. */
+/** By model, the recorded answers of a node and how many were checked. */
 export type ChecksOf = (nodeId: Uuid) => Promise<{ answers: Record<string, number>; checked: number }>;
 
 type Enforce = (nodeId: string | undefined) => Promise<void>;
@@ -61,23 +61,23 @@ export function openDispatch(
 ): Dispatch {
   const roster = new Roster({ plane, clock, random, log, nodeRecord: (id) => nodeRecord(fleet, id, checksOf) });
   onClose(() => roster.close());
-  /** Of those that wait for a retired node's last job. */
+  /** Cancels the waits for retired nodes' last jobs. */
   const leaving = new Set<() => void>();
   onClose(() => {
     for (const stop of leaving) stop();
   });
   const refuse = (nodeId: string): Promise<void> =>
-    // The node is offered nothing from here on; a plane that cannot refuse it now does so when it can.
+    // The node gets no more offers; an unreachable plane refuses it when it is back.
     plane
       .revoke(nodeId)
       .catch((error) => log.error({ err: error, node: nodeId }, "node credentials not revoked yet; retrying"));
-  /** What the records say of a node holds from now on, on every gateway that hears of it. */
+  /** Applies the node's record on every gateway that receives the change. */
   const enforce = async (nodeId: string | undefined): Promise<void> => {
     if (nodeId === undefined) return await roster.review();
     const standing = await standingOf(fleet, nodeId);
     await roster.review(nodeId);
     if (standing === "quarantined") await refuse(nodeId);
-    // Its host let it go, and nothing is wrong with what it runs: it is cut off when that is done, and soon in any case.
+    // A retired node finishes its jobs before it is disconnected, within a time limit.
     else if (standing === "retired") void whenIdle(roster, { nodeId, clock, leaving }).then(() => refuse(nodeId));
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
@@ -98,7 +98,7 @@ interface TrustNeeds extends Needs {
   dispatch: Pick<Dispatch, "roster" | "peers" | "enforce">;
 }
 
-/** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
+/** Watches the nodes. Recently quarantined ones are revoked again, because a plane may have lost that. */
 export async function openTrust(
   { clock, random, newId, log, onClose }: Context,
   {
@@ -110,7 +110,7 @@ export async function openTrust(
 ): Promise<Trust> {
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
   const refuse = (node: string): Promise<void> =>
-    // A plane that is unreachable makes up for it when it is back.
+    // An unreachable plane applies it when it is back.
     plane.revoke(node).catch((error) => log.error({ err: error, node }, "node credentials not revoked yet; retrying"));
   await Promise.all(barred.map((id) => refuse(publicId("node", id))));
   const trust = watchNodes({
@@ -144,7 +144,7 @@ function uuidOf(nodeId: string): Uuid {
   return id;
 }
 
-/** What the quarantine of a node needs. */
+/** The dependencies of a quarantine. */
 export interface Barring {
   fleet: Fleet;
   broadcast: Broadcast;
@@ -157,7 +157,7 @@ export async function quarantine(
   nodeId: string,
   { reason, evidence }: Verdict,
 ): Promise<void> {
-  // Another gateway may have come to the same verdict; its evidence stands.
+  // Another gateway may have quarantined the node already; its evidence is kept.
   if (await isBarred(fleet, nodeId)) return enforce(nodeId);
   await fleet.quarantine(uuidOf(nodeId), { reason, evidence, by: "platform" });
   log.warn({ node: nodeId, reason, evidence }, "node quarantined");
@@ -178,11 +178,11 @@ async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
 interface Leaving {
   nodeId: string;
   clock: Context["clock"];
-  /** Ends the wait, without an end. */
+  /** Cancels the wait. */
   leaving: Set<() => void>;
 }
 
-/** Resolves once nothing is left of what the gateways gave the node, whatever it says itself; or it had time enough. */
+/** Resolves once the node has no jobs of the gateways left, or after a time limit. */
 function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<void> {
   if (roster.outstandingOf(nodeId) === 0) return Promise.resolve();
   return new Promise((resolve) => {
@@ -204,7 +204,7 @@ function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<
   });
 }
 
-/** What the records allow a node that asks for work: nothing unless its host elected models and it is in good standing. */
+/** What the database allows a node: nothing unless its host elected models and it is in good standing. */
 async function nodeRecord(
   fleet: Fleet,
   nodeId: string,

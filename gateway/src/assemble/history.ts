@@ -19,36 +19,36 @@ import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import type { Store } from "./ports.ts";
 
-/** How often gateways tell each other which timeline they follow. */
+/** How often gateways exchange the timeline that they follow. */
 const TELL_EVERY_MS = 5_000;
 
-/** How gateways hear that such a row changed. */
+/** The broadcast topics on which gateways learn that such a row changed. */
 const TOPICS: Record<JournaledTable, string> = { ...CHANGED, account: ACCOUNT_TOPIC };
 
 export interface HistorySettings {
-  /** How long what was committed stays in the journals. */
+  /** How long commits stay in the journals. */
   replayWindowMs: number;
 }
 
 /** Since the start. */
 export interface LossFigures {
   losses: number;
-  /** When the last one was found, in Unix milliseconds. */
+  /** When the latest one was found, in Unix milliseconds. */
   lastAt: number | undefined;
   entered: number;
   notEntered: number;
-  /** Connections that led to another history. */
+  /** Refused connections to another history. */
   refused: number;
 }
 
 export interface Journals extends Record<"requests" | "changes", Journal> {
-  /** Journals a row as it is now. Resolves when that is written. */
+  /** Journals the row's current state. Resolves when it is written. */
   row(table: JournaledTable, id: string): Promise<void>;
 }
 
 const Image = row({ image: column.json, xmin: z.number() });
 
-/** Undefined where the database's history is not followed: then no one would read them. */
+/** Undefined when the database's history is not followed, because nothing would read the journals. */
 export function openJournals(
   { clock, log, onClose }: Context,
   { replayWindowMs: windowMs }: HistorySettings,
@@ -72,7 +72,7 @@ export function openJournals(
     await changes.written();
   };
   for (const table of JOURNALED_TABLES) {
-    // Changes by commands and other gateways too.
+    // Includes changes by commands and other gateways.
     store.broadcast.on(TOPICS[table], (id) => {
       if (id === undefined) return;
       journalRow(table, id).catch((error) =>
@@ -89,7 +89,7 @@ interface Following {
   ledger: Pick<Ledger, "trySettling">;
 }
 
-/** From now on moves of the history are acted on; what was left of the last one is done first. */
+/** Starts to react to changes of the history, and first finishes an interrupted re-entry. */
 export async function followHistory(
   context: Context,
   { store, journals, ledger }: Following,
@@ -157,7 +157,7 @@ async function recordLoss(pool: pg.Pool, { gatewayId, move, entered, notEntered 
 
 const Told = z.object({ system: z.string(), timeline: z.int() });
 
-/** A gateway whose connections are all to an old primary cannot find out by itself. */
+/** Exchanges timelines: a gateway connected only to an old primary cannot detect that itself. */
 export function tellHistories({ clock, onClose }: Context, lineage: Lineage, plane: Plane): void {
   const tell = (): void => {
     const { seen } = lineage;

@@ -39,7 +39,7 @@ test("a closing gateway waits for settlements that are being written to the data
   });
   const stops: Stop[] = [];
   const clock = manualClock(Date.now());
-  // Nothing that closes sets a deadline but what waits for something.
+  // Only a close function that waits for something sets a deadline.
   const waits = Promise.withResolvers<void>();
   const after: Clock["after"] = (delayMs, run) => {
     waits.resolve();

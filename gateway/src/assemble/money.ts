@@ -12,9 +12,9 @@ import { followHistory, type HistorySettings, type Journals, type LossFigures, o
 import type { SpoolPlace, Store } from "./ports.ts";
 
 export interface MoneySettings extends HistorySettings {
-  /** How long the credit of a request stays held after its gateway died. */
+  /** How long a request's hold remains after its gateway died. */
   holdLeaseMs: number;
-  /** Do by itself what no request waits for: rollups, samples, retention, sweeps, proofs, alerts. */
+  /** Whether this gateway runs background jobs: rollups, samples, retention, sweeps, ledger checks, alerts. */
   upkeep: boolean;
 }
 
@@ -26,10 +26,10 @@ export interface Money {
   refusedCalls: RefusedCalls;
   /** Undefined without upkeep. */
   rollups: Rollups | undefined;
-  /** Undefined where the database's history is not followed. */
+  /** Undefined when the database's history is not followed. */
   journals: Journals | undefined;
   losses: (() => LossFigures) | undefined;
-  /** Whether all that waited in the spool directory is in the ledger. Enters what it can. */
+  /** Enters what it can, and returns whether the spool directory is empty. */
   isSpoolEmpty: () => Promise<boolean>;
 }
 

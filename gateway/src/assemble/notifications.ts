@@ -18,7 +18,7 @@ export interface NotificationSettings {
   linkOrigin: string;
   version: string;
   upkeep: boolean;
-  /** A development platform: webhooks may be on this machine, and without TLS. */
+  /** A development platform: webhooks may use loopback addresses and plain HTTP. */
   loopbackWebhooks: boolean;
 }
 
@@ -38,7 +38,7 @@ export function openNotificationParts(
   const isThere = (): boolean => schema.number >= NOTIFICATIONS_SCHEMA;
   let sending: Promise<void> | undefined;
   onClose(async () => {
-    // What is cut off is taken up again.
+    // Interrupted deliveries are repeated after the next start.
     if (sending !== undefined) await Promise.race([sending, sleep(clock, CLOSE_MS_MAX)]);
   });
   return {

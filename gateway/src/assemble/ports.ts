@@ -34,46 +34,46 @@ export interface Ports {
   log: Log;
   tracing: Tracing;
   store: Store;
-  /** The settings that all gateways share, compared with the deployment's. Undefined: this gateway is the only one. */
+  /** The settings that all gateways share, compared with the recorded ones. Undefined: a single gateway. */
   shared?: Pick<SharedSettings, "differences">;
   models: Models;
-  /** Undefined: no node ever connects; the gateway serves the console and the ledger. */
+  /** Undefined: no plane; the gateway serves the console and the ledger. */
   plane: Plane | undefined;
-  /** The deployment's id, once it is certain that the plane belongs to it. Nodes are told nothing before. */
+  /** The deployment's id, resolved once the plane is known to belong to it. Nodes get no messages before. */
   deployment: Promise<string>;
   limits: (facts: LimitsFacts) => Promise<Limits>;
   spool: SpoolPlace;
-  /** Undefined: no email is sent. */
+  /** Undefined: no emails are sent. */
   mail: Mail | undefined;
   /** Undefined: credits cannot be bought. */
   payments: PaymentProvider | undefined;
-  /** Of this process. Undefined: no one counts them. */
+  /** The process's file descriptors. Undefined: not counted. */
   files?: OpenFiles | undefined;
-  /** Undefined: no one connects. Requests reach the gateway by `serve` alone, and there is no console. */
+  /** Undefined: no listeners; requests arrive only through `serve`, and there is no console. */
   listener: Listener | undefined;
-  /** Closes all of these. Called once, after everything that uses them is closed. */
+  /** Closes all ports. Called once, after everything that uses them. */
   close: () => Promise<void>;
 }
 
 export interface Store {
   pool: pg.Pool;
-  /** For the ledger's functions alone. */
+  /** Only for the ledger's functions. */
   ledgerPool: pg.Pool;
-  /** The same, for operations of accounts that another session has locked. Undefined: they share `ledgerPool`. */
+  /** The ledger's pool for accounts that another session has locked. Undefined: `ledgerPool` is used. */
   ledgerApartPool?: pg.Pool;
-  /** How many connections `pool` opens at most, and how many stay open while idle. */
+  /** The maximum of open connections in `pool`, and of idle ones. */
   connections: { max: number; kept: number };
   broadcast: Broadcast;
-  /** Which migrations the database has had. Parts that need a later one wait for it. */
+  /** The migrations that the database has. Parts that need a later one wait for it. */
   schema: Pick<Schema, "number" | "reached">;
   health: Dependency;
-  /** How well the database's clock is known, which \`Ports.clock\` follows. */
+  /** The state of the database's clock, which \`Ports.clock\` follows. */
   clock: () => ClockState;
-  /** Connections that were refused because there were too many. Undefined: no one counts them. */
+  /** The connections refused at the limit. Undefined: not counted. */
   connectionsRefused?: () => number;
-  /** The history that this gateway follows. Undefined: any database will do. */
+  /** The database history that this gateway follows. Undefined: not checked. */
   lineage?: Lineage;
-  /** Drops what is cached of the database's rows. */
+  /** Clears the caches of database rows. */
   forget?: () => void;
 }
 
@@ -87,15 +87,15 @@ export interface Models {
 }
 
 interface LimitsFacts {
-  /** How many gateways are alive now, this one included. */
+  /** The number of running gateways, this one included. */
   gateways: () => number;
   unavailable: (cause: UnavailableCause) => void;
 }
 
-/** Where settlements wait on disk. Defaults: this machine's disk, name and processes. */
+/** The directory of the spool. Defaults: this machine's disk, name and processes. */
 export interface SpoolPlace {
   directory: string;
-  /** Where the directories of all workers are, if this is one of them. */
+  /** The parent of all workers' directories, when this is one of several workers. */
   root?: string | undefined;
   disk?: Disk;
   host?: string;
@@ -108,6 +108,6 @@ export interface Listener {
   certificate?: LiveCertificate | undefined;
   /** Starts to listen for this server, and resolves with the port. */
   open: (server: FastifyInstance, which: "public" | "internal") => Promise<number>;
-  /** The internal listener, where it is open already. It tells of this gateway from then on; closing it is not the gateway's. */
+  /** An internal listener that is already open. It reports this gateway's health from then on; the gateway does not close it. */
   internal?: { port: number; tellOf: (health: Health) => void };
 }

@@ -19,7 +19,7 @@ import { tellHistories } from "./history.ts";
 import { type Money, type MoneySettings, openMoney } from "./money.ts";
 import type { Ports, Store } from "./ports.ts";
 
-/** Nodes of a shared plane are asked for their state when a gateway starts, and have so long to tell it. */
+/** When a gateway starts, nodes of a shared plane are asked for their state and have this long to answer. */
 const NODES_REPORT_MS = 1_000;
 
 export interface ServingSettings extends FleetSettings, MoneySettings {
@@ -35,7 +35,7 @@ export interface Serving {
   fleet: Fleet;
   dispatch: Dispatch;
   checks: Pick<LateChecks, "counts" | "settled" | "watch">;
-  /** Once nodes that were connected before this gateway started have told it so. */
+  /** Resolves once nodes that were already connected have reported. */
   nodesReported: Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export async function openServing(
   });
   const dispatch = openDispatch(context, settings, { plane, fleet, broadcast, checksOf: checksIn(store) });
   const checks = lateChecks(context, settings);
-  // A plane that is this process's own had no node before it.
+  // A plane in this process had no nodes before it.
   const nodesReported = plane.isShared ? sleep(clock, NODES_REPORT_MS) : Promise.resolve();
   const limits = await ports.limits({
     gateways: () => dispatch.peers.gateways(),

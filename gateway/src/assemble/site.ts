@@ -44,17 +44,17 @@ export interface SiteSettings {
   /** Signs usage receipts: 32 bytes in base64url. */
   receiptSeed: string;
   payoutHoldDays: number;
-  /** `isPublic`: anyone may read the status page. */
+  /** `isPublic`: the status page needs no sign-in. */
   status: { isPublic: boolean; sampleEveryMs: number };
-  /** Whose pages may call the public API. */
+  /** Origins whose pages may call the public API. */
   corsOrigins: CorsOrigins;
-  /** How many proxies before the gateway add to X-Forwarded-For. */
+  /** The number of trusted proxies that add to X-Forwarded-For. */
   trustedProxies: number;
-  /** How much memory large bodies may take: all of them, and those of one account. */
+  /** The memory limits for large bodies: in all, and per account. */
   bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
   /** Answer base64 to the client versions that corrupt float embeddings. */
   embeddingsBase64Compat: boolean;
-  /** In tests: an answer or a refusal that its route does not declare is a fault of ours. */
+  /** In tests: an undeclared answer or refusal of a route is an internal error. */
   checkAnswers?: boolean;
 }
 
@@ -194,7 +194,7 @@ function connectedNodes({ dispatch: { roster, dispatcher } }: Serving, trust: Tr
   };
 }
 
-/** As samples have it; the roster knows nodes by their public ids. */
+/** Converts a roster node for samples, which use internal ids. */
 function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): SeenNode[] {
   const id = parseId("node", text);
   return id === undefined ? [] : [{ id, slots, busy: Math.min(slots, outstanding) }];

@@ -21,7 +21,7 @@ const SECRETS = {
   keepPlaneSeed: async () => {},
 };
 
-/** Nothing is done by itself, a host may have many nodes from the start, and closing waits for no one, unless `others` say so. Passwords are hashed cheaply. */
+/** No background jobs, no limit on a host's new nodes, no waits at close, cheap password hashes; `others` override these. */
 export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   ...settingsOf({ config: parseConfig({}), secrets: SECRETS, secretCanaries: new Map() }),
   nodeRules: { ...NODE_RULES, probationNodesMax: 100 },
@@ -33,10 +33,10 @@ export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   ...others,
 });
 
-/** One gateway alone: no one to tell, no one to hear. */
+/** A broadcast for a single gateway. */
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
-/** No one judges how soon this database answers: on a busy machine a test waits as long as it takes. */
+/** A database without timeouts, so that tests pass on a busy machine. */
 export const testStore = ({ pool }: Pick<TestDatabase, "pool">): Store => ({
   pool,
   ledgerPool: pool,

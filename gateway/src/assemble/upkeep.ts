@@ -28,20 +28,20 @@ import type { SiteSettings } from "./site.ts";
 
 const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
 const RECORDS_SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
-/** How long the hours of nodes' records and single spot checks are kept. */
+/** How long hourly node records and single spot checks are kept. */
 const RECORDS_KEPT_MS = 90 * DAY_MS;
 const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
-/** How late an alert, an email or an automatic purchase may be. */
+/** The maximum delay of an alert, an email or an automatic purchase. */
 const LOOK_EVERY_MS = 5_000;
 const CLOSE_MS_MAX = 2_000;
 
 export interface UpkeepSettings {
   upkeep: boolean;
-  /** How long earnings are held back before they are paid out. */
+  /** How long earnings are held before a payout. */
   payoutHoldDays: number;
-  /** How long records of requests are kept, those of refusals apart, and where months are exported before. Undefined days: for ever. */
+  /** Retention of request records and of refusals, and the folder for exported months. Undefined days: forever. */
   retention: { historyDays: number | undefined; refusalsDays: number | undefined; exportDir: string | undefined };
-  /** Prove the ledger once a day without being asked. */
+  /** Whether the ledger check runs once a day. */
   provesBooks: boolean;
   status: SiteSettings["status"];
 }
@@ -59,9 +59,9 @@ interface Needs {
 
 /** What upkeep knows. All of it is undefined while no one has looked, and without upkeep. */
 export interface UpkeepFacts {
-  /** Months that have records of requests, and those of them that should be gone. */
+  /** Months with request records, and how many of them are due for deletion. */
   months: () => { kept: number; due: number } | undefined;
-  /** The last verdict on the ledger, whoever gave it. */
+  /** The latest result of a ledger check. */
   verdict: () => Pick<Verdict, "at" | "balanced"> | undefined;
 }
 
@@ -80,7 +80,7 @@ export async function openUpkeep(
   const verdict = watchVerdict(books, { clock, log });
   onClose(() => verdict.stop());
   if (settings.provesBooks) onClose(keepProving(books, { pool: store.pool, clock, log }));
-  // Before those who wait for it.
+  // Closed before the parts that wait for it.
   onClose(() => books.close());
   onClose(
     clock.every(PARTITIONS_EVERY_MS, () => {
@@ -96,7 +96,7 @@ export async function openUpkeep(
   return { months: retaining.months, verdict: verdict.current };
 }
 
-/** Drops what was seen of nodes, single spot checks and notifications after 90 days, and refused calls after 7. */
+/** Deletes node records, single spot checks and notifications after 90 days, and refused calls after 7. */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,
   { pool, schema }: Store,
@@ -122,7 +122,7 @@ function keepRecordsPruned(
   );
 }
 
-/** Works out the sums of days that are over, where the database has a place for them. */
+/** Computes the sums of finished days, once the database has the tables. */
 function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: Store): void {
   let closing: Closing | undefined;
   let isClosed = false;
@@ -135,7 +135,7 @@ function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: Stor
   });
 }
 
-/** Drops what is older than it is to be kept. Before the ledger has closings, nothing is. */
+/** Applies retention, once the database has closings. */
 async function keepRetention(
   { clock, log, onClose }: Context,
   { retention: days, payoutHoldDays }: UpkeepSettings,
@@ -161,7 +161,7 @@ async function keepRetention(
   return { months: () => retaining?.months() };
 }
 
-/** Samples which models could be served, and which nodes were connected. */
+/** Samples which models are available and which nodes are connected. */
 function keepSamples(
   { clock, log, onClose }: Context,
   { status: { sampleEveryMs: everyMs } }: UpkeepSettings,
@@ -175,7 +175,7 @@ function keepSamples(
   onClose(keepSamplingNodes({ presence, everyMs, look, clock, log }));
 }
 
-/** What the status page says of the past, where the database has a place for it. */
+/** Records incidents for the status page, once the database has the table. */
 function keepIncidentsRecorded(
   { clock, log, gatewayId: gateway, onClose }: Context,
   { schema }: Store,
@@ -194,7 +194,7 @@ function keepIncidentsRecorded(
   });
 }
 
-/** The low-credit alert, automatic purchases, and what the accounts' people are told of. */
+/** Low-credit alerts, automatic purchases, and emails about them. */
 function keepCreditWatched(
   context: Context,
   { parts: { alerts, payments }, notifying: { notifications } }: Pick<Needs, "parts" | "notifying">,
@@ -219,7 +219,7 @@ function keepCreditWatched(
   );
 }
 
-/** Every few seconds, but not while the last time lasts. Closing waits a little for its end; what is cut off is taken up again. */
+/** Runs a task every few seconds, without overlap. Closing waits briefly for it; an interrupted task runs again after a start. */
 function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<unknown>): void {
   let inFlight: Promise<unknown> | undefined;
   const stop = clock.every(LOOK_EVERY_MS, () => {

@@ -1,9 +1,9 @@
-/** Work that is done while something else is waited for. */
+/** Runs work early, while the caller waits for something else. */
 import type { Clock } from "./clock.ts";
 
 /**
- * Does `make` once the event loop has passed on what was begun before this call. The returned function gives what came of it, throws
- * what it threw, and does it at once where it was not done yet.
+ * Runs `make` after the event loop has sent what was started before this call. The returned function returns its result or throws its
+ * error, and runs it immediately if it has not run yet.
  */
 export function ahead<Made>(clock: Pick<Clock, "soon">, make: () => Made): () => Made {
   let outcome: { made: Made } | { error: unknown } | undefined;

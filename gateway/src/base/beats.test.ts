@@ -1,10 +1,10 @@
-/** What is done again and again, together where it can be. */
+/** Periodic tasks share timer wake-ups. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openBeats } from "./beats.ts";
 import { manualClock } from "./testing.ts";
 
-/** Beats of a clock that counts the turns in which it woke. Its zero is a beat. */
+/** Beats on a clock that counts its wake-ups. Time zero is a beat. */
 function open() {
   const clock = manualClock(0);
   let woken = 0;
@@ -27,7 +27,7 @@ test("runs tasks due in the same half second in one turn, at their own intervals
   clock.advance(1_000);
   assert.deepEqual(done.splice(0), ["half", "half", "second"]);
   stops[1]?.();
-  // It begins between two beats, and comes no later than its period.
+  // The first run is between two beats, at most a period later.
   clock.advance(200);
   stops.push(does(1_000, "later"));
   clock.advance(800);

@@ -1,16 +1,16 @@
 /**
- * What is done every so many half seconds is done together: a process at rest wakes once for all of it, and not once for each, nor
- * when nothing is due. What is done every two seconds, or a multiple of that, meets on every fourth beat.
+ * Periodic tasks on a shared half-second timer, so that an idle process wakes once for all tasks and not at all when none is due. Tasks
+ * with a period of two seconds or a multiple share every fourth beat.
  */
 export const BEAT_MS = 500;
-/** Periods that one of these divides begin on a multiple of it, the first that does. */
+/** A task starts on a multiple of the first of these that divides its period. */
 const MEASURES = [4, 2, 1];
-/** A timer may run a moment before its time. */
+/** A timer may fire slightly early. */
 const EARLY_MS = 10;
 
 interface Repeated {
   everyBeats: number;
-  /** By its number, counted from the zero of the clock. */
+  /** The beat's number, counted from the clock's zero. */
   dueBeat: number;
   task: () => void;
 }
@@ -38,11 +38,11 @@ export function openBeats(clock: Timers): (periodMs: number, task: () => void) =
     const beat = beatNow();
     const due = [...all].filter(({ dueBeat }) => dueBeat <= beat);
     for (const each of due) {
-      // One that comes late, as after a stop, is done once.
+      // A late task, after a pause, runs only once.
       const missed = Math.floor((beat - each.dueBeat) / each.everyBeats);
       each.dueBeat += (missed + 1) * each.everyBeats;
     }
-    // Before they are done, because one may throw, and may begin or end others.
+    // Computed before the tasks run, because one may throw, or add or remove others.
     let next = Number.POSITIVE_INFINITY;
     for (const { dueBeat } of all) next = Math.min(next, dueBeat);
     arm(next);

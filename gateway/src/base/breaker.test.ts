@@ -31,7 +31,7 @@ function open({ isUsed }: { isUsed?: () => boolean } = {}) {
     assert.ok(probe !== undefined, "nobody asked for a sign of life");
     return probe;
   };
-  /** Everything that is due in this turn of the event loop has happened. */
+  /** Resolves after everything that is due in this turn of the event loop. */
   const settle = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   const pass = async (ms: number) => {
     clock.advance(ms);
@@ -133,12 +133,12 @@ describe("circuit breaker", () => {
 });
 
 describe("circuit breaker of an idle dependency", () => {
-  /** At rest, asked at second 0.5 and answered. `user.waits`: for it, now. */
+  /** Idle; last probed at 0.5 s with an answer. `user.waits`: a caller waits for it now. */
   async function atRest() {
     const user = { waits: false };
     const opened = open({ isUsed: () => user.waits });
     const { probes, last, pass } = opened;
-    /** Time passes, and what is asked is answered within the beat. */
+    /** Advances time; probes are answered within the beat. */
     const answered = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 500) {
         const before = probes.length;

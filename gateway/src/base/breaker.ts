@@ -1,50 +1,48 @@
 /**
- * Whether something we need is there, known without asking for it each time. A sign of life is asked for all the time, more
- * seldom while no one uses it, and at once when someone reports trouble. While none comes, everyone is refused at once, and only the next sign of life is
- * still asked for, one at a time; the first that comes lets everyone in again.
- *
- * An outage is two lines in the log, however many were refused.
+ * A circuit breaker that knows whether a dependency is reachable without a probe per request. It probes at intervals, less often while
+ * unused, and immediately when a caller reports trouble. During an outage all callers are refused at once, and only single probes continue;
+ * the first that succeeds closes the breaker. An outage is two log lines, however many callers were refused.
  */
 import type { Clock } from "./clock.ts";
 import { Away, type Dependency } from "./dependency.ts";
 import type { Log } from "./log.ts";
 
-/** Between signs of life while all is well and someone uses it. */
+/** The probe interval while the dependency is healthy and used. */
 const BEAT_EVERY_MS = 500;
-/** … while no one does. Who begins to is among those who use it from the next beat on. */
+/** The probe interval while it is unused. New use is noticed at the next beat. */
 const REST_EVERY_MS = 2_000;
-/** Who asked how it is will want to know it again: for so long it is as if someone used it. */
+/** A status query counts as use for this long, because another usually follows. */
 const WANTED_MS = 2_000;
-/** A sign of life that takes longer than this is none. With the pause before it an outage is known after 2.5 s. */
+/** The time limit of a probe. With the interval before it, an outage is detected after 2.5 s. */
 const ANSWER_MS_MAX = 2_000;
 const SILENT = `no response within ${ANSWER_MS_MAX / 1000} s`;
-/** Between attempts while it is unreachable: from the first to the last, doubling. */
+/** The interval of probes during an outage: from the first to the last, doubling. */
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 1_000;
 
 interface BreakerOptions {
   name: Dependency["name"];
-  /** Asks for a sign of life. Rejects where there is none; what it began is given up with the signal. */
+  /** Probes the dependency and rejects without an answer; the signal cancels it. */
   probe: (signal: AbortSignal) => Promise<void>;
-  /** Whether someone waits for it at this moment. Who begins to wait says so with `used`. */
+  /** Whether a caller waits for it now. New callers call `used`. */
   isUsed?: () => boolean;
   clock: Clock;
   log: Log;
-  /** Marks it as unreachable, and fails everything that waits for it. */
+  /** Marks it as unreachable and fails everything that waits for it. */
   onAway?: (reason: string) => void;
 }
 
 interface Outage {
   reason: string;
   since: number;
-  /** Before it began. */
+  /** The number of refusals before it began. */
   refused: number;
 }
 
 export class Breaker implements Dependency {
   readonly name: Dependency["name"];
   latencyMs: number | null = null;
-  /** Asks that were refused because it was unreachable, since the start. */
+  /** The number of callers refused since the start. */
   refused = 0;
   readonly #options: BreakerOptions;
   #outage: Outage | undefined;
@@ -71,7 +69,7 @@ export class Breaker implements Dependency {
     return this.#outage?.reason;
   }
 
-  /** Begins to ask for signs of life. Before that it is taken to be there. */
+  /** Starts probing. Before that the dependency counts as reachable. */
   watch(): void {
     this.#watching = true;
     this.#beatEvery(BEAT_EVERY_MS);
@@ -84,26 +82,26 @@ export class Breaker implements Dependency {
     this.#giveUp();
   }
 
-  /** Someone begins to wait for it: no later than a beat from now it is asked for, if they still do. */
+  /** A caller starts to wait: probes within a beat if the caller still waits. */
   used(): void {
     if (this.#watching && this.#everyMs !== BEAT_EVERY_MS) this.#beatEvery(BEAT_EVERY_MS);
   }
 
-  /** Someone is told how it is. */
+  /** Its status was queried. */
   wanted(): void {
     this.#wantedAt = this.#options.clock.monotonic();
     this.used();
   }
 
-  /** For one that asks while it is unreachable. */
+  /** The error for callers during an outage. */
   refusal(): Away {
     this.refused += 1;
     return new Away(this.name, this.#outage?.reason ?? "connection lost");
   }
 
-  /** Someone had trouble: a sign of life is asked for now. Resolves when it came or did not; says whether it is unreachable. */
+  /** A caller had trouble: probes now. Resolves with whether it is unreachable. */
   async suspect(): Promise<boolean> {
-    // While it is unreachable it is asked for anyway, at its own pace.
+    // During an outage probes already run at their own interval.
     if (this.#watching && this.#outage === undefined) await this.#probe();
     return this.isAway;
   }
@@ -115,14 +113,14 @@ export class Breaker implements Dependency {
   }
 
   #beat(): void {
-    // While it is unreachable it is asked for at a pace of its own.
+    // During an outage probes run at their own interval.
     if (this.isAway) return;
     const { isUsed, clock } = this.#options;
     const now = clock.monotonic();
     if (isUsed === undefined || isUsed() || now - this.#wantedAt < WANTED_MS) this.used();
     else if (this.#everyMs === BEAT_EVERY_MS) {
       this.#beatEvery(REST_EVERY_MS);
-      // Short uses, one after the other, must not put it off for ever.
+      // Many short uses must not postpone probes forever.
       if (now - this.#askedAt < REST_EVERY_MS) return;
     }
     void this.#probe();
@@ -185,10 +183,9 @@ export class Breaker implements Dependency {
 }
 
 /**
- * Runs what is to be done after ANSWER_MS_MAX without an answer. Counts only time in which this process ran, and looks at what
- * lies in the sockets last: one that was stopped, or late, must not blame another for the silence. It waits in parts, each as
- * long as the pause between signs of life: Node wakes for a timer that was given up, too. Of a part that took longer than
- * it should, no more is sure than a beat.
+ * Calls `run` after ANSWER_MS_MAX without an answer. Counts only time in which this process ran, and reads the sockets first, so that a
+ * paused or late process does not blame the dependency. It waits in parts of one probe interval, because Node wakes up even for cancelled
+ * timers. A part that took too long counts as one beat.
  */
 function afterRunning(clock: Clock, partMs: number, run: () => void): () => void {
   let leftMs = ANSWER_MS_MAX;
@@ -210,7 +207,7 @@ function afterRunning(clock: Clock, partMs: number, run: () => void): () => void
   };
 }
 
-/** In words. Where several addresses were tried the code says more than the empty message. */
+/** The reason as text. After several addresses the error's code says more than its empty message. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || String("code" in error ? error.code : error.name);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CancelSignal, CancelSource } from "./cancel.ts";
 
-/** Everything that is asked of it is asked of Node's own, too: whoever takes the one takes the other. */
+/** Every test also runs against Node's own signal, because callers may pass either. */
 const KINDS: [string, () => { signal: CancelSignal; abort: () => void }][] = [
   [
     "ours",

@@ -1,5 +1,5 @@
 /**
- * A minimal AbortSignal for every request: a real one is an EventTarget, whose first listener costs some thirty function calls. An
+ * A minimal AbortSignal for every request: the first listener of a real one, an EventTarget, costs about thirty function calls. An
  * AbortSignal can be passed wherever a `CancelSignal` is expected.
  */
 export interface CancelSignal {

@@ -30,7 +30,7 @@ async function open(t: TestContext, folder: string) {
   const lines: { level: number; msg: string; err?: { message: string } }[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const files = { certFile: join(folder, "tls.crt"), keyFile: join(folder, "tls.key") };
-  /** Looks read files: time goes on when one is over. */
+  /** Waits for the files to be read before time moves on. */
   let looking: Promise<unknown> = Promise.resolve();
   const every: Clock["every"] = (periodMs, task) =>
     clock.every(periodMs, () => {

@@ -1,7 +1,7 @@
 /**
- * A certificate and its key, in files that someone else renews. They are looked at again and again rather than watched: a renewal
- * may replace a file, a link or a whole directory (as Kubernetes does), and a watch on the one before never hears of it. What
- * cannot be used changes nothing: the certificate before goes on, and the log says why.
+ * A certificate and its key in files that another program renews. The files are polled, not watched: a renewal may replace a file, a link
+ * or a directory (as Kubernetes does), which a watch on the old one does not report. Invalid files change nothing: the previous certificate
+ * stays in use and the log says why.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 const LOOK_EVERY_MS = 5_000;
-/** Between two files being written they do not fit together, and that is no one's mistake. */
+/** Certificate and key may not match between two writes, which is no error yet. */
 const LOOKS_BEFORE_COMPLAINT = 2;
 
 export interface CertificateFiles {
@@ -18,7 +18,7 @@ export interface CertificateFiles {
   keyFile: string;
 }
 
-/** In PEM; the certificate may bring the chain that signed it. */
+/** As PEM; the certificate may include its chain. */
 export interface Certificate {
   cert: string;
   key: string;
@@ -26,20 +26,20 @@ export interface Certificate {
 
 export interface LiveCertificate {
   current(): Certificate;
-  /** `listener` is told of every renewal. */
+  /** Calls `listener` at every renewal. */
   onRenewal(listener: (certificate: Certificate) => void): void;
   stop(): void;
 }
 
 interface CertificateOptions {
   files: CertificateFiles;
-  /** The names of the settings that name the files: what is wrong is told by them. */
+  /** The names of the settings, for error messages. */
   settings: { cert: string; key: string };
   clock: Clock;
   log: Log;
 }
 
-/** Rejects where the certificate cannot be used at all. */
+/** Rejects when the certificate is invalid. */
 export async function openCertificate(options: CertificateOptions): Promise<LiveCertificate> {
   const { settings, clock, log } = options;
   let current = await readCertificate(options);
@@ -82,7 +82,7 @@ const facts = ({ cert }: Certificate): { subject: string; validUntil: string } =
   return { subject, validUntil: validTo };
 };
 
-/** Rejects with what is wrong, by the name of the setting. */
+/** Rejects with an error that names the setting. */
 export async function readCertificate({
   files,
   settings,

@@ -20,7 +20,7 @@ test("delivers messages of every size whole and in order", async () => {
   const sizes = [0, 1, 7_999, 8_192, 70_000, 3, 5_000_000, 0];
   for (const [number, size] of sizes.entries()) {
     const bytes = Buffer.alloc(size, number);
-    // Every other one in two parts.
+    // Every second one is sent in two parts.
     const parts = number % 2 === 0 ? { bytes } : { bytes: bytes.subarray(0, size / 3), rest: bytes.subarray(size / 3) };
     one.tell(TOLD, { number, text: `é${"x".repeat(number)}`, ...parts });
   }

@@ -1,43 +1,42 @@
 /**
- * Messages between two processes of one gateway, both ways over one socket that no one else can reach. Everything that is said in one
- * turn of the event loop leaves in one system call, because at thousands of messages a second the calls are what costs.
- *
- * A message: its length, its kind, a number, a short text and bytes. The number of a question comes back with its answer.
+ * Messages between two processes of one gateway over a private socket. All messages of one turn of the event loop are sent in one system
+ * call, because system calls dominate the cost at thousands of messages per second. A message consists of its length, kind, a number, a
+ * short text and bytes. An answer has its question's number.
  */
 import type { Duplex } from "node:stream";
 import type { Clock } from "./clock.ts";
 import { invariant } from "./invariant.ts";
 
 export interface Message {
-  /** A question's own number; else whatever the kind uses it for. */
+  /** The question's number; other kinds may use it freely. */
   number: number;
   text: string;
   bytes: Buffer;
 }
 
-/** A question whose other side is gone, or that it could not answer. */
+/** The other side is gone or could not answer the question. */
 export class ChannelError extends Error {
   override name = "ChannelError";
 }
 
-/** What the handler of a question answers with. */
+/** The answer to a question. */
 type Reply = string | Uint8Array;
 
 const ANSWER = 0;
 const BYTES_ANSWER = 1;
 const FAILURE = 2;
-/** Users of a channel number their kinds from here. */
+/** The first kind for users of a channel. */
 export const FIRST_KIND = 8;
 
 const LENGTH_BYTES = 4;
-/** Kind, number, length of the text. */
+/** Kind, number and length of the text. */
 const HEAD_BYTES = 1 + 4 + 4;
 const BUFFER_BYTES = 64 * 1024;
-/** From this size on bytes are handed over as they are, and not copied among the small ones. */
+/** Larger byte arrays are sent without a copy. */
 const OWN_WRITE_BYTES = 8 * 1024;
-/** UTF-8 takes at most so many for each unit of a JavaScript string. */
+/** The most UTF-8 bytes per UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
-/** A reader that lets more pile up is taken to be gone. */
+/** A reader with more waiting data counts as gone. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
 interface Waiting {
@@ -51,7 +50,7 @@ interface Options {
 }
 
 export class Channel {
-  /** Resolves when nothing can be said or heard any more, with the error that ended it, if one did. */
+  /** Resolves when the channel is closed, with the error if one closed it. */
   readonly closed: Promise<Error | undefined>;
   readonly #socket: Duplex;
   readonly #clock: Clock;
@@ -63,7 +62,7 @@ export class Channel {
   #isFlushDue = false;
   #buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   #used = 0;
-  /** The beginning of a message whose end has not come, and how many bytes it needs. */
+  /** The start of an incomplete message, and the bytes that it needs. */
   #pieces: Buffer[] = [];
   #piecesBytes = 0;
   #needed = 0;
@@ -88,13 +87,13 @@ export class Channel {
     });
   }
 
-  /** `handle` runs for each message of that kind. */
+  /** Calls `handle` for each message of that kind. */
   on(kind: number, handle: (message: Message) => void): void {
     invariant(this.#handlers[kind] === undefined, "a kind of message has one handler");
     this.#handlers[kind] = handle;
   }
 
-  /** `answer` runs for each question of that kind; what it throws is the asker's. */
+  /** Calls `answer` for each question of that kind; errors are sent to the asker. */
   answer(kind: number, answer: (message: Message) => Reply | Promise<Reply>): void {
     this.on(kind, async (message) => {
       const { number } = message;
@@ -108,7 +107,7 @@ export class Channel {
     });
   }
 
-  /** Says it, once. `rest` follows the bytes; neither may be changed any more. */
+  /** Sends a message once. `rest` follows the bytes; neither may be changed afterwards. */
   tell(kind: number, message: { number?: number; text?: string; bytes?: Uint8Array; rest?: Uint8Array }): void {
     if (this.#isClosed) return;
     const { number = 0, text = "", bytes, rest } = message;
@@ -154,7 +153,7 @@ export class Channel {
     });
   }
 
-  /** What was said until now still arrives. */
+  /** Messages sent before still arrive. */
   close(): void {
     this.#flush();
     this.#socket.end();
@@ -170,7 +169,7 @@ export class Channel {
     if (this.#used === 0) return;
     const said = this.#buffer.subarray(0, this.#used);
     this.#used = 0;
-    // What was written belongs to the socket until it is sent.
+    // The socket owns the written part of the buffer until it is sent.
     this.#buffer = this.#buffer.subarray(said.length);
     if (this.#buffer.length < BUFFER_BYTES / 4) this.#buffer = Buffer.allocUnsafe(BUFFER_BYTES);
     this.#socket.write(said);

@@ -1,4 +1,4 @@
-/** The system's clock: what is done again and again, on the beat or at a pace of its own. */
+/** Periodic tasks of the system clock, on shared beats or with their own timers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock as clock } from "./clock.ts";
@@ -6,7 +6,7 @@ import { systemClock as clock } from "./clock.ts";
 for (const periodMs of [30, 500]) {
   test(`repeats a task every ${periodMs} ms until it is cancelled`, async () => {
     let done = 0;
-    // What is done again and again keeps no one alive.
+    // Periodic tasks do not keep the process alive.
     const stopWaiting = clock.after(60_000, () => {});
     await new Promise<void>((resolve) => {
       const stop = clock.every(periodMs, () => {

@@ -1,13 +1,13 @@
 /**
- * The gateway's clock: that of protocol/, whose periodic tasks share their moments (beats.ts). Nothing else in the gateway reads the
- * system clock or sets a timer.
+ * The gateway's clock: that of protocol/, with periodic tasks on shared beats (beats.ts). Nothing else in the gateway reads the system
+ * clock or sets a timer.
  */
 import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
 import { BEAT_MS, openBeats } from "./beats.ts";
 
 export type Clock = AnyClock;
 
-/** `every` begins after its period, or up to two seconds sooner. */
+/** `every` first runs after its period, or up to two seconds earlier. */
 export const systemClock: Clock = {
   ...wallClock,
   every: (periodMs, task) => (periodMs % BEAT_MS === 0 ? onTheBeat(periodMs, task) : wallClock.every(periodMs, task)),

@@ -35,7 +35,7 @@ const SAMPLERS = [
 ] as const;
 
 interface TracingConfig {
-  /** How traces are encoded on their way to the collector. Undefined: there are none. */
+  /** The encoding of traces for the collector. Undefined: no traces. */
   tracing: { encoding: "json" | "protobuf" } | undefined;
 }
 

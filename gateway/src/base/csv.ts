@@ -1,13 +1,13 @@
-/** One cell of a CSV file. */
+/** Writes CSV files. */
 
 type Cell = string | number | bigint | boolean | null | undefined;
-/** A file's columns by their names, in order, each with its cell of a row. */
+/** Columns by name, in order, with a function for the cell of a row. */
 export type Columns<Row> = Record<string, (row: Row) => Cell>;
 
-/** Where a cell may begin: also behind what separates cells in a spreadsheet's own language, whatever we quoted. */
+/** The positions where a spreadsheet may see a cell begin, whatever separator its locale uses. */
 const FORMULA = /(^|[;,|\t\r\n])(["\s]*)(?=[=+@-])/g;
 
-/** Quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe, as they advise. */
+/** Quoted where needed. A cell that a spreadsheet would run as a formula gets an apostrophe first. */
 export function csvCell(value: Cell): string {
   const text = String(value ?? "");
   const isText = typeof value === "string" && !/^-?[\d.]+$/.test(text);
@@ -15,11 +15,11 @@ export function csvCell(value: Cell): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Rows as lines, each with its end. */
+/** Rows as lines with line ends. */
 export function csvLines<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
   const cells = Object.values(columns);
   return rows.map((row) => `${cells.map((cell) => csvCell(cell(row))).join(",")}\r\n`).join("");
 }
 
-/** The line of names that a file begins with. */
+/** The header line. */
 export const csvHeader = (columns: Columns<never>): string => `${Object.keys(columns).join(",")}\r\n`;

@@ -1,23 +1,23 @@
-/** The same deadline for many things: one timer for all of them, because nearly all are over long before. */
+/** One timer for many equal deadlines, because most are cancelled long before. */
 import type { Clock } from "./clock.ts";
 
 interface Deadlines<T> {
   add(thing: T): Due<T>;
-  /** It is over; nothing happens to one whose time has passed. */
+  /** Cancels a deadline; no effect after it has passed. */
   delete(due: Due<T>): void;
 }
 
-/** Emptied when it is over, for the reason that passing.ts tells. */
+/** Emptied at the end, for the reason given in passing.ts. */
 export interface Due<T> {
   thing: T | undefined;
   atMs: number;
 }
 
-/** How often it is looked at within the time: what is late by a part of it is early enough. */
+/** The number of checks per deadline, which bounds its delay. */
 const LOOKS = 4;
 
 export function openDeadlines<T>(clock: Clock, afterMs: number, passed: (thing: T) => void): Deadlines<T> {
-  /** In the order they were added, and so in that of their deadlines. */
+  /** In insertion order, which is also the order of deadlines. */
   const all = new Set<Due<T>>();
   let stop: (() => void) | undefined;
   const look = (): void => {
@@ -34,7 +34,7 @@ export function openDeadlines<T>(clock: Clock, afterMs: number, passed: (thing: 
     add(thing) {
       const due: Due<T> = { thing, atMs: clock.monotonic() + afterMs };
       all.add(due);
-      // Not a timer that keeps the process alive: one that stops has no one left who waits.
+      // An interval that does not keep the process alive.
       stop ??= clock.every(afterMs / LOOKS, look);
       return due;
     },

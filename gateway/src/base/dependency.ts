@@ -1,4 +1,4 @@
-/** What the gateway needs and does not run itself: whether it is there. */
+/** The state of services that the gateway needs but does not run. */
 
 type DependencyName = "database" | "limits" | "plane";
 const LABELS: Record<DependencyName, string> = {
@@ -7,38 +7,38 @@ const LABELS: Record<DependencyName, string> = {
   plane: "dispatch plane",
 };
 
-/** Each adapter tells of its own; `/readyz` and the metrics read it. */
+/** Each adapter reports its own; `/readyz` and the metrics read it. */
 export interface Dependency {
   readonly name: DependencyName;
-  /** It does not answer, is slow beyond use or refuses; asking it again is left to probes. */
+  /** It does not answer, is too slow or refuses. Only probes still reach it. */
   readonly isAway: boolean;
   /** Why it is unreachable, for operators. */
   readonly reason?: string | undefined;
-  /** The last measured round trip; null where there was none, or nothing travels. */
+  /** The latest round trip; null before the first, or without a network. */
   readonly latencyMs: number | null;
-  /** Asks that were refused because it was unreachable, since the start; not told where no one counts them. */
+  /** Calls refused while it was unreachable, since the start; absent when not counted. */
   readonly refused?: number;
-  /** Someone is told how it is, and will ask again: it is looked after more closely for a while. */
+  /** Its status was queried and will be again, so it is probed more often for a while. */
   wanted?(): void;
 }
 
-/** One of them is unreachable. */
+/** One unreachable dependency. */
 export interface Outage {
   part: DependencyName;
   /** In Unix milliseconds. */
   since: number;
-  /** Without it no request can be served. */
+  /** No request can be served without it. */
   isNeeded: boolean;
 }
 
-/** Of something that lives in this process. */
+/** A dependency inside this process. */
 export const alwaysThere = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
 
-/** Something we need is unreachable: what was asked was not done, or its answer never came. It may be asked again. */
+/** A dependency is unreachable: the operation did not run, or its answer never came. It may be retried. */
 export class Away extends Error {
   override name = "Away";
   readonly dependency: DependencyName;
-  /** It was asked, and became unreachable before it answered. */
+  /** The operation may have run, because the outage began after it was sent. */
   readonly maybeDone: boolean;
 
   constructor(dependency: DependencyName, reason: string, { maybeDone = false } = {}) {

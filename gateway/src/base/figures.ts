@@ -1,13 +1,10 @@
-/**
- * Figures for /metrics, kept as plain numbers: to count costs a look into a map and an addition, and only who reads them pays
- * for putting them into words.
- */
+/** Counters for /metrics as plain numbers: counting costs a map lookup and an addition, and only a scrape pays for formatting. */
 
-/** How values spread over fixed bounds. */
+/** A histogram over fixed bounds. */
 export class Distribution {
-  /** Upper ends, in order. What is beyond the last is in the sum and the count only. */
+  /** Upper bounds in order. Higher values are only in the sum and the count. */
   readonly bounds: readonly number[];
-  /** One for each bound, and one for what is beyond. */
+  /** One per bound, and one for higher values. */
   readonly counts: number[];
   sum = 0;
 
@@ -24,7 +21,7 @@ export class Distribution {
   }
 }
 
-/** One of something for each of a few words: the words are bounded by who calls, never a client's to choose. */
+/** One value per word of a small set. Callers must never use words from clients. */
 export class PerWord<Value> {
   readonly #values = new Map<string, Value>();
   readonly #make: () => Value;
@@ -46,7 +43,7 @@ export class PerWord<Value> {
   }
 }
 
-/** How often each of a few words came. */
+/** Counts per word of a small set. */
 export class Counts {
   readonly #counts = new Map<string, number>();
 

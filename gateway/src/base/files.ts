@@ -1,7 +1,7 @@
-/** Files that may not be there yet. */
+/** Reads files that may not exist. */
 import { readdir, readFile } from "node:fs/promises";
 
-/** The file's text, or undefined when there is no such file. Any other trouble is an error. */
+/** The file's text; undefined when it does not exist. Other failures are errors. */
 export async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
@@ -11,7 +11,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** The names in a directory; none where there is no such directory. */
+/** The names in a directory; empty when it does not exist. */
 export async function readdirIfThere(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);

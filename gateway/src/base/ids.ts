@@ -9,7 +9,7 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const VALUE = new Map([...ALPHABET].map((char, value) => [char, BigInt(value)]));
 const CODES = Buffer.from(ALPHABET, "latin1");
 const SUFFIX_LENGTH = 26;
-/** Where the characters of one suffix are put together: a string that grows by single ones is made of as many strings. */
+/** A buffer for building a suffix, because a string grown by single characters consists of as many parts. */
 const scratch = Buffer.alloc(SUFFIX_LENGTH);
 const [DASH, ZERO, NINE, LETTER_A] = ["-", "0", "9", "a"].map((char) => char.charCodeAt(0)) as [
   number,
@@ -28,7 +28,7 @@ export type Uuid = string & { readonly __uuid: true };
 
 export type NewId = () => Uuid;
 
-/** IDs of one millisecond sort in the order in which they were made: the 12 bits behind the time are a counter that begins anywhere. */
+/** IDs of one millisecond sort in order of creation: the 12 bits after the time are a counter with a random start. */
 export function newIds(clock: Clock, random: Random): NewId {
   const bytes = new Uint8Array(16);
   const view = Buffer.from(bytes.buffer);
@@ -50,9 +50,9 @@ function hexToUuid(hex: string): Uuid {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Uuid;
 }
 
-/** The 26 characters that stand for a UUID outside the database. */
+/** The 26 characters that represent a UUID in APIs. */
 export function suffixOf(id: Uuid): string {
-  // 128 bits in 26 groups of five: the first group holds three bits, as if two zeros went before them.
+  // 128 bits in 26 groups of five: the first group has three bits.
   let length = 0;
   let bits = 0;
   let count = 2;

@@ -1,4 +1,4 @@
-/** Users get faults; bugs meet this. */
+/** Assertions for bugs. Users' mistakes are faults instead. */
 export class InvariantError extends Error {
   override name = "InvariantError";
 }

@@ -14,7 +14,7 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** Lines for people on a terminal, undefined where the log is JSON. Without an environment they have no colours. */
+/** A readable stream for terminals; undefined when the log is JSON. Colours depend on the environment. */
 export function logStream(
   format: LogFormat,
   out: NodeJS.WriteStream,
@@ -24,7 +24,7 @@ export function logStream(
   return isText ? readableStream(out, paint(wantsColours(out.isTTY === true, env))) : undefined;
 }
 
-/** For commands whose standard output is their answer. */
+/** For commands that print their result to standard output. */
 export function createErrorLog(level: string): Log {
   return createLog(level, logStream("auto", process.stderr) ?? pino.destination(2));
 }

@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 import { watchLoopDelay } from "./loop-delay.ts";
 import { manualClock } from "./testing.ts";
 
-/** To within what the histogram keeps of a number: three digits. */
+/** Equal within the histogram's precision of three digits. */
 function near(found: number, expected: number): void {
   assert.ok(Math.abs(found - expected) < expected / 500, `${found} is not ${expected}`);
 }
@@ -54,7 +54,7 @@ test("reports a pause of the busy loop in full, and once only", () => {
   hands.freeze(300);
   const { max, p99, last } = delay.read();
   near(max, 0.3);
-  // One in five hundred looks.
+  // One in five hundred samples.
   near(p99, 0.01);
   assert.ok(last < max, "what fell due meanwhile ran at once");
   hands.advance(1_000);

@@ -1,26 +1,26 @@
 /**
- * How late the event loop is, by how late a timer runs. Node's own monitor, and prom-client with it, sets that timer a hundred
- * times a second for as long as the process lives; this one does so only while the loop is busy. At rest it looks every other second
- * and counts the looks that it left out as being in time, so that a percentile means the same in both.
+ * Measures the event loop's delay by the lateness of a timer. Node's own monitor, which prom-client uses, fires a hundred times a second
+ * all the time; this one does so only while the loop is busy. When idle it samples every other second and counts the omitted samples as on
+ * time, so that percentiles are comparable.
  */
 import { createHistogram, performance } from "node:perf_hooks";
 import type { Clock } from "./clock.ts";
 
-/** Between looks while the loop is busy. As with Node's monitor it is part of every figure. */
+/** The sampling interval while busy. As in Node's monitor, it is part of every figure. */
 const BUSY_LOOK_MS = 10;
 const REST_LOOK_MS = 2_000;
-/** The part of the time in which the loop did something, from which on it is busy. Judged as often as it looks at rest. */
+/** The utilisation from which the loop counts as busy, checked at the idle interval. */
 const BUSY_FROM = 0.1;
 const NS_PER_MS = 1e6;
 const NS_PER_S = 1e9;
 
 interface LoopDelayOptions {
   clock: Clock;
-  /** The part of the time since it was last asked in which the loop was not waiting. */
+  /** The event loop's utilisation since the previous call. */
   utilization?: () => number;
 }
 
-/** In seconds, since they were last read. */
+/** In seconds, since the previous read. */
 export type LoopDelays = Record<"last" | "min" | "max" | "mean" | "stddev" | "p50" | "p90" | "p99", number>;
 
 interface LoopDelay {
@@ -57,7 +57,7 @@ export function watchLoopDelay({ clock, utilization = ownUtilization() }: LoopDe
 
   return {
     read() {
-      // Nothing was looked at since: what was true then is the best that can be told.
+      // No sample since the previous read, so the last known value is used.
       if (histogram.count === 0) record(lastMs);
       const { min, max, mean, stddev } = histogram;
       const inSeconds = (ns: number): number => ns / NS_PER_S;

@@ -13,19 +13,19 @@ export const dollars = (amount: number): Pico => pico(BigInt(amount) * PICO_PER_
 
 export const cost = (tokens: number, pricePerToken: Pico): Pico => pico(BigInt(tokens) * pricePerToken);
 
-/** What a caller is asked for: never less than the true amount. */
+/** Rounds up, for amounts to pay. */
 export function ceilMicro(amount: Pico): bigint {
   const whole = amount / PICO_PER_MICRO;
   return amount > 0n && amount % PICO_PER_MICRO !== 0n ? whole + 1n : whole;
 }
 
-/** What a caller has: never more than the true amount. */
+/** Rounds down, for balances. */
 export function floorMicro(amount: Pico): bigint {
   const whole = amount / PICO_PER_MICRO;
   return amount < 0n && amount % PICO_PER_MICRO !== 0n ? whole - 1n : whole;
 }
 
-/** Microdollars as an API takes them: digits, with up to six after a point. */
+/** Parses microdollars with up to six decimals. */
 export function picoOfMicro(text: string): Pico {
   const [whole = "", fraction = ""] = text.split(".");
   return pico(BigInt(whole + fraction.padEnd(6, "0")));
@@ -39,7 +39,7 @@ export function exactMicro(amount: Pico): string {
 }
 
 /**
- * What the serving host is paid of each charge, rounded down; the platform has the rest. The only place of the number: the
- * rate sheet publishes it, and the database's function `host_share` is made with it.
+ * The percentage of each charge that the serving host is paid, rounded down; the platform keeps the rest. Defined only here: the rate sheet
+ * publishes it, and the database's `host_share` is created with it.
  */
 export const HOST_SHARE_PERCENT = 70;

@@ -1,6 +1,6 @@
 /**
- * The file descriptors of this process: connections, files, sockets. Where they are used up, the system resets new connections without a
- * word, and neither the database nor the spool can be opened. So requests are refused before, with an answer.
+ * The process's file descriptors: connections, files, sockets. When none is left, the system resets new connections, and neither the
+ * database nor the spool can be opened. So requests are refused earlier, with a proper answer.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
@@ -14,7 +14,7 @@ export interface OpenFiles {
   max: number;
 }
 
-/** Undefined where the system does not say. */
+/** Undefined when the system does not report it. */
 export function systemOpenFiles(): OpenFiles | undefined {
   try {
     const [, max] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
@@ -25,21 +25,21 @@ export function systemOpenFiles(): OpenFiles | undefined {
   }
 }
 
-/** Pure. An eighth, up to 256, stays free for connections to the database and the plane, and for the spool. */
+/** Keeps an eighth, at most 256, free for the database, the plane and the spool. Pure. */
 export const filesAreShort = (state: { open: number; max: number }): boolean => exceeds(state, 1);
 
-/** Pure. Half of that eighth is in use. */
+/** Half of that reserve is used. Pure. */
 export const filesAreAlmostGone = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
 
 const exceeds = ({ open, max }: { open: number; max: number }, share: number): boolean =>
   open > max - Math.min(256, Math.ceil(max / 8)) * share;
 
 export interface FileWatch {
-  /** A client's connection began; call the returned function when it has ended. */
+  /** A client connected; call the returned function when it disconnects. */
   connected(): () => void;
-  /** Whether a request that comes now is to be refused. */
+  /** Whether to refuse a new request. */
   refuses(): boolean;
-  /** Whether a connection that comes now is to be closed before it asks anything. */
+  /** Whether to close a new connection before it sends a request. */
   refusesConnections(): boolean;
   state(): { open: number; max: number };
   stop(): void;
@@ -55,7 +55,7 @@ export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWat
   const sparing = sparingLog(log, clock);
   const { max } = files;
   let counted = files.count();
-  /** Connections that began less those that ended since they were counted. */
+  /** The change in connections since the last count. */
   let since = 0;
   const stop = clock.every(COUNT_EVERY_MS, () => {
     counted = files.count();

@@ -1,8 +1,7 @@
 /**
- * Traces by OpenTelemetry, to a collector that speaks OTLP over HTTP. Loaded only where they are switched on: the packages are optional
- * dependencies. They read the standard's environment variables themselves (endpoint, headers, sampler, batches, names).
- *
- * Nothing is registered globally: what else in this process knows OpenTelemetry sends nothing.
+ * Sends traces by OpenTelemetry to a collector over OTLP/HTTP. Loaded only when enabled: the packages are optional dependencies and read
+ * the standard environment variables themselves (endpoint, headers, sampler, batches, names). Nothing is registered globally, so other
+ * libraries that know OpenTelemetry send nothing.
  */
 import {
   type Context,
@@ -26,7 +25,7 @@ interface Options {
   encoding: "json" | "protobuf";
   instance: string;
   version: string;
-  /** A collector that is unreachable is told of again and again. */
+  /** Rate-limited, because an unreachable collector is reported repeatedly. */
   log: SparingLog;
 }
 
@@ -41,7 +40,7 @@ export function openTelemetry({ encoding, instance, version, log }: Options): Tr
   );
   const own = { "service.name": "tollgate", "service.version": version, "service.instance.id": instance };
   const provider = new BasicTracerProvider({
-    // What the environment says of the service goes before what it would call itself.
+    // Environment variables override our own service attributes.
     resource: resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new BatchSpanProcessor(encoding === "json" ? new JsonExporter() : new ProtobufExporter())],
   });
@@ -88,7 +87,7 @@ function recorded(whole: Span, inside: Context, start: (step: string, inside: Co
   };
 }
 
-/** Not in the sample. Its id still helps to find the request in the logs of others. */
+/** Not sampled. Its id still helps to find the request in other services' logs. */
 function unrecorded(whole: Span): Trace {
   return { id: whole.spanContext().traceId, step() {}, note() {}, end() {} };
 }

@@ -33,16 +33,16 @@ test("holds a set's added and not removed items in insertion order, and one item
 test("releases removed items before the next full collection, unlike JavaScript's own Map and Set", async () => {
   const [map, set, ownMap, ownSet] = await Promise.all(["map", "set", "own map", "own set"].map(promotedMb));
   const told = JSON.stringify({ map, set, ownMap, ownSet });
-  // Without it this file has lost its reason.
+  // If native maps no longer do this, passing.ts is not needed any more.
   assert.ok(Math.min(ownMap as number, ownSet as number) > PASSED_MB / 4, told);
   assert.ok(Math.max(map as number, set as number) < PASSED_MB / 8, told);
 });
 
-/** What goes through, 64 at once. */
+/** The number of entries, of which 64 exist at a time. */
 const THINGS = 20_000;
 const PASSED_MB = 40;
 
-/** How much of it came to the old generation, in a process of its own. */
+/** Measures in a separate process how much was promoted to the old generation. */
 async function promotedMb(kind: string): Promise<number> {
   const given = { kind, things: THINGS, numbers: (PASSED_MB * 1e6) / THINGS / 8 };
   const script = `const given = ${JSON.stringify(given)};\n${PASS_THROUGH}`;
@@ -75,7 +75,7 @@ for (let i = 0; i < given.things; i++) {
   enter(thing);
   here.push(thing);
   if (here.length > 64) leave(here.shift());
-  // Twice at once while a table is in use: it grows old. From then on everything is young when it leaves.
+  // Two collections move the current table to the old generation; afterwards every entry leaves while it is young.
   if (i === 70 || i === 71 || i % 500 === 0) gc({ type: "minor" });
   const now = oldBytes();
   if (now > last) grown += now - last;

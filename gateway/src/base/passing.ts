@@ -1,9 +1,8 @@
 /**
- * A map and a set for what comes and goes by the hundred a second, with much hanging on each.
- *
- * JavaScript's own take a new table every so many entries. The old one keeps what it held then, and points to the new one. Once
- * one of them was moved to the old generation, all that came after it is kept until the next full collection, and copied there:
- * nearly all that every request made. Here an entry is a seat that is emptied when it is left, so that old tables keep empty seats.
+ * A map and a set for short-lived entries with large objects, hundreds per second. JavaScript's own allocate a new table every so many
+ * entries, and the old table keeps its entries and points to the new one. Once a table is in the old generation, everything after it
+ * survives until the next full collection and is copied there. Here an entry is a cell that is emptied when it is removed, so old tables
+ * keep only empty cells.
  */
 export interface Seat<T> {
   thing: T | undefined;
@@ -16,7 +15,7 @@ export class PassingMap<Key, T> {
     return this.#seats.get(key)?.thing;
   }
 
-  /** Under a key that is not there. */
+  /** The key must not exist yet. */
   add(key: Key, thing: T): void {
     this.#seats.set(key, { thing });
   }
@@ -28,7 +27,7 @@ export class PassingMap<Key, T> {
     seat.thing = undefined;
   }
 
-  /** In the order they came. */
+  /** In insertion order. */
   all(): T[] {
     return Array.from(this.#seats.values(), ({ thing }) => thing as T);
   }
@@ -47,13 +46,13 @@ export class PassingSet<T> {
     return seat;
   }
 
-  /** Nothing happens where that was done before. */
+  /** No effect when already removed. */
   delete(seat: Seat<T>): void {
     this.#seats.delete(seat);
     seat.thing = undefined;
   }
 
-  /** In the order they came. */
+  /** In insertion order. */
   all(): T[] {
     return Array.from(this.#seats, ({ thing }) => thing as T);
   }

@@ -1,11 +1,11 @@
-/** Pauses between tries that end at once when whoever tries is closed, so that nothing keeps a process alive. */
+/** Pauses between retries that end when the caller is closed, so that they keep no process alive. */
 import type { Clock } from "./clock.ts";
 
 const FIRST_MS = 100;
 const LONGEST_MS = 1_000;
 
 export interface Pauses {
-  /** Before the next of `failures` tries: longer each time, up to a second. */
+  /** The pause after `failures` failures, growing up to a second. */
   after(failures: number): Promise<void>;
   of(delayMs: number): Promise<void>;
   readonly areOver: boolean;

@@ -24,7 +24,7 @@ const document: PdfDocument = {
 /** The text of every page, in the order it is drawn. */
 const shown = (file: string): string[] => [...file.matchAll(/\(((?:\\.|[^\\)])*)\) Tj/g)].map(([, text = ""]) => text);
 
-/** As a reader finds its objects: by the table at the end. */
+/** Finds objects like a reader, by the table at the end. */
 function objectsOf(file: string): string[] {
   const begin = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(file)?.[1]);
   assert.ok(file.slice(begin).startsWith("xref\n"));

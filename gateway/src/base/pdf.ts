@@ -1,9 +1,9 @@
 /**
- * Documents as PDF files: a title, facts and tables on A4 pages, in a font that every reader has. Only ASCII is written, so a file is
- * text like any other. Letters that the font does not have are written as question marks. Pure.
+ * Writes PDF documents: a title, facts and tables on A4 pages, in a standard font. Only ASCII is written, so a file is text. Characters
+ * that the font lacks become question marks. Pure.
  */
 
-/** A cell's text, and which side of its column it stands at. */
+/** A column's heading, alignment and width. */
 export interface PdfColumn {
   title: string;
   /** A share of the page's width. */
@@ -15,9 +15,9 @@ export interface PdfTable {
   title: string;
   columns: PdfColumn[];
   rows: string[][];
-  /** Stands below a line. */
+  /** A last row below a line. */
   total?: string[];
-  /** In place of rows, where there are none. */
+  /** The text shown without rows. */
   empty: string;
 }
 
@@ -35,7 +35,7 @@ const PAGE = { width: 595, height: 842 };
 const MARGIN = 50;
 const WIDTH = PAGE.width - 2 * MARGIN;
 const TOP = PAGE.height - MARGIN;
-/** Below it is the page's number. */
+/** The page number stands below this position. */
 const BOTTOM = MARGIN + 30;
 const LINE = 15;
 const CELL_GAP = 8;
@@ -43,7 +43,7 @@ const SIZE = 9;
 
 type Font = "F1" | "F2";
 
-/** Of Helvetica, by letter from the space to the tilde, in thousandths of the size. */
+/** Widths of Helvetica from space to tilde, in thousandths of the font size. */
 const WIDTHS = [
   278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556,
   556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833,
@@ -56,7 +56,7 @@ const USUAL_WIDTH = 556;
 const widthOf = (text: string, size: number): number =>
   ([...text].reduce((sum, letter) => sum + (WIDTHS[letter.charCodeAt(0) - 32] ?? USUAL_WIDTH), 0) * size) / 1000;
 
-/** Cut with three dots where it is wider than its place. */
+/** Cuts a text that is too wide and adds three dots. */
 function fitted(text: string, width: number): string {
   if (widthOf(text, SIZE) <= width) return text;
   const letters = [...text];
@@ -64,7 +64,7 @@ function fitted(text: string, width: number): string {
   return `${letters.join("")}...`;
 }
 
-/** Latin-1 is what the font and its encoding share. */
+/** The font and its encoding share Latin-1. */
 function literal(text: string): string {
   const bytes = Buffer.from(
     text.replaceAll(/[\u2013\u2014\u2212]/g, "-").replaceAll(/[^\x20-\x7e\xa0-\xff]/gu, "?"),
@@ -79,12 +79,12 @@ function literal(text: string): string {
     .join("");
 }
 
-/** Draws from the top down, and begins a page where the one before is full. */
+/** Draws from the top down and starts a new page when one is full. */
 class Pages {
   readonly pages: string[][] = [[]];
   y = TOP;
 
-  /** True where that began a new page. */
+  /** Starts a new page if needed; returns whether it did. */
   need(height: number): boolean {
     if (this.y - height >= BOTTOM) return false;
     this.pages.push([]);
@@ -131,7 +131,7 @@ export function pdfOf(document: PdfDocument): string {
 }
 
 function drawTable(pages: Pages, { title, columns, rows, total, empty }: PdfTable): void {
-  // A heading stands above at least one row.
+  // A heading needs at least one row below it on the page.
   pages.need(5 * LINE);
   pages.down();
   pages.text(title, MARGIN, { font: "F2", size: 11 });

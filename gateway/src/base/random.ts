@@ -1,4 +1,4 @@
-/** Randomness as a thing that is passed in, so that a simulator can seed it. */
+/** Randomness as a dependency, so that the simulator can seed it. */
 import { randomFillSync } from "node:crypto";
 
 export interface Random {
@@ -7,7 +7,7 @@ export interface Random {
   below(bound: number): number;
 }
 
-/** Drawn from the system in blocks: one call to the kernel serves many ids. */
+/** Reads the system's randomness in blocks: one system call serves many ids. */
 export function systemRandom(): Random {
   const pool = new Uint8Array(4096);
   let used = pool.length;

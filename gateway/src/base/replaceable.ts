@@ -1,12 +1,12 @@
 /**
- * A secret that can be replaced while gateways serve. What is made now is made with the current one; what was made with another is
- * taken too. The next one comes first: gateways that have it make nothing with it, but take what those make that have changed already.
+ * A secret that can be replaced while gateways run. New values use the current one; values made with the previous or the next one are
+ * accepted too. The next one is configured first, so that gateways accept what already changed gateways issue.
  */
 export interface Replaceable {
   current: string;
-  /** The one before it. */
+  /** The previous secret. */
   old?: string;
-  /** The one that will take its place. */
+  /** The secret that will replace the current one. */
   next?: string;
 }
 

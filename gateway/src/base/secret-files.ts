@@ -1,4 +1,4 @@
-/** Secrets in files, as orchestrators and systemd hand them out: NAME_FILE names a file whose text is the value of NAME. */
+/** Reads secrets from files, as orchestrators and systemd provide them: NAME_FILE names the file with the value of NAME. */
 import { readFileSync } from "node:fs";
 
 interface Settled {
@@ -6,7 +6,7 @@ interface Settled {
   mistakes: string[];
 }
 
-/** The variables with what the files of these secrets say. A file may end with a line feed, as editors write them. */
+/** The variables with the contents of these files. A final line feed is removed. */
 export function withSecretFiles(variables: Record<string, string>, secrets: string[]): Settled {
   const read: Record<string, string> = {};
   const mistakes: string[] = [];

@@ -4,15 +4,15 @@
  */
 import { z } from "zod";
 
-/** What was set, by name. A variable that is not set, or empty, is not in it. */
+/** The values that were set, by name; unset and empty variables are absent. */
 export type Variables = Record<string, string | undefined>;
 
 interface Words {
   /** One sentence. */
   help: string;
-  /** A Markdown link to the page with the rest, as seen from docs/operators/. */
+  /** A Markdown link to more documentation, relative to docs/operators/. */
   see?: string;
-  /** What holds while the variable is not set, where that is not a value. */
+  /** The behaviour without the variable, when there is no default value. */
   without?: string;
   /** A secret may also be given as NAME_FILE, the path of a file that holds it. */
   secret?: boolean;
@@ -29,15 +29,15 @@ type Value<T, O> = O extends { default: unknown } ? T : T | undefined;
 /** The parsed values of several declarations. */
 export type Values<S> = { [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never };
 
-/** The settings of one folder, and what they come to. */
+/** The settings of one folder, and how to read them. */
 export interface Domain<S extends Record<string, Setting> = Record<string, Setting>, C = unknown> {
   title: string;
   /** Markdown below the table of the reference. */
   note?: string;
   settings: S;
-  /** A sentence for each rule between settings of this domain that is broken. */
+  /** One sentence per broken rule between settings of this folder. */
   mistakes?: (variables: Variables) => string[];
-  /** Variables that were settings once, and what holds now. A gateway does not start with one of them. */
+  /** Former settings, with what to use now. A gateway with one of them does not start. */
   retired?: Record<string, string>;
   config: (values: Values<S>) => C;
 }
@@ -49,7 +49,7 @@ const code = (text: string): string => `\`${text}\``;
 interface Shown {
   parser: z.ZodType;
   allowed: string;
-  /** As it is written in the environment. */
+  /** The default as written in the environment. */
   written?: string | undefined;
 }
 
@@ -73,7 +73,7 @@ interface NumberOptions extends Words {
   unit: string;
   min: number;
   max: number;
-  /** The number has to divide this one evenly. */
+  /** The number must divide this one evenly. */
   divides?: number;
   default?: number;
 }
@@ -113,7 +113,7 @@ export function choice<const T extends string, const O extends Words & { default
   return setting(options, { parser: z.enum(words, `must be ${listed(words)}`), allowed: listed(words.map(code)) });
 }
 
-/** One of two words, of which the first is true. */
+/** One of two words; the first means true. */
 export function flag<const O extends Words & { default: boolean }>(
   [yes, no]: readonly ["true", "false"] | readonly ["on", "off"],
   options: O,
@@ -129,7 +129,7 @@ export function flag<const O extends Words & { default: boolean }>(
 
 interface TextOptions extends Words {
   matches?: RegExp;
-  /** What `matches` asks for, after "must": "begin with nats:// or tls://". */
+  /** The rule that `matches` checks, after "must": "begin with nats:// or tls://". */
   rule?: string;
   default?: string;
 }
@@ -140,7 +140,7 @@ export function text<const O extends TextOptions>(options: O): Setting<Value<str
   return setting(options, { parser, allowed: ruled(rule) });
 }
 
-/** What only a parser of its own can read. `rule` is the form it asks for, after "must". */
+/** A value with its own parser. `rule` is its form, after "must". */
 export function parsed<T, const O extends Words & { rule: string; default?: NoInfer<T> }>(
   parser: z.ZodType<T>,
   options: O,
@@ -157,15 +157,15 @@ export const webAddress = <const O extends Words>(options: O): Setting<string | 
     rule: "begin with http:// or https://",
   }) as Setting<string | undefined>;
 
-/** A mistake where one of two variables is set without the other. */
+/** The mistake that one of two variables is set without the other. */
 export const together = (variables: Variables, one: string, other: string): string[] =>
   (variables[one] === undefined) === (variables[other] === undefined)
     ? []
     : [`${one} and ${other} must be set together`];
 
 /**
- * A secret that can be replaced while gateways serve: the one before it, or the one after it, is set beside it. `NAME_NEXT` may be
- * set alone where the present secret may be a derived one.
+ * Mistakes in a replaceable secret, which has the previous or next one beside it. `NAME_NEXT` may be set alone if the current secret may be
+ * derived.
  */
 export function rotationMistakes(name: string, variables: Variables, { nextAlone = false } = {}): string[] {
   const { [name]: current, [`${name}_OLD`]: old, [`${name}_NEXT`]: next } = variables;

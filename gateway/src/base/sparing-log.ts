@@ -1,19 +1,18 @@
 /**
- * A log for what strangers cause: of each message one line a minute about each of them (or a few, where that is said), with the
- * number of those that were not written, and so many lines a minute in all, so that no one can fill a disk. What it remembers has a
- * bound, too.
+ * A log for events that outsiders cause. It writes one line per minute for each message and source (a few if configured), with the number
+ * of omitted ones, and limits lines per minute in all, so that outsiders cannot fill a disk. Its memory is bounded too.
  */
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 const WINDOW_MS = 60_000;
-/** Of one message, about different strangers, within a window. */
+/** The most lines of one message, about different sources, within a window. */
 const LINES_MAX = 60;
 
 export interface SparingLog {
   /**
-   * `who` caused it: a node's id, an address. The messages are few and fixed; what varies stands in the fields. Whether the line was
-   * written, and not only counted.
+   * `who` caused it: a node's id or an address. Messages are few and fixed; details go into the fields. Returns whether the line was
+   * written.
    */
   info(who: string, fields: object, message: string): boolean;
   warn(who: string, fields: object, message: string): boolean;
@@ -22,9 +21,9 @@ export interface SparingLog {
 
 interface Told {
   at: number;
-  /** Written since then. */
+  /** Written in this window. */
   lines: number;
-  /** Not written since then. */
+  /** Omitted in this window. */
   unsaid: number;
 }
 
@@ -69,7 +68,7 @@ export function sparingLog(log: Log, clock: Clock, { linesOfOne = 1 } = {}): Spa
   };
 }
 
-/** Makes room for strangers that were not told of yet. What was not written about the others is told in one number. */
+/** Makes room for new sources. The omitted lines of dropped ones are logged as one number. */
 function forgetOld({ told, others }: { told: Map<string, Told>; others: Told }, now: number): void {
   for (const [who, { at, unsaid }] of told) {
     if (now - at < WINDOW_MS) continue;

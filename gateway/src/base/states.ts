@@ -1,7 +1,6 @@
 /**
- * The closed sets of words that the database stores and the APIs show: states, kinds, outcomes. What an API shows is declared
- * there; what only the database knows is declared here. Where the database itself allows no other word, db/states.test.ts
- * compares the two.
+ * The closed sets of words in the database and the APIs: states, kinds, outcomes. Words of an API are declared there; words only in the
+ * database are declared here. db/states.test.ts compares them with the database's constraints.
  */
 import type { NodeState } from "@tollgate/api/states.ts";
 
@@ -55,21 +54,21 @@ export {
   type WithheldReason,
 } from "@tollgate/api/states.ts";
 
-/** Whose performance is summed up, and in slots of which length. */
+/** What performance rollups cover. */
 export const PERFORMANCE_SCOPES = ["account", "node", "platform"] as const;
 export const PERFORMANCE_GRAINS = ["5min", "hour", "day"] as const;
 
-/** What the requests of a month moved on an account. */
+/** The kinds of amounts in a month's closing. */
 export const CLOSING_KINDS = ["charge", "share", "fee"] as const;
 
-/** What an incident can be; a platform that serves has none. */
+/** The states of an incident. */
 export const INCIDENT_STATES = ["degraded", "down"] as const;
 export type IncidentState = (typeof INCIDENT_STATES)[number];
 
-/** What began an epoch of the database's history. */
+/** The reasons for a new epoch of the database's history. */
 export const EPOCH_REASONS = ["first", "failover", "accepted"] as const;
 
-/** Of a node's record; "online" is ready and connected, which only the dispatch plane knows. */
+/** The standing in a node's record. "Online" means ready and connected, which only the dispatch plane knows. */
 export const NODE_STANDINGS = [
   "registered",
   "ready",
@@ -79,22 +78,22 @@ export const NODE_STANDINGS = [
 ] as const satisfies readonly NodeState[];
 export type NodeStanding = (typeof NODE_STANDINGS)[number];
 
-/** Why the platform itself puts a node into quarantine; an operator writes reasons of their own. */
+/** The platform's own reasons for a quarantine; operators write their own. */
 const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts", "spot_check"] as const;
 export type QuarantineReason = (typeof QUARANTINE_REASONS)[number];
 
-/** Each says more about the money than those before it: a payment that was made outweighs news that it was not. */
+/** In order of certainty about the money: a payment that was made overrides a report that it was not. */
 export const CHECKOUT_STATES = ["open", "pending", "expired", "failed", "mismatch", "paid"] as const;
 export type CheckoutState = (typeof CHECKOUT_STATES)[number];
 
-/** How a payment's money goes back. */
+/** The ways in which a payment is reversed. */
 export const REVERSAL_KINDS = ["refund", "dispute"] as const;
 export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
-/** Which of a checkout's sums a movement of money belongs to. */
+/** The sum of a checkout that a transfer belongs to. */
 export const PAYMENT_MOVE_KINDS = ["purchase", ...REVERSAL_KINDS] as const;
 export type PaymentMoveKind = (typeof PAYMENT_MOVE_KINDS)[number];
 
-/** What became of an event of the payment provider. */
+/** The result of a payment provider's event. */
 export const PAYMENT_EVENT_OUTCOMES = ["applied", "waiting", "unknown", "mismatch", "ignored"] as const;
 export type PaymentEventOutcome = (typeof PAYMENT_EVENT_OUTCOMES)[number];

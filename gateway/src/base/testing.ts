@@ -7,12 +7,12 @@ import type { Clock } from "./clock.ts";
 import { HOST_SHARE_PERCENT, type Pico, pico } from "./money.ts";
 import type { Random } from "./random.ts";
 
-/** What the database's `host_share` must come to. */
+/** The expected result of the database's `host_share`. */
 export const hostShareOf = (charge: bigint): Pico => pico((charge * BigInt(HOST_SHARE_PERCENT)) / 100n);
 
 /**
- * One turn of the event loop: promises that wait for nothing outside this process have settled by then. It does not wait for
- * sockets, workers or files; use `eventually` for those.
+ * One turn of the event loop: promises that wait for nothing outside this process have settled afterwards. For sockets, workers or files
+ * use `eventually`.
  */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -20,7 +20,7 @@ export type ManualClock = Clock & Pick<HandMovedClock, "advance" | "freeze">;
 
 export const manualClock = (startMs = Date.UTC(2030, 0, 1)): ManualClock => new HandMovedClock(startMs);
 
-/** Mulberry32: good enough to draw from. */
+/** Mulberry32, good enough for tests. */
 export function seeded(seed: number): Random {
   let state = seed;
   const next = (): number => {

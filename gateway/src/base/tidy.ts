@@ -1,11 +1,11 @@
 /**
- * Gives the memory back that a start took and no one needs any more: modules as they were read, tables as they were parsed. V8 would
- * do it when the heap has grown by as much again, which in a gateway at rest is never.
+ * Frees memory that only the start needed, such as module sources and parsed tables. V8 would do so only after the heap has doubled, which
+ * never happens in an idle gateway.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Takes some tens of milliseconds, in which nothing else is done. */
+/** Blocks the event loop for some tens of milliseconds. */
 export function tidyUp(): void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;

@@ -1,4 +1,4 @@
-/** Moments as the API writes them, and where days and months begin, in UTC. */
+/** Formats times for the API, and computes the starts of days and months in UTC. */
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
 

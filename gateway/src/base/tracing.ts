@@ -1,25 +1,25 @@
 /**
- * Where the time of one request goes, told to whoever collects such things. The steps of a request follow each other, so that the
- * beginning of one is the end of the one before. Off, a step is the call of an empty function.
+ * The time spent in each step of a request, for a trace collector. Steps follow each other, so one begins where the previous one ends. When
+ * tracing is off, a step is an empty function.
  */
 
-/** What is known of a request; never a word of a prompt or an answer. */
+/** Attributes of a request, never text of a prompt or an answer. */
 export type Facts = Record<string, string | number | boolean | undefined>;
 
 export interface Trace {
-  /** For logs, in hexadecimal; undefined while no one collects. */
+  /** For logs, in hexadecimal; undefined when tracing is off. */
   readonly id: string | undefined;
-  /** From now on it is in this step. */
+  /** Starts the step. */
   step(name: string): void;
   note(facts: Facts): void;
-  /** `failure`: why the step that it is in did not end well. */
+  /** `failure`: why the current step failed. */
   end(failure?: string): void;
 }
 
 export interface Tracing {
-  /** `headers`: may name the client's own trace (W3C `traceparent`), which this one then belongs to. */
+  /** `headers` may contain the client's trace (W3C `traceparent`), which becomes the parent. */
   begin(name: string, headers: Record<string, string | string[] | undefined>): Trace;
-  /** Sends what was not sent yet, as far as someone takes it. */
+  /** Sends pending traces if the collector accepts them. */
   close(): Promise<void>;
 }
 

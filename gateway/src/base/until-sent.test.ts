@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shareUntilSent } from "./until-sent.ts";
 
-/** Questions that are sent and answered when the test says so. */
+/** Questions that are sent and answered when the test decides. */
 function openQuestions() {
   const share = shareUntilSent<number>();
   const asked: { send: () => void; answer: PromiseWithResolvers<number> }[] = [];

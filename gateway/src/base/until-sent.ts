@@ -1,10 +1,10 @@
 /**
- * Who asks the same while a question is still being put together shares its answer. No one joins once it is sent: an answer is never
- * older than the question of whoever gets it.
+ * Callers with the same question share an answer until the question is sent. Later callers ask again, so an answer is never older than its
+ * question.
  */
 type Ask<T> = (sent: () => void) => Promise<T>;
 
-/** `ask` has to call `sent` before it looks at anything that may change. */
+/** `ask` must call `sent` before it reads anything that may change. */
 export function shareUntilSent<T>(): (key: string, ask: Ask<T>) => Promise<T> {
   const open = new Map<string, Promise<T>>();
   return (key, ask) => {

@@ -1,4 +1,4 @@
-/** Which program this is. */
+/** The program's version. */
 import { readFileSync } from "node:fs";
 
 const manifest = new URL("../../package.json", import.meta.url);

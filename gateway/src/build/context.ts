@@ -16,27 +16,27 @@ export interface BuildOptions {
   config: Config;
   log: Log;
   progress: (what: string) => void;
-  /** The gateway cannot go on: its store was taken away. */
+  /** The gateway cannot continue because its database was taken over. */
   onLost: (error: Error) => void;
-  /** Whoever started it wants it to stop; then it waits for nothing any more. */
+  /** The process was asked to stop, so waits end. */
   stopped?: Promise<unknown>;
-  /** A platform to try things on: email that cannot be sent is logged, links and all. */
+  /** A development platform: emails that cannot be sent are logged with their links. */
   development?: boolean;
-  /** Take any free port for health and metrics when the configured one is taken. */
+  /** Use any free internal port if the configured one is in use. */
   anyInternalPort?: boolean;
-  /** One of several workers of a gateway: what its primary process has for it. */
+  /** The place of a worker, given by its primary process. */
   worker?: WorkerPlace;
   clock?: Clock;
   random?: Random;
 }
 
 interface WorkerPlace {
-  /** The same of all workers. */
+  /** Equal for all workers. */
   gateway: string;
-  /** Where the workers' spools are. */
+  /** The directory of the workers' spools. */
   spoolRoot: string;
   hasUpkeep: boolean;
-  /** The primary listens there, and tells of this worker. */
+  /** The primary listens there and reports this worker's health. */
   internalPort: number;
   tellOf: (health: Health) => void;
   /** Undefined: NATS servers. */
@@ -48,8 +48,8 @@ interface WorkerPlace {
 export type BuildContext = Omit<BuildOptions, "clock" | "random"> & Context;
 
 /**
- * Drawn from the pepper: gateways that share keys share these too, and there are fewer secrets to keep. While the pepper is being
- * replaced, so are they.
+ * Derived from the pepper, so that gateways with the same keys share these secrets and operators have fewer to keep. They change when the
+ * pepper is replaced.
  */
 export function derived({ pepper, pepperOld, pepperNext }: ServerSecrets, purpose: string): Replaceable {
   const from = (secret: string): string => createHmac("sha256", secret).update(purpose).digest("base64url");
@@ -60,7 +60,7 @@ export function derived({ pepper, pepperOld, pepperNext }: ServerSecrets, purpos
   };
 }
 
-/** What signs in people's sessions: a setting of its own, or drawn from the pepper. */
+/** The secret of console sessions: its own setting, or derived from the pepper. */
 export function sessionSecrets(config: Config, secrets: ServerSecrets): Replaceable {
   const drawn = derived(secrets, "console sessions");
   const { sessionSecret, sessionSecretOld, sessionSecretNext } = config;

@@ -1,4 +1,4 @@
-/** Gateways whose settings are not those of their deployment, on one database and one limits server. */
+/** Gateways whose settings differ from their deployment's, on one database and one limits server. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -37,7 +37,7 @@ const payments = (mode: string) => ({ STRIPE_SECRET_KEY: `sk_${mode}_1`, STRIPE_
 
 type Env = Record<string, string | undefined>;
 
-/** A gateway as far as it compares its settings. */
+/** The part of a gateway that compares its settings. */
 class Gateway {
   readonly clock: ManualClock = manualClock();
   readonly lines: { level: number; msg: string }[] = [];
@@ -73,7 +73,7 @@ class Gateway {
     });
   }
 
-  /** Passes time until it is so. */
+  /** Advances time until the condition holds. */
   async until(what: string, check: () => boolean): Promise<void> {
     await eventually(what, () => {
       if (this.error !== undefined && !(this.error instanceof StoppedWhileWaiting)) throw this.error;
@@ -88,7 +88,7 @@ class Gateway {
     assert.deepEqual(this.settings?.differences(), []);
   }
 
-  /** What it says that keeps it from getting ready. */
+  /** The reason that it does not become ready. */
   async refusal(): Promise<{ settings: readonly string[]; reason: string }> {
     await this.until("it waits", () => this.missing?.name === "deployment");
     const { settings = [], reason = "" } = this.missing ?? {};
@@ -122,7 +122,7 @@ describe("a gateway that shares a database", () => {
     await gateway.serving();
     return gateway;
   };
-  /** As `tollgate admin deployment set` does it, with these settings. */
+  /** Changes a setting like `tollgate admin deployment set`. */
   const change = async (name: SharedName, env: Env): Promise<void> => {
     const config = parseConfig(env);
     const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId: randomUUID });

@@ -15,13 +15,13 @@ import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
 import { type Tell, untilFitting } from "./waiting.ts";
 
-/** A server without an ID, which is not the recorded one. */
+/** A server without an ID, other than the recorded one. */
 const ANOTHER = "another server, which has no ID yet";
 
 interface OwnOptions {
   config: Config;
   secrets: ServerSecrets;
-  /** IDs to write into a limits server that has none. Undefined: nothing is written. */
+  /** Creates IDs for limits servers without one. Undefined: writes nothing. */
   newId: (() => string) | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface OpenOwn {
   close: () => void;
 }
 
-/** What this gateway has of each shared setting. Nothing is asked of the network but of the limits server. */
+/** This gateway's values of the shared settings. Only the limits server is contacted. */
 export async function openOwnSettings({ config, secrets, newId }: OwnOptions): Promise<OpenOwn> {
   const server = await serverOf(config);
   const limits = server === undefined ? async () => plain("memory") : limitsOn(server, newId);
@@ -52,7 +52,7 @@ export async function openOwnSettings({ config, secrets, newId }: OwnOptions): P
 
 async function serverOf({ valkeyUrl: url }: Config): Promise<ValkeyServer | undefined> {
   if (url === undefined) return undefined;
-  // Loaded where it is used: most commands and gateways have none.
+  // Loaded on demand, because most commands and gateways do not need it.
   const { openValkeyServer } = await import("../limits/valkey-server.ts");
   return openValkeyServer({ url });
 }
@@ -74,14 +74,14 @@ function paymentsOf({ payments }: Config): string {
   return payments.secretKey.split("_")[1] as string;
 }
 
-/** A server that lost its memory is known by who saw its ID there before; undefined while it cannot be reached. */
+/** A server that lost its data is recognised by gateways that saw its ID before; undefined while unreachable. */
 function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
   let seen: string | undefined;
   const claim = async (stored: StoredSetting | undefined): Promise<string | undefined> => {
     const [, recorded] = stored?.value.split("valkey ") ?? [];
     if (seen === undefined && recorded !== undefined && stored?.isConfirmed === true) return ANOTHER;
     if (newId !== undefined) return await server.claimId(seen ?? recorded ?? newId());
-    // It may be the recorded one, which forgot everything; but not where limits are counted in memory.
+    // It may be the recorded server without its data, unless limits are counted in memory.
     return recorded === undefined ? ANOTHER : undefined;
   };
   return async (stored: StoredSetting | undefined): Promise<Own | undefined> => {
@@ -91,7 +91,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
       if (id !== ANOTHER) seen = id;
       return plain(`valkey ${id}`);
     } catch {
-      // The limits' own connection tells that it is unreachable.
+      // The limits' own connection reports the outage.
       return undefined;
     }
   };
@@ -99,7 +99,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
 
 type Needs = { store: Pick<Store, "broadcast" | "schema"> & { pool: pg.Pool }; secrets: ServerSecrets };
 
-/** Waits until the settings fit, unless the database is too old to tell. */
+/** Waits until the settings match, unless the database is too old to have them. */
 export async function openSharedSettings(context: BuildContext, needs: Needs, tell: Tell): Promise<SharedSettings> {
   const { config, newId, clock, log, onClose } = context;
   const { store, secrets } = needs;

@@ -9,7 +9,7 @@ import type { BuildContext } from "./context.ts";
 type ListenerContext = Omit<BuildContext, "gatewayId">;
 export type StartingListener = Listener & Required<Pick<Listener, "internal">>;
 
-/** The internal listener is opened at once: whoever starts a gateway is told what it waits for. */
+/** The internal listener opens first, so that it can report what the start waits for. */
 export async function openStartingListener(context: ListenerContext, starting: Health): Promise<StartingListener> {
   const listener = await openListener(context);
   if (context.worker !== undefined) {
@@ -57,6 +57,6 @@ async function openPublicCertificate(context: ListenerContext): Promise<LiveCert
   return certificate;
 }
 
-/** Where links in email lead. */
+/** The origin of links in emails. */
 export const linkOriginOf = ({ publicUrl, tls, host, port }: Config): string =>
   publicUrl === undefined ? `${tls === undefined ? "http" : "https"}://${host}:${port}` : new URL(publicUrl).origin;

@@ -4,7 +4,7 @@ import type { BuildContext } from "./context.ts";
 
 export async function openProvider({ config, clock }: BuildContext): Promise<PaymentProvider | undefined> {
   if (config.payments === undefined) return undefined;
-  // Stripe's library is large: a gateway that sells nothing does not load it.
+  // Stripe's library is large, so it is loaded only when credits are sold.
   const { stripeProvider } = await import("../payments/stripe.ts");
   return stripeProvider({ ...config.payments, clock });
 }

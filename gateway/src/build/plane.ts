@@ -16,7 +16,7 @@ export async function openPlane(context: BuildContext, secrets: ServerSecrets): 
   if (config.plane.absent) return undefined;
   const { nats } = config.plane;
   if (nats !== undefined) {
-    // Loaded where it is used, as every library that few gateways need: a start has enough to read.
+    // Loaded on demand to keep starts fast.
     const { openNatsPlane } = await import("../plane/nats/plane.ts");
     const plane = await openNatsPlane({ ...commonOf(context), ...nats, ...signedBy(config.plane), gatewayId });
     onClose(() => plane.close());
@@ -57,14 +57,14 @@ export async function openHubOf(context: HubContext, secrets: ServerSecrets): Pr
   return hub;
 }
 
-/** Who signs credentials on NATS servers. */
+/** The keys that sign credentials on NATS servers. */
 export const signedBy = ({ seed: accountSeed, account, signingSeeds }: Config["plane"]) => ({
   accountSeed,
   account,
   signingSeeds,
 });
 
-/** Makes sure that the plane is this database's, before anything is asked of its nodes. Returns the deployment's id. */
+/** Checks that the plane belongs to this database's deployment before any node is contacted. Returns the deployment's id. */
 export async function openDeployment(
   context: BuildContext,
   { pool, plane = absentPlane() }: { pool: pg.Pool; plane: Plane | undefined },

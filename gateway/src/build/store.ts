@@ -23,22 +23,22 @@ import { spoolDirectories } from "../ledger/spool.ts";
 import type { BuildContext } from "./context.ts";
 import { StoppedWhileWaiting, type Tell, untilThere } from "./waiting.ts";
 
-/** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
+/** One for each kind of batch (holds, settlements, voids), and one for renewals, expiries and late settlements. */
 const LEDGER_CONNECTIONS = 4;
 /**
- * A batch of the ledger that waits for an account's lock for this long goes on without that account. Other gateways hold such a lock until their
- * commit is safe, on a standby far away too; a client waits two seconds for its hold.
+ * After this wait for an account's lock, a batch continues without that account. Other gateways hold such a lock until their commit is
+ * safe, possibly on a distant standby; a client waits two seconds for its hold.
  */
 const BATCH_LOCK_MS_MAX = 1_000;
-/** Shorter: a settlement that waits for its host's lock has locked its builder, who must not wait for so long as to go apart. */
+/** Shorter, because a settlement that waits for its host's lock has locked its builder. */
 const APART_LOCK_MS_MAX = 500;
-/** Holds, settlements, late ones and voids of accounts that are locked. Opened when there are any. */
+/** For batches of locked accounts. Opened on demand. */
 const APART_CONNECTIONS = 4 * LANES_AT_ONCE;
 
 const State = row({ isStandby: z.boolean(), readOnly: z.boolean() });
 const STATE = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 
-/** `pid` of the private PostgreSQL; null when the database is another. */
+/** `pid` of the private PostgreSQL; null for a configured database. */
 export async function openStore(
   context: BuildContext,
   time: DatabaseClock,
@@ -70,7 +70,7 @@ export async function openStore(
     guard,
     log,
     sizeMax: LEDGER_CONNECTIONS,
-    // What sweeps every few seconds would keep it open all the same, by a timer that is set and given up each time.
+    // Sweeps every few seconds would keep it open anyway, at the cost of a timer each time.
     sizeKept: 1,
     sessionOptions: LEDGER_SESSION,
     lockMsMax: BATCH_LOCK_MS_MAX,
@@ -87,11 +87,11 @@ export async function openStore(
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
   const schema = await untilThere(context, tellMissing, async () => {
     await checkSession(pool, durability);
-    // Before anything takes its time from it.
+    // Before anything uses the clock.
     await readClock(pool, clock, time);
     await checkPooler(clientConfig(connection, connectionName()));
     assertTakesWrites(await queryOne(pool, State, STATE));
-    // Before it is migrated, where it has a history already.
+    // Before migrations, if the database has a history.
     await beginLineage(lineage, pool);
     return await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   });
@@ -127,7 +127,7 @@ export async function openStore(
   };
 }
 
-/** On one connection: behind a balancer the next one may lead to another server. */
+/** On one connection, because a balancer may lead the next one to another server. */
 async function beginLineage(lineage: Lineage, pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {

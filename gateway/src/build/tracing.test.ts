@@ -1,4 +1,4 @@
-/** Traces as a collector gets them, over real HTTP, in both encodings; and what is said where the packages are missing. */
+/** Traces as a collector receives them over HTTP in both encodings, and the error when the packages are missing. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ interface Sent {
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
 
-/** The collector's end, on loopback. */
+/** A collector on loopback. */
 async function collector(t: TestContext) {
   const sent: Sent[] = [];
   const server = createServer(async (request, response) => {
@@ -188,7 +188,7 @@ describe("traces", () => {
   });
 
   test("name the missing packages and what to install", () => {
-    // A child, because a module that was loaded cannot be taken away again.
+    // In a child process, because a loaded module cannot be unloaded.
     const program = `
       import { registerHooks } from "node:module";
       registerHooks({ resolve(specifier, context, next) {

@@ -20,7 +20,7 @@ export async function openTracing({ config, clock, log, gatewayId, onClose }: Kn
   return tracing;
 }
 
-/** The packages are optional: most have no collector. */
+/** Explains that the packages are optional. */
 async function explain(cause: unknown): Promise<never> {
   const missing = /'(@opentelemetry\/[\w-]+)/.exec(cause instanceof Error ? cause.message : "")?.[1];
   if (missing === undefined) throw cause;

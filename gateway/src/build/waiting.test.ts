@@ -1,4 +1,4 @@
-/** What a gateway waits for at its start, and what ends the start. */
+/** What a starting gateway waits for, and what ends the start. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ListenError } from "../base/listen-error.ts";

@@ -20,7 +20,7 @@ export class StoppedWhileWaiting extends Error {
   override name = "StoppedWhileWaiting";
 }
 
-/** Called with what is missing, and with undefined when it is there. */
+/** Called with what is missing, and with undefined when it is available. */
 export type Tell = (missing: Missing | undefined) => void;
 
 export interface Missing {
@@ -37,11 +37,11 @@ interface Told extends Missing {
   fields: object;
 }
 
-/** Waits until `start` finds the database. */
+/** Retries `start` until the database is available. */
 export const untilThere = <T>(context: Waiting, tell: Tell, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, mayPass);
 
-/** Begins `start` again, which closes what it opened, until the database stays for all of it. */
+/** Restarts `start`, which closes what it opened, until the database stays available throughout. */
 export const untilStarted = <T>(context: Waiting, tell: Tell, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, (error) => mayPass(error) && !isShortage(error));
 
@@ -64,7 +64,7 @@ async function whileItMayPass<T>(
   });
 }
 
-/** Waits until `compare` finds that the settings fit, or an operator changed what they are compared with. */
+/** Waits until `compare` finds that the settings match, or an operator changed the recorded ones. */
 export async function untilFitting(context: Waiting, tell: Tell, compare: () => Promise<void>): Promise<void> {
   await retrying(context, tell, compare, {
     tellOf(error) {
@@ -108,7 +108,7 @@ async function retrying<T>(
       return started;
     } catch (error) {
       const now = tellOf(error);
-      // Whoever tries things on a terminal is told at once.
+      // On a terminal the error is shown at once.
       if (development || now === undefined) throw error;
       const { fields, ...missing } = now;
       tell(missing);
@@ -125,7 +125,7 @@ async function retrying<T>(
   }
 }
 
-/** Certificates are replaced while servers run, too. */
+/** Certificates are also replaced while servers run, so waiting may help. */
 const isTlsTrouble = ({ message, code = "" }: Error & { code?: string }): boolean =>
   /CERT|_TLS_|_SSL_/.test(code) || /SSL connection/.test(message);
 

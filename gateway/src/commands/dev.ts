@@ -51,7 +51,7 @@ async function run(given: Given, { terminal, env }: Surroundings): Promise<numbe
     DRAIN_GRACE_S: env.DRAIN_GRACE_S ?? "10",
   });
   const { probationAnswers } = parsed.nodeRules;
-  // Whoever asks for probation wants to see the other rule for new nodes too.
+  // Setting a probation also enables the other rule for new nodes.
   const config: Config = { ...parsed, nodeRules: { probationAnswers, hostSanction: probationAnswers > 0 } };
   if (flags.payments === "demo" && config.payments !== undefined) {
     throw new CommandError("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe", {
@@ -59,7 +59,7 @@ async function run(given: Given, { terminal, env }: Surroundings): Promise<numbe
     });
   }
   const models = await modelsToElect(config, flags.models);
-  // Before anything is started: a person who lacks it is told at once.
+  // Checked before anything is started.
   const agent = flags.nodes === 0 ? "" : findAgent();
   makeDataDir(dataDir);
   if (flags.readyFile !== undefined) await rm(flags.readyFile, { force: true });
@@ -137,9 +137,9 @@ class DevPlatform {
     const signIn = accounts.builder;
     const ready = { baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model };
     for (const line of readyLines(ready, terminal)) terminal.print(line);
-    // Last: whoever waits for the file may look at anything else next, the screen included.
+    // Last, because a reader of the file may use anything else next, including the screen.
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { gatewayUrl, accounts });
-    // Whoever opens the console next should not wait for what the start did not need.
+    // The first visitor of the console should not wait for what the start left out.
     void gateway.warm();
   }
 
@@ -219,7 +219,7 @@ class DevPlatform {
         nodes: this.#nodes.map((node) => node.pid),
       },
     };
-    // Whoever waits for the file must never read half of it.
+    // Renamed, so that readers never see half of it.
     await writeFile(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
   }

@@ -7,7 +7,7 @@ import { createLog, type Log, logStream } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import type { BuiltGateway } from "../build.ts";
 import { type Config, parseConfig } from "../config.ts";
-import { readSeat } from "../workers/seat.ts";
+import { readWorkerSettings } from "../workers/worker-settings.ts";
 import { type Stop, untilStopped } from "./signals.ts";
 
 export const serve: Command = {
@@ -26,15 +26,20 @@ const FIRST_OPERATOR =
 async function run(_given: Given, { env }: Surroundings): Promise<number> {
   const config = parseConfig(env);
   const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout, env));
-  const seat = readSeat(env);
-  if (seat !== undefined) {
+  const workerSettings = readWorkerSettings(env);
+  if (workerSettings !== undefined) {
     // Loaded here: the table of commands is read for every command, and this is by far the most of it.
     const { runWorker } = await import("../workers/worker.ts");
-    return await runWorker({ seat, config, log, served: (gateway) => void nameFirstOperator(gateway, config, log) });
+    return await runWorker({
+      workerSettings,
+      config,
+      log,
+      served: (gateway) => void nameFirstOperator(gateway, config, log),
+    });
   }
   const stop = untilStopped();
   const { logFindings } = await import("./doctor/examine.ts");
-  // Beside the start: also of a gateway that waits for something, everything that is wrong is told.
+  // Runs beside the start, so that a gateway that waits for something reports everything that is wrong.
   void logFindings({ config, clock: systemClock, newId: newIds(systemClock, systemRandom()) }, log);
   if (config.workers > 1) {
     const { runPrimary } = await import("../workers/primary.ts");

@@ -10,7 +10,7 @@ export interface Stop {
   now(error?: Error): void;
 }
 
-/** A second signal does not wait: whoever sends it has seen the first and wants out. */
+/** A second signal stops without waiting. */
 export function untilStopped(): Stop {
   const { promise: asked, resolve } = Promise.withResolvers<Error | undefined>();
   let askedAt: number | undefined;

@@ -210,7 +210,7 @@ describe("a guarded pool", () => {
     const noConnection = pool.query("select 1");
     await first.query("begin; select from thing for update");
     const noLock = second.query("update thing set id = 2");
-    // Either may be told first.
+    // Either may be reported first.
     await Promise.all([
       assert.rejects(noConnection, /timeout exceeded when trying to connect/),
       assert.rejects(noLock, { code: "55P03" }),

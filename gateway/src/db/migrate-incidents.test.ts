@@ -1,4 +1,4 @@
-/** Incidents of models that there were before the platform had incidents are told as before. */
+/** Incidents of models from before the migration are shown as before. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";

@@ -1,4 +1,4 @@
-/** A platform with a history gets the rules of payouts: what was promised stays, and what was one's own is told apart. */
+/** The migration of a platform with a history: promised payouts stay, and earnings from the host's own requests are separated. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";

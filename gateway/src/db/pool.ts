@@ -23,7 +23,7 @@ interface PoolOptions {
   sizeKept?: number;
   /** How long a query waits for a connection. */
   connectMsMax?: number;
-  /** What the server is told of every session, as in `-c jit=off`. */
+  /** The server's options for every session, such as `-c jit=off`. */
   sessionOptions?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What a gateway finds at its start, and what its parts are told when the schema changes under it. */
+/** The schema at a gateway's start, and notifications to its parts when it changes. */
 import assert from "node:assert/strict";
 import { after, beforeEach, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";

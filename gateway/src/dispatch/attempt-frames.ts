@@ -1,4 +1,4 @@
-/** What nodes say of their attempts: reads their frames, checks their order, and hands output to the sinks. */
+/** Reads the frames that nodes send about their attempts, checks their order, and passes output to the sinks. */
 import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
@@ -17,14 +17,14 @@ interface AttemptFramesOptions {
   rates: FrameRates;
   clock: Clock;
   log: Log;
-  /** Sends the node what follows its acceptance. */
+  /** Sends the node the rest of the job after it accepted. */
   accepted: (attempt: RunningAttempt) => void;
 }
 
 export class AttemptFrames {
   readonly #options: AttemptFramesOptions;
   readonly #running: RunningAttempts;
-  /** For lines that a node can cause as often as it likes. */
+  /** Limits log lines that a node could cause without end. */
   readonly #log: SparingLog;
 
   constructor(options: AttemptFramesOptions) {
@@ -33,7 +33,7 @@ export class AttemptFrames {
     this.#log = sparingLog(options.log, options.clock);
   }
 
-  /** Takes what a node published to this gateway. */
+  /** Handles a message that a node published to this gateway. */
   hear(nodeId: string | undefined, payload: Uint8Array): void {
     const { rates } = this.#options;
     if (nodeId === undefined || !rates.listensTo(nodeId)) return;
@@ -52,8 +52,8 @@ export class AttemptFrames {
   }
 
   /**
-   * The jobs that a malformed frame names, wherever in it; where it names none, the only one that it can be about. Of several it tells
-   * nothing: if it was a part of one, that one's next frame shows the gap.
+   * The jobs that a malformed frame is about: those it names, or else the node's only job. With several jobs and no name it returns none;
+   * if the frame was part of one, the gap shows in that job's next frame.
    */
   #about(nodeId: string, payload: Uint8Array): RunningAttempt[] {
     const attempts = this.#running.on(nodeId);
@@ -61,7 +61,7 @@ export class AttemptFrames {
     return attempts.length === 1 ? attempts : attempts.filter(({ job }) => text.includes(job));
   }
 
-  /** Whether the frame moves no job on that this node runs for this gateway. */
+  /** Whether the frame changes no job that this node runs for this gateway. */
   #isIdle(nodeId: string, frame: Frame): boolean {
     if ("deltas" in frame) {
       return !frame.deltas.some(({ job, text }) => text !== "" && this.#running.find(nodeId, job) !== undefined);
@@ -114,10 +114,10 @@ export class AttemptFrames {
       case "failed": {
         const { job, cause } = frame;
         const { id } = attempt.node;
-        // The cause alone: what a node says in its message may be a prompt.
+        // Only the cause is logged, because the node's message may quote a prompt.
         this.#log.info(id, { node: id, job, cause }, "node failed a job");
         if (this.#inOrder(attempt, frame.seq)) {
-          // No engine takes every schema, and a builder must not have nodes barred with one.
+          // No engine accepts every schema. Without this a builder could get nodes barred with a schema.
           attempt.unbuilt = attempt.formatted && cause !== "agent" && attempt.firstOutputAt === null;
           if (!attempt.unbuilt) attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
           step(attempt, "fail");
@@ -125,12 +125,12 @@ export class AttemptFrames {
         break;
       }
       default:
-        // A kind that only gateways send.
+        // Only gateways send this kind.
         step(attempt, "broken");
     }
   }
 
-  /** Done is what a node says; whether there is an answer, the sink knows. */
+  /** The node reports that it is done; the sink decides whether there was an answer. */
   #done(attempt: RunningAttempt): void {
     const output = attempt.state === "offered" ? "broken" : attempt.sink.finished();
     attempt.blank = output === "empty";
@@ -140,7 +140,7 @@ export class AttemptFrames {
   #delta(nodeId: string, delta: Delta | TimedDelta): void {
     const attempt = this.#running.find(nodeId, delta.job);
     if (attempt === undefined || !this.#inOrder(attempt, delta.seq)) return;
-    // Without text it is neither output nor a sign of life.
+    // An empty text is neither output nor a sign of life.
     if (delta.text === "" && attempt.acceptedAt !== null) return;
     const times = "firstMs" in delta ? delta : undefined;
     this.#output(attempt, times, (sink) => sink.delta(delta.channel, delta.text));

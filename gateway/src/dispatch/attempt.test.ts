@@ -22,7 +22,7 @@ const none = undefined;
 
 describe("attempt state machine", () => {
   const running = (state: AttemptState): (AttemptState | undefined)[] =>
-    // The order of EVENTS: not accepted again, not declined any more; the rest goes on or ends it.
+    // In the order of EVENTS: a second acceptance and a late decline are ignored; the rest continues or ends the attempt.
     [none, none, state, "producing", ...ENDS];
   const no = "declined";
   const table: Record<string, (AttemptState | undefined)[]> = {
@@ -81,7 +81,7 @@ test("asks for a second opinion on an empty answer", () => {
   assert.equal(decideOpinion({ state: "finished", ...came }), "refuted");
   assert.equal(decideOpinion({ state: "cancelled", ...came, enough: true }), "refuted", "cut at the cap");
   assert.equal(decideOpinion({ state: "empty", ...none, blank: true }), "shared");
-  // A stop string that the gateway itself found at once says nothing against a node whose engine found it.
+  // If the gateway itself found a stop string at once, a node whose engine found it first is not at fault.
   assert.equal(decideOpinion({ state: "cancelled", enough: true, blank: true, hadOutput: true }), "own ending");
   assert.equal(decideOpinion({ state: "cancelled", ...none }), "own ending", "the client left");
   for (const state of ["failed", "broken", "quiet", "lost", "expired"] as const) {

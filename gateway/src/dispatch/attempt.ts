@@ -1,8 +1,8 @@
 /**
- * One attempt of one request on one node, as a table. The request was offered; the node accepts and runs it, or declines.
- * `empty` means that the node is done and not one token of output came, `quiet` that it let its time pass without a sign of
- * life, `late` that it did not accept in time and another is asked, `expire` that the job lasts longer than any may, `lost` that its connection dropped, `cut` that the plane lost it while
- * the node was well, `broken` that it said something the protocol does not allow. An attempt ends in exactly one of the final states.
+ * The state machine of one attempt of a request on one node, as a table. An attempt ends in exactly one final state. Events: `empty` (the
+ * node finished without one token of output), `quiet` (no sign of life in the allowed time), `late` (not accepted in time, so another node
+ * is asked), `expire` (the job ran longer than allowed), `lost` (the node's connection dropped), `cut` (the plane lost the job although the
+ * node was well), `broken` (the node broke the protocol).
  */
 export type AttemptState = "offered" | "accepted" | "producing" | AttemptEnd;
 export type AttemptEnd =
@@ -32,10 +32,10 @@ export type AttemptEvent =
   | "broken"
   | "cancel";
 
-/** What ends an attempt that runs. */
+/** Events that end a running attempt. */
 const ends = {
   done: "finished",
-  // Text that is no output in the end (line breaks before thinking) may have come before.
+  // Text that does not count as output (line breaks before thinking) may have come before.
   empty: "empty",
   fail: "failed",
   broken: "broken",
@@ -47,7 +47,7 @@ const ends = {
 } as const;
 
 const next = {
-  // Before acceptance nothing ran: whatever goes wrong, another node may be asked at no cost.
+  // Before acceptance nothing ran, so another node can be asked at no cost.
   offered: {
     accept: "accepted",
     busy: "declined",
@@ -58,24 +58,24 @@ const next = {
     broken: "declined",
     cancel: "cancelled",
   },
-  // One that reads the prompt for long is passed over, too.
+  // A node that reads the prompt for too long is also passed over.
   accepted: { progress: "accepted", output: "producing", late: "declined", ...ends },
-  // Progress reports the reading of the prompt; once output flows it means nothing and keeps no one waiting.
+  // Progress reports the reading of the prompt, so it is no sign of life once output flows.
   producing: { progress: "producing", output: "producing", ...ends },
 } as const satisfies Record<string, Partial<Record<AttemptEvent, AttemptState>>>;
 
 export const isOver = (state: AttemptState): state is AttemptEnd => !(state in next);
 
-/** Undefined: a node that follows the protocol would not have caused this event now. */
+/** Returns undefined when a node that follows the protocol cannot cause this event now. */
 export function advance(state: AttemptState, event: AttemptEvent): AttemptState | undefined {
   if (isOver(state)) return undefined;
   return (next[state] as Partial<Record<AttemptEvent, AttemptState>>)[event];
 }
 
 /**
- * After an attempt ended without an answer: try another node once, try any again at no cost, or is that the request's ending?
- * Of an empty answer the other node gives a second opinion. A job that lasted too long would last as long again. One that
- * the plane cut is tried again with everything it had, the same node too.
+ * What follows an attempt without an answer: one retry on another node, a retry that does not count, or the end of the request. After an
+ * empty answer another node gives a second opinion. An expired job is not retried because it would run as long again. A job that the plane
+ * cut is retried without counting, on the same node too.
  */
 export function decideRetry(
   end: AttemptEnd,
@@ -86,17 +86,17 @@ export function decideRetry(
   return request.reachedClient || request.retriesLeft === 0 ? "end" : "retry";
 }
 
-/** What another node's attempt says of an empty answer: it had output, it was empty too, or it came to nothing. */
+/** What another node's attempt shows about an empty answer: it had output, it was empty too, or it failed. */
 export function decideOpinion(second: {
   state: AttemptState;
-  /** The sink had what it wanted. */
+  /** The sink had all the output it needed. */
   enough: boolean;
-  /** It ended well without one token. */
+  /** It ended normally without one token. */
   blank: boolean;
   hadOutput: boolean;
 }): "refuted" | "shared" | "own ending" | "none" {
   if (second.state === "empty") return "shared";
   if (second.state === "finished" || second.enough) return second.blank ? "own ending" : "refuted";
-  // The client left, or output came that ends by its own row.
+  // The client left, or there was output and the attempt ended by its own rule.
   return second.state === "cancelled" || second.hadOutput ? "own ending" : "none";
 }

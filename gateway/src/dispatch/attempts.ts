@@ -1,6 +1,6 @@
 /**
- * Attempts in flight: sends a job to a node, watches the clock, and reports how the attempt ended. What the node says meanwhile is
- * read in attempt-frames.ts; the rules are the table in attempt.ts; here they meet the plane.
+ * Attempts in flight: sends a job to a node, watches its deadlines, and reports how the attempt ended. Frames are read in
+ * attempt-frames.ts; the rules are the table in attempt.ts.
  */
 import { encode, encodeApart } from "@tollgate/protocol/codec.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
@@ -28,41 +28,41 @@ interface AttemptsOptions {
   gatewayId: string;
   /** A job that lasts longer ends. */
   jobMsMax: number;
-  /** What a node failed since by falling silent turned out to be the plane's doing. */
+  /** The plane, not the node, caused the failures of this node since `sinceMs`. */
   excused: (nodeId: string, sinceMs: number) => void;
-  /** A node declined an offer though the gateways' own count left it a slot, or accepted too late and was passed over. */
+  /** A node declined an offer although the gateways counted a free slot, or accepted too late. */
   refused: (nodeId: string, how: "busy" | "late") => void;
-  /** How many gateways give the nodes work, with this one. */
+  /** The number of gateways that send work to the nodes, this one included. */
   gateways: () => number;
-  /** How long the model's nodes usually take to read so many tokens; null where that was not measured. */
+  /** The usual time that the model's nodes take to read this many tokens; null when not measured. */
   readMs: (model: string, promptTokens: number) => number | null;
 }
 
-/** How one attempt differs from others. */
+/** Options of a single attempt. */
 interface AttemptOptions {
   signal: CancelSignal;
-  /** By then someone must have accepted the request. Absent: no matter when. */
+  /** The deadline for some node to accept the request. Absent: none. */
   acceptBy?: number | undefined;
-  /** Whether another node could be asked now, in place of one that is late. Absent: there is none. */
+  /** Whether another node could be asked now in place of a late one. Absent: no. */
   mayPassOver?: () => boolean;
-  /** The node refused this request before: refusals of one request count once. */
+  /** The node refused this request before. Refusals of one request count once. */
   refusedBefore?: boolean;
-  /** How long progress is a sign of life. */
+  /** The time for which progress counts as a sign of life. */
   prefillMsMax?: number;
-  /** Called when the first output comes. */
+  /** Called at the first output. */
   began?: () => void;
-  /** Called when the attempt is over, before its slot is free for the next. */
+  /** Called when the attempt is over, before its slot is freed. */
   ending?: () => void;
 }
 
 type Payload = [head: Uint8Array, rest?: Uint8Array];
 
-/** What another gateway gave a node before it refused is told by then. */
+/** By this time the other gateways have reported the work they gave a node before it refused. */
 const TOLD_MS_MAX = 1_000;
 
-/** How long an attempt that fell silent or was cut says that more may. */
+/** How long one silent or cut attempt makes the plane count as troubled. */
 const TROUBLED_MS = 10_000;
-/** A piece of so many bytes is not copied to be sent. */
+/** Payloads of at least this size are sent without copying them. */
 const APART_BYTES_MIN = 16 * 1024;
 
 export class Attempts {
@@ -71,7 +71,7 @@ export class Attempts {
   readonly #blame: Blame;
   readonly #unsubscribe: () => void;
   #troubledAt = Number.NEGATIVE_INFINITY;
-  /** Cut while the plane was unreachable: nodes that did not notice still run them. */
+  /** Attempts cut while the plane was unreachable. Nodes that did not notice still run them, so they are cancelled later. */
   #uncancelled: Attempt[] = [];
 
   constructor(options: AttemptsOptions) {
@@ -89,7 +89,7 @@ export class Attempts {
     );
     roster.onGone((nodeId, by) => blame.gone(nodeId, by, running.on(nodeId)));
     roster.onState((nodeId, { busy }) => {
-      // A node that lost its connection has dropped what it ran, and says so first.
+      // A node that reconnected dropped its jobs and reports the new connection first.
       const movedAt = busy === 0 ? plane.movedAt(nodeId) : undefined;
       if (movedAt !== undefined) blame.moved(nodeId, movedAt, running.on(nodeId));
     });
@@ -102,7 +102,7 @@ export class Attempts {
     });
   }
 
-  /** Offers the job to the node as the request's `number`-th try; resolves when the attempt is over. */
+  /** Offers the job to the node as the request's attempt number `number`. Resolves when the attempt is over. */
   run(
     order: DispatchOrder,
     number: number,
@@ -180,7 +180,7 @@ export class Attempts {
     });
   }
 
-  /** It did not accept in time; or it did, and reads the prompt for longer than it may. */
+  /** The node did not accept in time, or accepted and reads the prompt for longer than allowed. */
   #isOverdue({ acceptedAt, endpoint, model, origin }: Attempt): boolean {
     if (acceptedAt === null) return true;
     if (endpoint === "embedding") return false;
@@ -197,7 +197,7 @@ export class Attempts {
     this.#unsubscribe();
   }
 
-  /** Before anything is registered: an order that cannot be encoded leaves nothing behind. */
+  /** Encodes before anything is registered, so that an order that cannot be encoded leaves no state behind. */
   #framesOf(
     { header, body }: DispatchOrder,
     job: string,
@@ -215,7 +215,7 @@ export class Attempts {
     }
   }
 
-  /** What follows from the ending, for the node and for the choice of the next. */
+  /** Applies the consequences of the end: for the node, and for the choice of the next one. */
   #ended(attempt: Attempt, end: AttemptEnd): void {
     const { plane, roster, clock } = this.#options;
     const { node } = attempt;
@@ -231,7 +231,7 @@ export class Attempts {
     roster.ended(node, { cancelled: !isOver && attempt.refusal !== "busy" });
   }
 
-  /** Whether a refusal counts. This gateway's own trouble, and work that another gave the node meanwhile, are not the node's. */
+  /** Counts the refusal against the node, unless this gateway's own trouble or another gateway's work explains it. */
   #judge(node: RosterNode, how: "busy" | "late"): void {
     const { plane, roster, clock, refused, gateways } = this.#options;
     if (!plane.hears || !plane.reaches(node.id) || roster.processPauses.wasStopped) return;
@@ -242,7 +242,7 @@ export class Attempts {
       roster.declined(node, how);
       refused(node.id, how);
     };
-    // Who is late may not have heard of it: a server that froze meanwhile shows only when it is asked.
+    // The offer may not have arrived: a frozen server shows only when it is asked.
     if (how === "late") plane.whenProven(node.id, (isWell) => (isWell ? judge() : undefined));
     else if (gateways() === 1) judge();
     else clock.after(TOLD_MS_MAX, judge);
@@ -253,7 +253,7 @@ export class Attempts {
   }
 }
 
-/** Agents keep what is not streamed for 200 ms at most: it crawls as a stream does. */
+/** Agents collect unstreamed output for at most 200 ms, so the streaming rule for slow nodes applies to it too. */
 function hasCrawled({ seq, firstOutputAt, lastOutputAt }: Attempt): boolean {
   if (firstOutputAt === null || lastOutputAt === null) return false;
   const spanMs = lastOutputAt - firstOutputAt;

@@ -1,7 +1,7 @@
 /**
- * Whether a node or the plane is to blame for an attempt that broke off. An attempt ends as `cut` when the plane lost a node that
- * was well. That takes the servers' own evidence: this gateway's connection is unreachable or frozen, a server ends the connection itself or
- * does not answer, or other hosts' nodes lost the same server (excuses.ts).
+ * Decides whether a node or the plane caused an attempt to break off. An attempt ends as `cut` when the plane lost a node that was well.
+ * The evidence must come from the servers: this gateway's connection is unreachable or frozen, a server closes the connection or does not
+ * answer, or nodes of other hosts lost the same server (excuses.ts).
  */
 import type { Clock } from "../base/clock.ts";
 import type { Plane } from "../plane/plane.ts";
@@ -14,24 +14,24 @@ interface BlameOptions {
   plane: Plane;
   roster: Roster;
   clock: Clock;
-  /** What a node failed since by falling silent turned out to be the plane's doing. */
+  /** The plane, not the node, caused the failures of this node since `sinceMs`. */
   excused: (nodeId: string, sinceMs: number) => void;
 }
 
-/** A node notices within this time that the server it is on hangs. */
+/** A node notices within this time that its server hangs. */
 const NOTICED_MS_MAX = 15_000;
 
 export class Blame {
   readonly #options: BlameOptions;
   readonly #excuses = new Excuses();
-  /** The nodes that fell silent, and when they did last. */
+  /** Nodes that fell silent, with the time of the last silence. */
   readonly #silent = new Map<string, { node: RosterNode; at: number }>();
 
   constructor(options: BlameOptions) {
     this.#options = options;
   }
 
-  /** Ends the attempt with an event that looks like the node's fault, or as `cut` where the plane may have lost it. */
+  /** Ends the attempt with an event that blames the node, or as `cut` if the plane may have lost the node. */
   orCut(attempt: RunningAttempt, event: "quiet" | "broken" | "lost"): void {
     step(attempt, this.#isExcused(attempt) ? "cut" : event);
   }
@@ -40,7 +40,7 @@ export class Blame {
     this.#silent.set(node.id, { node, at: this.#options.clock.monotonic() });
   }
 
-  /** The node's connection ended: so do its attempts. */
+  /** Ends the node's attempts after its connection ended. */
   gone(nodeId: string, by: "node" | "plane", attempts: RunningAttempt[]): void {
     this.#silent.delete(nodeId);
     for (const attempt of attempts) {
@@ -49,7 +49,7 @@ export class Blame {
     }
   }
 
-  /** The node connected anew and runs nothing. Without evidence its jobs are left to fall silent: a server's end shows by then. */
+  /** The node reconnected and runs nothing. Without evidence against the plane its jobs end as silent; a server's failure shows by then. */
   moved(nodeId: string, movedAt: number, attempts: RunningAttempt[]): void {
     const { roster, clock, excused } = this.#options;
     const node = roster.find(nodeId);
@@ -79,13 +79,13 @@ export class Blame {
     return this.#hasMoved(attempt) && this.#hasEvidence(node, plane.movedAt(node.id) as number);
   }
 
-  /** The node connected anew while it ran this, and the plane heard of no end of its former connection. */
+  /** The node reconnected while it ran this attempt, and the plane reported no end of its former connection. */
   #hasMoved({ node, offeredAt }: RunningAttempt): boolean {
     const movedAt = this.#options.plane.movedAt(node.id);
     return movedAt !== undefined && offeredAt <= movedAt;
   }
 
-  /** The server that the node was on is dead or hangs, as this gateway sees itself, or as others that were on it show. */
+  /** The node's server is dead or hangs, by this gateway's own check or by other nodes that were on it. */
   #hasEvidence(node: RosterNode, movedAt: number): boolean {
     const { plane } = this.#options;
     const server = plane.movedFrom(node.id);

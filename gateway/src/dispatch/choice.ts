@@ -1,9 +1,9 @@
-/** Which node gets a request: who is asked first, and of these the least loaded. */
+/** Chooses the node for a request: by preference first, then by load. */
 import type { Random } from "../base/random.ts";
 import type { RandomSet } from "./random-set.ts";
 
 interface Candidate {
-  /** Jobs the node runs, as far as this gateway knows. */
+  /** Jobs that the node runs, as far as this gateway knows. */
   outstanding: number;
 }
 
@@ -16,8 +16,8 @@ interface Choice<T> {
 const PICKED = 4;
 
 /**
- * A free node of those that are able; undefined when all are busy. `preferred`: which nodes to ask, the best first. Where one
- * will do that is busy, it is waited for: those after it are asked only when there is none.
+ * A free node among the able ones; undefined when all are busy. `preferred` ranks the nodes to ask. If a node of the best rank is busy, the
+ * request waits for it; lower ranks are asked only when a rank has no node.
  */
 export function pickNode<T extends Candidate>(
   { able, free }: { able: RandomSet<T>; free: RandomSet<T> },
@@ -32,8 +32,8 @@ export function pickNode<T extends Candidate>(
 }
 
 /**
- * The least loaded of four free nodes picked at random, the faster one among equals. Looking at all would send every
- * gateway to the same node at once; four at random keep refusals rare without that.
+ * The least loaded of four free nodes drawn at random; among equals the faster one. If every gateway compared all nodes, all would pick the
+ * same one at once; four at random keep refusals rare without that.
  */
 function chooseNode<T extends Candidate>(
   free: RandomSet<T>,

@@ -1,19 +1,18 @@
 /**
- * How nodes took what they were offered lately: refusals (busy, though the gateways' count leaves a slot) and late acceptances. A node
- * that declines is asked for less, and gets more again little by little. Pure; the numbers are in base/node-thresholds.ts. It outlives
- * a node's connection: who leaves and comes back is the same.
+ * How nodes responded to recent offers: refusals (busy although the gateways count a free slot) and late acceptances. A node that declines
+ * is offered less, and then gradually more again. Records survive a reconnection. Pure; the numbers are in base/node-thresholds.ts.
  */
 import { CRAWL, failedShunMs, REFUSALS, shunMs } from "../base/node-thresholds.ts";
 
 interface Conduct {
-  /** In a row, nearly: a job that ends well takes back half of them. */
+  /** Refusals in a row. A job that ends well halves the count. */
   refusals: number;
   refusedAt: number;
-  /** What it ran when it refused last. */
+  /** The jobs it ran at its latest refusal. */
   ran: number;
 }
 
-/** Jobs of a node or of a host's nodes that failed, or crawled, since one ended well. */
+/** Failed or slow jobs of a node, or of a host's nodes, since the last one that ended well. */
 interface Failing {
   times: number;
   at: number;
@@ -24,14 +23,14 @@ export class Conducts {
   readonly #nodes = new Map<string, Conduct>();
   readonly #failing = new Map<string, Failing>();
 
-  /** Returns for how long the node is asked last. */
+  /** Returns for how long the node is asked after all others. */
   refused(nodeId: string, ran: number, now: number): number {
     const refusals = this.refusalsOf(nodeId, now) + 1;
     this.#nodes.set(nodeId, { refusals, refusedAt: now, ran: Math.max(1, ran) });
     return shunMs(refusals);
   }
 
-  /** Of a node and of its host. Returns until when the node is asked last. */
+  /** Counts a failure of a node and its host. Returns until when the node is asked after all others. */
   failed(nodeId: string, hostId: string, how: "failed" | "crawled", now: number): number {
     for (const id of [nodeId, hostId]) {
       const times = (this.#failing.get(id)?.times ?? 0) + 1;
@@ -41,7 +40,7 @@ export class Conducts {
     return this.#failing.get(nodeId)?.shunnedUntil ?? 0;
   }
 
-  /** Until when nodes of the host that have no record yet are asked last. */
+  /** Until when the host's nodes without a record are asked after all others. */
   shunnedUntil(hostId: string): number {
     return this.#failing.get(hostId)?.shunnedUntil ?? 0;
   }
@@ -64,7 +63,7 @@ export class Conducts {
     return conduct.ran + Math.floor((now - conduct.refusedAt) / REFUSALS.slotBackMs);
   }
 
-  /** Forgets what does not count any more. Slots that were taken away are back by then, unless there were more than sixty. */
+  /** Drops expired records. Withdrawn slots are restored by then, unless there were more than sixty. */
   sweep(now: number): void {
     for (const [id, { refusedAt }] of this.#nodes) if (now - refusedAt >= REFUSALS.forgottenMs) this.#nodes.delete(id);
     for (const [id, { at }] of this.#failing) if (now - at >= REFUSALS.forgottenMs) this.#failing.delete(id);

@@ -1,4 +1,4 @@
-/** What the plane loses while nodes are well: tried again at no one's cost, and held against no one. */
+/** What the plane loses while nodes are well is retried without counting and blames no node. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -92,7 +92,7 @@ describe("dispatch when the plane loses a running request", () => {
       await turn();
       assert.equal(roster.nodes().length, 2, "nor is any node taken for gone");
       assert.equal(dispatcher.isTroubled, false);
-      // What the node said meanwhile was lost.
+      // The plane lost what the node sent meanwhile.
       first.delta(job, 3, "late");
       await turn();
       assert.equal(dispatcher.isTroubled, true);
@@ -155,7 +155,7 @@ describe("dispatch when the plane loses a running request", () => {
         await report(node);
       };
       await lose(1, 6_000);
-      // It runs for so long that the next loss is another outage.
+      // The job runs long enough for the next loss to count as another outage.
       const job = await node.job(2);
       node.say({ kind: "accepted", job });
       for (let i = 0; i < 4; i++) {
@@ -326,7 +326,7 @@ describe("dispatch when the plane loses a running request", () => {
       return job;
     };
 
-    /** The node connects elsewhere, because the server that it was on is dead. */
+    /** The node connects to another server because its own is dead. */
     const move = (id: string): void => {
       plane.moved.set(id, clock.monotonic());
       plane.deadServers.add(plane.server);
@@ -486,7 +486,7 @@ describe("dispatch when the plane loses a running request", () => {
       await turn();
       const first = [a, b, c].find(({ heard }) => heard.length > 0) as FakeNode;
       await begin(first);
-      // The one that runs the request comes last, when the others have shown that they lost the server too.
+      // The node that runs the request comes last, after the others have shown that they lost the server too.
       for (const node of [...[a, b, c].filter((one) => one !== first), first]) {
         plane.moved.set(node.id, clock.monotonic());
         await report(node);

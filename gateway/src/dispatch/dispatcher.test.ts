@@ -20,7 +20,7 @@ class TextSink implements DispatchSink {
   text = "";
   begun = 0;
   reachedClient = false;
-  /** It waits for vectors that do not come. */
+  /** The node has not sent the vectors that it owes. */
   owes = false;
   streams: boolean;
   enoughAt: number;
@@ -177,7 +177,7 @@ describe("dispatcher", () => {
     other.say({ kind: "accepted", job: second });
     clock.advance(2300);
     await turn();
-    // Quiet, but the retry is unspent: the node that declined is asked again after a moment.
+    // The retry is not used yet, so the node that declined is asked again after a moment.
     await turn();
     clock.advance(250);
     const third = await node.job(2);
@@ -199,7 +199,7 @@ describe("dispatcher", () => {
     const second = dispatcher.run({ ...order, request: REQUEST.replace("06", "07") }, sink, NEVER);
     other.say({ kind: "busy", job: await other.job() });
     await turn();
-    // Asked last for half a second.
+    // The node is asked after all others for half a second.
     clock.advance(500);
     const again = await other.job(2);
     other.say({ kind: "accepted", job: again });
@@ -318,7 +318,7 @@ describe("dispatcher", () => {
     const all = run(sink);
     const job = await Promise.race([offered, turn().then(() => null)]);
     if (job === null) {
-      // The other node was picked: it never answers, and the offer passes on after 2 s.
+      // The other node was picked and never answers, so the offer passes on after 2 s.
       clock.advance(2000);
     }
     const mine = job ?? (await offered);
@@ -446,7 +446,7 @@ describe("dispatcher", () => {
     }
     const [broken, other] = jobs as [string, string];
     const whole = encode({ kind: "deltas", deltas: [{ job: broken, seq: 0, channel: "answer", text: "x" }] });
-    // Which job this was about no one can tell: if it was output, the next frame of that job shows the gap.
+    // The frame names no job. If it was output, the next frame of that job shows the gap.
     node.raw(Buffer.from([1, 19, 255]));
     node.raw(whole.subarray(0, -1));
     node.delta(other, 0, "well");
@@ -497,7 +497,7 @@ describe("dispatcher", () => {
       judged.length = 0;
       dispatcher.onAttempt(({ node, failure }) => judged.push([node.id, failure]));
     });
-    /** The first node is done with nothing to show; the job of the second, once it is asked. */
+    /** The first node ends without output. Resolves with the job of the second node once it is asked. */
     const afterEmpty = async (sink: DispatchSink, signal?: AbortSignal) => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(sink, signal);
@@ -695,7 +695,7 @@ describe("dispatcher", () => {
     test("accepts pauses of 1.99 s after acceptance, even when the output arrives moderately late", async () => {
       const { node, timed, done, running, sink } = await begun();
       for (let n = 1; n <= 20; n++) {
-        // On the way for 0 to 300 ms, each its own.
+        // Frames arrive after 0 to 300 ms, each with its own delay.
         clock.advance(1990 - ((n - 1) % 4) * 90 + (n % 4) * 90);
         node.report({ models: ["tiny-3b"], slots: 1, busy: 1 });
         await turn();
@@ -795,7 +795,7 @@ describe("dispatcher", () => {
       const { timed, done, running } = await begun();
       clock.advance(1000);
       timed(1000);
-      // The process stands still; the node goes on, and its words arrive when the process does.
+      // The process freezes; the node continues, and its frames arrive when the process resumes.
       clock.freeze(5000);
       await turn();
       timed(2500, "a", 5900);
@@ -810,7 +810,7 @@ describe("dispatcher", () => {
     test("ends the attempt of a node that stayed silent once the delayed gateway has given it its full time", async () => {
       const { timed, running } = await begun();
       timed(0);
-      // The timer of the acceptance, due at 250, runs 2550 late.
+      // The acceptance timer, due at 250 ms, runs 2550 ms late.
       clock.freeze(2800);
       await turn();
       clock.advance(2549);
@@ -824,7 +824,7 @@ describe("dispatcher", () => {
       const { timed, done, running } = await begun();
       timed(0);
       clock.advance(2300);
-      // The timer ran; the event loop's turn is not over.
+      // The timer ran in this turn of the event loop, which is not over yet.
       timed(2100);
       done();
       assert.equal((await running).end, "finished");

@@ -24,16 +24,15 @@ import { type MedianSpeed, Speeds } from "./speeds.ts";
 const RETRIES = 1;
 const QUEUE_MAX = 4096;
 const OFFERS_MAX = 99;
-/** A shorter answer says nothing about speed. */
+/** Shorter answers are not used to measure speed. */
 const MEASURED_TOKENS_MIN = 8;
 const JOB_MS_MAX = 900_000;
 
 export interface DispatchResult {
   /**
-   * `enough`: the sink had what it wanted and the node was stopped. `empty`: no output, and a second node found none
-   * either. `unconfirmed`: no output, and no other node had an opinion. `unbuilt`: the engine could not build a grammar from the
-   * output format. `broken`: the node broke the protocol. `cut`: the
-   * plane lost a node that was well, and the request could not be tried again, or not in time.
+   * `enough`: the sink needed no more output and the node was stopped. `empty`: no output, confirmed by a second node. `unconfirmed`: no
+   * output, and no other node could confirm it. `unbuilt`: the engine could not build a grammar from the output format. `broken`: the node
+   * broke the protocol. `cut`: the plane lost a node that was well, and the request could not be retried in time.
    */
   end:
     | "finished"
@@ -48,16 +47,16 @@ export interface DispatchResult {
     | "no_capacity"
     | "cancelled";
   finish: "stop" | "length" | null;
-  /** The node whose work this is, and so may be paid; null when none accepted, or its attempt was abandoned. */
+  /** The node that did the work and may be paid; null when none accepted or its attempt was abandoned. */
   server: NodeRecord | null;
   /** How many nodes accepted the request. */
   attempts: number;
   /** From the order to the acceptance, and from the order to the first output, of the attempt that counts. */
   queueMs: number | null;
   ttftMs: number | null;
-  /** The node's part of the time, for measuring it. Null when it gave no output. */
+  /** The node's share of the time, to measure its speed. Null when it gave no output. */
   pace: Pace | null;
-  /** One of the platform's own jobs (`runOn`): no one asked for the answer, so it earns a node no trust. */
+  /** A job of the platform's own (`runOn`). No user asked for the answer, so it earns the node no trust. */
   own?: boolean;
 }
 
@@ -70,28 +69,28 @@ interface Pace {
   outputMs: number;
 }
 
-/** An answer that ended well, as the gateway timed and counted it. */
+/** An answer that ended well, with the gateway's own times and counts. */
 export interface Measured {
   nodeId: string;
   model: string;
   tokens: TokenCounts;
-  /** From the offer to the last output: no honest node can have had less time than this. */
+  /** From the offer to the last output. An honest node cannot have had less time than this. */
   spanMs: number;
-  /** One of the platform's own jobs. */
+  /** The job was one of the platform's own. */
   own: boolean;
-  /** The builder's request that it answers. Absent: no one asked. */
+  /** The builder's request that it answers. Absent for the platform's own jobs. */
   request?: AnsweredRequest | undefined;
 }
 
-/** What a request looked like from outside. */
+/** The properties of a request that later checks need. */
 export interface AnsweredRequest {
   accountId: string;
   endpoint: Endpoint;
   stream: boolean;
   outputTokensMax: number;
-  /** Undefined: left to the engine. */
+  /** Undefined: the engine's default. */
   temperature: number | undefined;
-  /** An output format was asked for. */
+  /** The request asked for an output format. */
   formatted: boolean;
 }
 
@@ -102,26 +101,23 @@ interface TokenCounts {
 
 export interface Dispatcher {
   run(order: DispatchOrder, sink: DispatchSink, signal: CancelSignal): Promise<DispatchResult>;
-  /**
-   * The same on one node and no other, whether or not it is busy; undefined when it is not connected or does not serve the
-   * model.
-   */
+  /** Runs a request on this node only, even when the node is busy. Undefined when it is not connected or does not serve the model. */
   runOn(
     nodeId: string,
     order: DispatchOrder,
     sink: DispatchSink,
     signal: CancelSignal,
   ): Promise<DispatchResult | undefined>;
-  /** Tells how many tokens an answer that ended well had, so that its node's speed is known. */
+  /** Records the token counts of an answer that ended well, to measure the node's speed. */
   measured(model: string, result: DispatchResult, tokens: TokenCounts, request?: AnsweredRequest): void;
   onMeasured(run: (measured: Measured) => void): void;
-  /** `run` hears how every attempt of every request ended; of an empty one, once a second opinion is known or will not be. */
+  /** Calls `run` with the end of every attempt; for an empty one, after its second opinion is known or ruled out. */
   onAttempt(run: (attempt: Attempt) => void): void;
-  /** `run` hears that the plane, and not the node, was why the node seemed silent since then (monotonic milliseconds). */
+  /** Calls `run` when the plane, not the node, was why the node seemed silent since then (monotonic milliseconds). */
   onExcused(run: (nodeId: string, sinceMs: number) => void): void;
   /**
-   * `run` hears of every offer that a node declined though the gateways' own count left it a slot (`busy`), or did not accept in
-   * time while another could be asked (`late`).
+   * Calls `run` for each offer that a node declined although the gateways counted a free slot (`busy`), or did not accept in time while
+   * another node could be asked (`late`).
    */
   onRefused(run: (nodeId: string, how: "busy" | "late") => void): void;
   /** One node's median speed for a model. */
@@ -130,15 +126,15 @@ export interface Dispatcher {
   speedOf(model: string): MedianSpeed;
   /** Whether a connected node serves the model with an engine that keeps to an output format. */
   keepsFormat(model: string): boolean;
-  /** A keyword that keeps every node of the model from a schema with these; undefined when a node enforces all of them. */
+  /** A keyword that excludes every node of the model from a schema with these; undefined when some node enforces all of them. */
   unkeptKeyword(model: string, keywords: readonly KeywordUse[]): KeywordUse | undefined;
   /** How many requests wait for a node of the model. */
   waiting(model: string): number;
-  /** How many jobs the nodes that serve the model can run at once, or could a minute ago, as the gateway counts that saw the most. */
+  /** How many jobs the model's nodes can run at once, or could a minute ago, by the highest count of any gateway. */
   slots(model: string): number;
-  /** No node can be reached now. */
+  /** The plane is unreachable, so no node can be reached. */
   readonly isAway: boolean;
-  /** The plane, or nodes on it, could not be heard a moment ago. */
+  /** The plane, or nodes on it, did not respond a moment ago. */
   readonly isTroubled: boolean;
   close(): void;
 }
@@ -150,7 +146,7 @@ export function openDispatcher(options: {
   log: Log;
   gatewayId: string;
   deadlineMs: number;
-  /** A job that lasts longer ends as a stall, and no one is blamed for it. */
+  /** A longer job ends as a stall without blaming the node. */
   jobMsMax?: number;
   /** The other gateways. Absent: there are none. */
   peers?: Pick<Peers, "exchange" | "slotsTold" | "gateways">;
@@ -161,7 +157,7 @@ export function openDispatcher(options: {
   const excusedListeners: ((nodeId: string, sinceMs: number) => void)[] = [];
   const refusedListeners: ((nodeId: string, how: "busy" | "late") => void)[] = [];
   const over = (attempt: Attempt): void => {
-    // It says nothing about the node.
+    // An output format that could not be built is no evidence about the node.
     if (attempt.unbuilt) return;
     if (hasFailed(attempt)) roster.failed(attempt.node, "failed");
     for (const run of attemptListeners) run(attempt);
@@ -212,7 +208,7 @@ export function openDispatcher(options: {
     measured(model, { pace, own = false }, tokens, request) {
       if (pace === null) return;
       const { nodeId, ttftMs, spanMs, outputMs } = pace;
-      // The first token came before the clock of the rest started.
+      // The first token came before the timed part began.
       const long = tokens.output >= MEASURED_TOKENS_MIN && outputMs > 0;
       const tokensPerSecond = long ? ((tokens.output - 1) * 1000) / outputMs : null;
       const ttftMsPerToken = tokens.prompt > 0 ? ttftMs / tokens.prompt : undefined;
@@ -231,7 +227,7 @@ export function openDispatcher(options: {
     unkeptKeyword(model, keywords) {
       const need = needOf(model, keywords);
       if (roster.serves(need, new Set())) return undefined;
-      // One that no one enforces says most; else no single node enforces all.
+      // Prefer a keyword that no node enforces; otherwise no single node enforces all of them.
       const alone = keywords.find((use) => !roster.serves(needOf(model, [use]), new Set()));
       return alone ?? keywords.at(-1);
     },
@@ -252,7 +248,7 @@ interface RunOptions {
   queue: NodeQueue;
   roster: Roster;
   clock: Clock;
-  /** Every attempt passes here once it is over and judged. */
+  /** Called for every attempt once it is over and judged. */
   over: (attempt: Attempt) => void;
   order: DispatchOrder;
   sink: DispatchSink;
@@ -263,25 +259,25 @@ interface RunOptions {
 class Run {
   readonly #o: RunOptions;
   readonly #startedAt: number;
-  /** Nodes that had their turn with this request: not asked again. */
+  /** Nodes that ran this request and are not asked again. */
   readonly #tried = new Set<string>();
-  /** Nodes that declined it just now: asked again later. */
+  /** Nodes that declined it a moment ago and are asked again later. */
   readonly #declined = new Set<string>();
-  /** Nodes that ever declined it: it counts against them once. */
+  /** Nodes that ever declined it, because refusals of one request count once. */
   readonly #refusedBy = new Set<string>();
-  /** Nodes that fell silent with this request. */
+  /** Nodes that fell silent during this request. */
   readonly #silent = new Set<string>();
   /** Whether the first silence counts against its node. */
   #isSilenceJudged = false;
   readonly #need: Need;
-  /** The platform's own jobs are one account's. */
+  /** The platform's own jobs share one account. */
   readonly #account: string;
   #accepted = 0;
-  /** How long its nodes read the prompt so far. */
+  /** The time that its nodes spent reading the prompt so far. */
   #readMs = 0;
-  /** Until when a node has to be found. */
+  /** The deadline for finding a node. */
   #deadline: number;
-  /** When the plane first lost what ran. */
+  /** When the plane first lost an attempt of this request. */
   #outageAt: number | undefined;
 
   constructor(options: RunOptions) {
@@ -295,14 +291,14 @@ class Run {
 
   async go(): Promise<DispatchResult> {
     let retriesLeft = RETRIES;
-    /** The attempt that used the retry: it stopped responding or returned nothing. */
+    /** The latest attempt that the plane cut. */
     let first: Attempt | undefined;
     /** The last one that the plane cut. */
     let cut: Attempt | undefined;
     for (let number = 1; number <= OFFERS_MAX; number++) {
       const turn = await this.#nextNode(first);
       if (turn.kind === "cancelled") return this.#result("cancelled", undefined, first);
-      // A retry that finds no other node leaves the first attempt as the request's ending.
+      // If a retry finds no other node, the first attempt decides the request's end.
       if (turn.kind === "no_capacity") break;
       const { attempts, order, sink, signal } = this.#o;
       const acceptBy = cut && this.#deadline;
@@ -321,7 +317,7 @@ class Run {
       const end = attempt.state as AttemptEnd;
       const decision = decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft });
       this.#judge(attempt, first, decision === "retry");
-      // It may be the request that does it to them.
+      // The request itself may silence the nodes.
       if (this.#silent.size >= SILENT_NODES_MAX && end === "declined") return this.#result("quiet", first ?? attempt);
       if (end === "declined") {
         this.#declined.add(turn.node.id);
@@ -336,7 +332,7 @@ class Run {
         first = attempt;
         this.#tried.add(turn.node.id);
       } else {
-        // The retry is spent: no one is left to confirm that there is no output.
+        // The retry is used up, so no node can confirm that there is no output.
         return this.#result(end === "empty" ? "unconfirmed" : endOf(attempt), attempt, attempt);
       }
     }
@@ -347,12 +343,12 @@ class Run {
   }
 
   /**
-   * A node may have fallen silent because of the request. It is blamed once another node has output for the same request, or where no
-   * other host serves the model. When another host's node falls silent as well, neither is.
+   * A node may have fallen silent because of the request. It is blamed once another node had output for the same request, or when no other
+   * host serves the model. If a node of another host falls silent too, neither is blamed.
    */
   #judge(attempt: Attempt, first: Attempt | undefined, isRetried: boolean): void {
     const { state } = attempt;
-    // An empty one is judged with the second opinion.
+    // An empty attempt is judged with its second opinion.
     if (state === "empty") return;
     if (first?.state !== "quiet") {
       if (state !== "quiet" || !isRetried) this.#o.over(attempt);
@@ -372,7 +368,7 @@ class Run {
     this.#o.over(first);
   }
 
-  /** Whether a node of another host could answer, be it busy. */
+  /** Whether a node of another host, busy or not, could answer. */
   #hasOtherHosts({ node }: Attempt): boolean {
     return this.#o.roster.serves(this.#need, this.#kinOf(node));
   }
@@ -390,15 +386,15 @@ class Run {
     if (failure === "silent" || failure === "lost") this.#silent.add(node.id);
   }
 
-  /** Whether a node is free that could be asked in place of this one. */
+  /** Whether a free node could be asked in place of this one. */
   #couldAskAnother({ id }: { id: string }, first: Attempt | undefined): boolean {
     const excluded = new Set([id]).union(this.#declined).union(this.#ruledOut(first));
     return this.#o.roster.pick(this.#need, excluded, () => null) !== undefined;
   }
 
   /**
-   * After the plane lost an attempt. What is tried then is accepted within the dispatch deadline, counted from the loss of what
-   * ran; losses that follow each other are one outage, and do not add up.
+   * Decides on a retry after the plane lost an attempt. A new node must accept within the dispatch deadline, counted from the first loss;
+   * consecutive losses count as one outage, so deadlines do not add up.
    */
   #mayTryAgain({ acceptedAt }: Attempt): boolean {
     const { clock, deadlineMs } = this.#o;
@@ -426,14 +422,14 @@ class Run {
     });
   }
 
-  /** A second node is another host's where there is one: a host must not confirm its own empty answers, nor excuse its silences. */
+  /** The second node belongs to another host if there is one: a host must not confirm its own empty answers or excuse its own silences. */
   #ruledOut(first: Attempt | undefined): Set<string> {
     if (first === undefined) return this.#tried;
     const all = this.#tried.union(this.#kinOf(first.node));
     return this.#o.roster.serves(this.#need, all) ? all : this.#tried;
   }
 
-  /** `unjudged`: an empty attempt that is judged by now. */
+  /** `unjudged`: an empty attempt whose judgment is now due. */
   #result(end: DispatchResult["end"], attempt: Attempt | undefined, unjudged?: Attempt): DispatchResult {
     if (unjudged?.state === "empty") this.#o.over(unjudged);
     return resultOf(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
@@ -446,13 +442,15 @@ const needOf = (model: string, keywords: readonly KeywordUse[]): Need => ({
   keywords: keywords.map(({ needs }) => needs),
 });
 
-/** Whether it is asked last for it. A builder can bring about misses, and refusals of a prompt before there is output. */
+/**
+ * Whether the node is asked last after this. Misses, and refusals of a prompt before output, do not count because a builder can cause them.
+ */
 function hasFailed({ state, failure, firstOutputAt }: Attempt): boolean {
   if (failure === null || state === "cancelled" || state === "cut") return false;
   return failure === "prompt" ? firstOutputAt !== null : failure !== "miss";
 }
 
-/** How an attempt that is the request's last ends the request. */
+/** The request's end when this is its last attempt. */
 function endOf({ state, enough, unbuilt }: Attempt): DispatchResult["end"] {
   if (enough) return "enough";
   if (unbuilt) return "unbuilt";
@@ -484,7 +482,7 @@ function paceOf(attempt: Attempt): Pace | null {
     nodeId: node.id,
     ttftMs: firstOutputAt - offeredAt,
     spanMs: lastOutputAt - offeredAt,
-    // What is not streamed comes in few large pieces: the first of them took its time, too.
+    // An unstreamed answer arrives in few large pieces, and generating the first took time too.
     outputMs: lastOutputAt - (stream ? firstOutputAt : acceptedAt),
   };
 }

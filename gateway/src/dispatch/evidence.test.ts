@@ -1,4 +1,4 @@
-/** What a node says of itself decides nothing: its work is what the gateways gave it, its slots what its record allows. */
+/** Nothing depends on a node's own reports: its load is what the gateways sent it, its slots are what its record allows. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -128,7 +128,7 @@ describe("dispatch by the gateways' own records", () => {
   });
 
   const heard = (node: FakeNode): string[] => node.heard.map(({ kind }) => kind);
-  /** The one of two that was asked first, and the other. */
+  /** Returns first the node that was asked first, then the other one. */
   const inTurn = async (a: FakeNode, b: FakeNode) => {
     await turn();
     return jobs(a) > 0 ? { first: a, other: b } : { first: b, other: a };
@@ -249,7 +249,7 @@ describe("dispatch by the gateways' own records", () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { accepts_early: true });
       for (let nth = 1; nth <= 4; nth++) {
-        // A request's refusals count once, so each is of another request, whose client then leaves.
+        // Refusals of one request count once, so each refusal here has its own request, whose client then leaves.
         const gone = new AbortController();
         const left = ask(dispatcher, new TextSink(), gone.signal);
         const job = await node.job(nth);
@@ -335,22 +335,22 @@ describe("dispatch by the gateways' own records", () => {
     });
   });
 
-  /** How many offers came with the prompt. */
+  /** The number of offers that came with the prompt. */
   const prompted = (node: FakeNode): number =>
     node.heard.filter((frame) => frame.kind === "job" && frame.piece.length > 0).length;
-  /** Of a job that was accepted. */
+  /** Answers a job that was accepted. */
   const answerTo = (node: FakeNode, job: string): void => {
     node.delta(job, 0, "whole");
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
   };
 
-  /** Which attempts count, and how. */
+  /** Collects which attempts count, and how. */
   const judged = (dispatcher: Dispatcher): string[] => {
     const seen: string[] = [];
     dispatcher.onAttempt(({ node, failure }) => seen.push(`${node.id} ${failure}`));
     return seen;
   };
-  /** Offers a request to two nodes of two hosts, the first of which falls silent. */
+  /** Offers a request to nodes of two hosts; the first node falls silent. */
   const silentFirst = async (gone = new AbortController().signal) => {
     const { roster, dispatcher } = open("gw1");
     const seen = judged(dispatcher);

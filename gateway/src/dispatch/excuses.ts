@@ -1,21 +1,21 @@
 /**
- * Whether a node is believed that a server of the plane failed under it. Its own word is not enough, nor a connection that it could have
- * opened and cut itself: nodes of other established hosts must have lost the same server at the same time. Pure; moments are monotonic
+ * Decides whether to believe that a plane server failed under a node. The node's own word is not enough, nor is a connection that it could
+ * have opened and cut itself: nodes of other established hosts must have lost the same server at the same time. Pure; times are monotonic
  * milliseconds.
  */
 import { WITNESS_MS, WITNESSES_MIN } from "../base/node-thresholds.ts";
 
-/** Hits are asked about for so long. */
+/** Hits are kept for this long. */
 const KEPT_MS = 60_000;
 
-/** A node that came by another connection, and of its former one no end was heard. */
+/** A node reconnected, and the plane reported no end of its former connection. */
 export interface Hit {
   nodeId: string;
-  /** The identities behind its host. */
+  /** The people who own its host's account. */
   owners: readonly string[];
-  /** Its probation is over. */
+  /** The node's probation is over. */
   established: boolean;
-  /** The server that it was on. */
+  /** The server of its former connection. */
   server: string;
   at: number;
 }
@@ -29,7 +29,9 @@ export class Excuses {
       this.#hits.push(hit);
   }
 
-  /** Whether enough others lost the server when this node did: each of an owner that neither it nor another witness has. */
+  /**
+   * Whether enough other nodes lost the server at the same time. Each must have an owner that neither this node nor another witness has.
+   */
   believes({ owners, server, at }: Pick<Hit, "owners" | "server" | "at">): boolean {
     const known = new Set(owners);
     let witnesses = 0;

@@ -52,7 +52,7 @@ function play(
       running.push(one);
       return true;
     });
-    // Work-conserving: no one waits for a slot that is free.
+    // Work-conserving: no request waits while a slot that it can use is free.
     for (const one of line) assert.equal(free[one.slot], 0);
   }
   return { line, free };

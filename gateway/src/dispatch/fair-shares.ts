@@ -1,8 +1,8 @@
 /**
- * Who is served next of those that wait for one model: the account that is served least now, among equals the one that was not
- * served for longest, and of its requests the oldest. So no account has more slots than another that waits, and an account alone has
- * all of them. One that has its equal share leaves the others that asked lately as many free slots as they used at once, so that these
- * need not wait for an end.
+ * Decides which waiting request of a model is served next: from the account with the fewest requests in service, among equals the one not
+ * served for longest, and of its requests the oldest. An account never has more slots than another that waits, and an account alone may use
+ * all. An account at its equal share leaves free slots for accounts that asked recently, as many as they used at once, so that these need
+ * not wait for a request to end.
  */
 
 /** An account that asked within this time is expected to ask again. */
@@ -14,10 +14,10 @@ interface Served {
   accounts: number;
 }
 
-/** What accounts use of a model's slots, so far as it bounds one that has more than its equal share. */
+/** Tracks how many of a model's slots accounts use, to limit an account above its equal share. */
 export class Crowd {
   #last = { account: "", at: Number.NEGATIVE_INFINITY };
-  /** Of another account than the last. */
+  /** The latest request from another account than the previous one. */
   #other = this.#last;
   #peak = { slots: 0, at: Number.NEGATIVE_INFINITY };
   readonly #waiting = new Map<string, number>();
@@ -28,7 +28,7 @@ export class Crowd {
     this.#last = { account, at };
   }
 
-  /** A request of the account begins to wait for a slot (1), or waits no longer (-1). */
+  /** A request of the account starts (1) or stops (-1) waiting for a slot. */
   waits(account: string, change: 1 | -1): void {
     this.#allWaiting += change;
     const waiting = (this.#waiting.get(account) ?? 0) + change;
@@ -36,35 +36,38 @@ export class Crowd {
     else this.#waiting.delete(account);
   }
 
-  /** Whether the account leaves the slots that are free to others. Of `accounts` it and the others have so many in service. */
+  /**
+   * Whether the account leaves the free slots to others. `accounts` is the number of accounts, `has` and `othersHave` are what it and the
+   * others have in service.
+   */
   leaves(account: string, { has, othersHave, accounts }: Served, slots: number, now: number): boolean {
     if (has < slots / Math.max(2, accounts)) return false;
     const others = othersHave + this.#allWaiting - (this.#waiting.get(account) ?? 0);
     const { at } = this.#last.account === account ? this.#other : this.#last;
     if (now - at >= LATELY_MS) return false;
-    // It falls to nothing while no one uses as many again.
+    // Declines to zero unless as many slots are used again.
     const left = this.#peak.slots * Math.max(0, 1 - (now - this.#peak.at) / LATELY_MS);
     if (others >= left) this.#peak = { slots: others, at: now };
     return has >= slots - Math.ceil(Math.max(others, left)) - 1;
   }
 }
 
-/** More accounts than that in one rush start over as equals. */
+/** With more accounts than this at once, all start over as equals. */
 const REMEMBERED_MAX = 10_000;
 
-/** What each account has in service, and which was served last. */
+/** What each account has in service, and when it was last served. */
 export class InService {
   readonly #counts = new Map<string, number>();
   readonly #turns = new Map<string, number>();
   #turn = 0;
-  /** Of all accounts. */
+  /** The sum over all accounts. */
   total = 0;
 
   of(account: string): number {
     return this.#counts.get(account) ?? 0;
   }
 
-  /** Whether `account` comes before the other. */
+  /** Whether `account` is served before the other. */
   isBefore(account: string, other: string): boolean {
     const more = this.of(account) - this.of(other);
     return more < 0 || (more === 0 && (this.#turns.get(account) ?? 0) < (this.#turns.get(other) ?? 0));
@@ -94,8 +97,8 @@ export class InService {
 }
 
 /**
- * Serves as many as can be. `line`: who waits, oldest first. `serve` says whether it could: one that cannot be served now leaves
- * the turn to the next of its account, and an account that nothing can be done for leaves it to the others.
+ * Serves as many requests as possible. `line`: the waiting requests, oldest first. `serve` returns whether it served one. If not, the next
+ * request of the same account is tried, and then the next account.
  */
 export function serveFairly<T extends { account: string }>(
   line: Iterable<T>,

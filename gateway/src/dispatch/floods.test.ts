@@ -1,4 +1,4 @@
-/** Nodes that say more than they may: they are cut off, the log stays short, and nothing piles up. */
+/** Nodes that send more than allowed are disconnected, the log stays short, and memory stays bounded. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
@@ -88,7 +88,7 @@ describe("bounds on what nodes may send", () => {
     await turn();
     assert.deepEqual(plane.cuts, ["a"]);
     assert.equal(roster.find("a"), undefined, "what it ran is lost with its connections");
-    // It comes back, and is heard again.
+    // The node reconnects, and its messages count again.
     clock.advance(1_000);
     report();
     await turn();
@@ -142,7 +142,7 @@ describe("bounds on what nodes may send", () => {
     for (let i = 1; i <= 150; i++) node.report({ models: ["tiny-3b"], slots: i });
     await turn();
     assert.equal(lookups, 1);
-    // Its connection ends and comes back while they are still read.
+    // The node reconnects while its earlier messages are still being read.
     for (let i = 0; i < 20; i++) {
       plane.drop("a");
       node.report({ models: ["tiny-3b"], slots: 200 + i });
@@ -178,7 +178,7 @@ describe("bounds on what nodes may send", () => {
     assert.notEqual((await running).end, "finished");
     assert.deepEqual(plane.cuts, ["bad"]);
     assert.equal(written("node sent a malformed frame"), 1);
-    // Ten a minute are a bug, not an attack.
+    // Ten a minute point to a bug, not to an attack.
     const buggy = await online("buggy");
     for (let i = 0; i < 100; i++) {
       buggy.raw(JUNK);

@@ -1,4 +1,4 @@
-/** Requests that ask for an output format go only to nodes that said that their engine keeps to one. */
+/** Requests with an output format go only to nodes that report an engine that enforces one. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Frame } from "@tollgate/protocol/frames.ts";
@@ -148,7 +148,7 @@ describe("requests with an output format", () => {
   test("keep their place in line: no later request takes the supporting node", async () => {
     const node = await online("able", able);
     const older = await online("older");
-    // Both are busy with plain requests.
+    // Both nodes are busy with plain requests.
     const busy = [run(false), run(false)];
     const [jobHere, jobThere] = [await node.job(), await older.job()];
     const formatted = run(true);

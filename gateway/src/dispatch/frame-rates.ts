@@ -1,8 +1,7 @@
 /**
- * How much a node may say, whatever plane carries it: so many states, so many frames that are malformed, so much about
- * nothing (jobs that are not its own, signs of life, kinds we do not know). Output of jobs it runs is bounded by their caps
- * and not counted here. Who passes a bound is cut off, and nothing more of it is looked at until the plane has dropped it:
- * the look at this table comes before any frame is decoded.
+ * Limits how much a node may send, on any plane: state frames, malformed frames, and idle frames (about jobs that it does not run, signs of
+ * life, unknown kinds). Output of its own jobs is limited by their caps and not counted here. A node above a limit is disconnected, and its
+ * frames are ignored until the plane has dropped it. This check comes before any frame is decoded.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -12,7 +11,7 @@ import type { ProcessPauses } from "./process-pauses.ts";
 
 interface Rate {
   perSecond: number;
-  /** What may come at once after a quiet time. */
+  /** The allowance after a quiet time. */
   burst: number;
 }
 
@@ -20,28 +19,28 @@ type FrameKind = "states" | "malformed" | "idle";
 
 export const FRAME_RATES: Record<FrameKind, Rate> = {
   states: { perSecond: 20, burst: 200 },
-  /** An honest agent sends none; one with a bug that fails some of its jobs should not take down its node's whole line. */
+  /** An honest agent sends none. The allowance lets an agent with a bug fail some jobs without losing its connection. */
   malformed: { perSecond: 5, burst: 100 },
-  /** Counted by `idleCost`. What was in flight when a job was cancelled is such, so it must be ample. */
+  /** Counted by `idleCost`. Output in flight when a job is cancelled counts here, so the allowance is ample. */
   idle: { perSecond: 2_000, burst: 10_000 },
 };
 
-/** What a frame costs to decode: by itself, by its bytes and by the deltas in it. A unit is some ten microseconds. */
+/** The cost of decoding a frame: a base, its bytes, and its deltas. A unit is about ten microseconds. */
 const IDLE_UNIT_BYTES = 4096;
 const IDLE_UNIT_DELTAS = 16;
 export const idleCost = (bytes: number, deltas: number): number =>
   1 + bytes / IDLE_UNIT_BYTES + deltas / IDLE_UNIT_DELTAS;
 
-/** A plane that was told to cut a node and still brings its frames is told again after this long. */
+/** If frames still come from a disconnected node, the plane is asked again after this time. */
 const CUT_AGAIN_MS = 5_000;
-/** By then every allowance is full again, and there is nothing to remember. */
+/** By then every allowance is full again, so the record can be dropped. */
 const FORGET_AFTER_MS = 120_000;
 
 interface Allowance {
-  /** What is left of each allowance. */
+  /** The rest of each allowance. */
   left: Record<FrameKind, number>;
   at: number;
-  /** Until when it is not listened to. */
+  /** Until when the node's frames are ignored. */
   ignoredUntil: number;
 }
 
@@ -63,13 +62,13 @@ export class FrameRates {
     this.#log = sparingLog(options.log, options.clock);
   }
 
-  /** Whether the node is listened to at all. */
+  /** Whether the node's frames are read at all. */
   listensTo(nodeId: string): boolean {
     const allowance = this.#nodes.get(nodeId);
     return allowance === undefined || allowance.ignoredUntil <= this.#options.clock.monotonic();
   }
 
-  /** Counts a frame of the node; false when that was too much, and the node is cut off. */
+  /** Counts a frame of the node. Returns false when the node is over its limit and has been disconnected. */
   count(nodeId: string, kind: FrameKind, cost = 1): boolean {
     const now = this.#options.clock.monotonic();
     const allowance = this.#allowance(nodeId, now);
@@ -85,7 +84,7 @@ export class FrameRates {
     return false;
   }
 
-  /** Its connections are gone: what comes from now on comes from a new one. */
+  /** The node's connections ended, so later frames come from a new connection. */
   gone(nodeId: string): void {
     const allowance = this.#nodes.get(nodeId);
     if (allowance !== undefined) allowance.ignoredUntil = 0;
@@ -101,7 +100,7 @@ export class FrameRates {
       return allowance;
     }
     const seconds = (now - known.at) / 1000;
-    // What was said while no one listened comes at once, and each second of it had its own allowance.
+    // Frames of a pause of this process arrive at once, and each second of the pause had its own allowance.
     const unheardS = this.#options.processPauses.stoppedMs / 1000;
     for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {
       known.left[kind] = Math.min(burst + unheardS * perSecond, known.left[kind] + seconds * perSecond);

@@ -1,7 +1,6 @@
 /**
- * The nodes that left lately. For a minute they still count for how many requests a model may have: a fleet that drops for a
- * moment must not turn everyone away. Those that the plane lost, and not they it, are expected back at once: whoever waits
- * for a node waits for them.
+ * The nodes that left recently. For a minute they still count towards a model's request limit, so that a short drop of the fleet does not
+ * reject requests. Nodes that the plane lost are expected back at once, and requests wait for them.
  */
 import type { Clock } from "../base/clock.ts";
 
@@ -13,7 +12,7 @@ interface Remembered<Node> {
   node: Node;
   until: number;
   expectedUntil: number;
-  /** The plane was unreachable: no one was told that the node is gone. */
+  /** The plane was unreachable, and no listener has been notified that the node is gone. */
   away: boolean;
 }
 
@@ -23,13 +22,13 @@ export class NodeMemory<Node extends { id: string }> {
   readonly #changed: () => void;
   #stopTimer = (): void => {};
 
-  /** `changed` runs when nodes that were expected did not come. */
+  /** Calls `changed` when expected nodes did not come back. */
   constructor(clock: Clock, changed: () => void) {
     this.#clock = clock;
     this.#changed = changed;
   }
 
-  /** A node left alone. */
+  /** A single node left. */
   left(node: Node, by: "node" | "plane"): void {
     const now = this.#clock.monotonic();
     const expectedUntil = by === "plane" ? now + EXPECTED_MS : now;
@@ -37,7 +36,7 @@ export class NodeMemory<Node extends { id: string }> {
     if (by === "plane") this.#lookLater();
   }
 
-  /** All of them left, because the plane is unreachable. */
+  /** All nodes left because the plane is unreachable. */
   away(nodes: Node[]): void {
     const until = this.#clock.monotonic() + REMEMBERED_MS;
     for (const node of nodes) this.#nodes.set(node.id, { node, until, expectedUntil: until, away: true });
@@ -51,7 +50,7 @@ export class NodeMemory<Node extends { id: string }> {
     this.#lookLater();
   }
 
-  /** The node is connected again, or must not be any more. */
+  /** Removes a node that reconnected, or that may not reconnect any more. */
   take(id: string): Pick<Remembered<Node>, "node" | "away"> | undefined {
     const remembered = this.#nodes.get(id);
     this.#nodes.delete(id);
@@ -69,7 +68,7 @@ export class NodeMemory<Node extends { id: string }> {
     return [...this.#nodes.values()].flatMap(({ node, expectedUntil }) => (expectedUntil > now ? [node] : []));
   }
 
-  /** Forgets those whose minute is over; says who of them was never told to be gone. */
+  /** Forgets nodes after their minute. Returns those whose end was not announced yet. */
   expire(): string[] {
     const now = this.#clock.monotonic();
     const over = [...this.#nodes.values()].filter(({ until }) => until <= now);

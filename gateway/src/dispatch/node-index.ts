@@ -4,20 +4,20 @@
  */
 import { type Position, RandomSet } from "./random-set.ts";
 
-/** What a request needs of a node. */
+/** What a request needs from a node. */
 export interface Need {
   model: string;
-  /** That its engine keeps to an output format. Absent: it need not. */
+  /** The engine must enforce an output format. Absent: it need not. */
   formatted?: boolean;
-  /** The keywords of JSON Schema that its engine must enforce. Absent: none. */
+  /** The JSON Schema keywords that the engine must enforce. Absent: none. */
   keywords?: readonly string[];
-  /** That many of its answers were checked. Absent: it need not be known. */
+  /** Many of the node's answers must have been checked. Absent: no matter. */
   proven?: boolean;
 }
 
 interface Filed {
   models: ReadonlySet<string>;
-  /** The models for which its engine keeps to an output format. */
+  /** The models for which its engine enforces an output format. */
   formats: ReadonlySet<string>;
   slots: number;
   outstanding: number;
@@ -31,12 +31,12 @@ class NodeList<Node> {
   /** Busy or not. */
   readonly able = new RandomSet<Node>();
   readonly free = new RandomSet<Node>();
-  /** Of all that are able. */
+  /** The sum over all able nodes. */
   slots = 0;
   busy = 0;
 }
 
-/** Where a node lies, and what it was when it was put there. */
+/** The lists that a node is in, with the values that put it there. */
 interface Place<Node> extends Omit<Filed, "draining" | "inGoodStanding" | "acceptsEarly"> {
   isOffered: boolean;
   positions: { list: NodeList<Node>; able: Position<Node>; free: Position<Node> | undefined }[];
@@ -47,12 +47,12 @@ export class NodeIndex<Node extends Filed> {
   readonly #formatted = new Map<string, NodeList<Node>>();
   readonly #places = new Map<Node, Place<Node>>();
 
-  /** Where those lie that are able; undefined while there are none. */
+  /** The able nodes; undefined while there are none. */
   of({ model, formatted = false }: Need): NodeList<Node> | undefined {
     return (formatted ? this.#formatted : this.#plain).get(model);
   }
 
-  /** The node is new, or is not any more what it was. */
+  /** Files a new node, or one whose properties changed. */
   file(node: Node): void {
     const { models, formats, slots, outstanding } = node;
     const known = this.#places.get(node);
@@ -88,7 +88,7 @@ export class NodeIndex<Node extends Filed> {
     }
   }
 
-  /** To where it belongs now, with nothing counted of it. */
+  /** Moves the node to its lists, with none of its slots counted. */
   #move(node: Node): Place<Node> {
     this.remove(node);
     const { models, formats } = node;
@@ -108,11 +108,11 @@ export class NodeIndex<Node extends Filed> {
   }
 }
 
-/** It has slots, and may get the prompt with the offer, or takes the offer without. */
+/** The node has slots, and either may get the prompt with the offer or accepts offers without it. */
 export const mayWork = (node: Pick<Filed, "slots" | "inGoodStanding" | "acceptsEarly">): boolean =>
   node.slots > 0 && (node.inGoodStanding || node.acceptsEarly);
 
-/** It is offered anything at all. */
+/** The node is offered work at all. */
 const isOffered = (node: Filed): boolean => !node.draining && mayWork(node);
 
 function listIn<Node>(lists: Map<string, NodeList<Node>>, model: string): NodeList<Node> {

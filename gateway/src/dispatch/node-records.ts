@@ -1,32 +1,32 @@
 /**
- * Caches what the database allows each node, read again every 30 s and when it is said to have changed. When the database cannot be
- * read, the last known records stay in force.
+ * Caches what the database allows each node. Records are read again every 30 s and when they are reported to have changed. While the
+ * database cannot be read, the last known records stay in force.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 
-/** What the fleet's records say of a node that asks for work. */
+/** The database's record of a node. */
 export interface NodeRecord {
   nodeId: Uuid;
   hostAccountId: Uuid;
   /** The models its host elected. */
   models: string[];
-  /** The identities that own its host's account. Absent: no one knows them. */
+  /** The people who own its host's account. Absent: not known. */
   owners?: string[];
-  /** Honest answers that it still owes: until then it is on probation. Absent or 0: it is not. */
+  /** Honest answers that the node still owes before its probation ends. Absent or 0: it is not on probation. */
   answersOwed?: number;
-  /** How many of its slots it is trusted with. Absent: all. */
+  /** How many of its slots the gateway uses. Absent: all. */
   slotsMax?: number;
-  /** Answers that it gave with each model, as far as they are written down. */
+  /** Its answers by model, as far as they are recorded. */
   answers?: Record<string, number>;
   /** How many of its answers were checked. */
   checked?: number;
 }
 
 const RECORD_FOR_MS = 30_000;
-/** Records that could not be read are tried again after this long. */
+/** A failed read is repeated after this time. */
 const RETRY_MS = 2_000;
 
 interface Known {
@@ -44,9 +44,9 @@ export class NodeRecords {
   readonly #options: NodeRecordsOptions;
   readonly #log: SparingLog;
   readonly #known = new Map<string, Known>();
-  /** Records that are being read. */
+  /** Reads in flight. */
   readonly #lookups = new Map<string, Promise<NodeRecord | undefined>>();
-  /** Grows whenever the records are said to have changed. */
+  /** Incremented whenever the records are reported to have changed. */
   #readings = 0;
 
   constructor(options: NodeRecordsOptions) {
@@ -54,7 +54,7 @@ export class NodeRecords {
     this.#log = sparingLog(options.log, options.clock);
   }
 
-  /** Undefined: the node may not work. Rejects when the records of a node cannot be read that nothing is known of. */
+  /** Returns undefined when the node may not work. Rejects when the records cannot be read and none are cached. */
   async of(id: string): Promise<NodeRecord | undefined> {
     const known = this.#known.get(id);
     if (known !== undefined && known.until > this.#options.clock.monotonic()) return known.nodeRecord;
@@ -63,24 +63,24 @@ export class NodeRecords {
     return lookup;
   }
 
-  /** Whether what is known of the node need not be read again yet. */
+  /** Whether the cached record is recent enough. */
   isFresh(id: string): boolean {
     return (this.#known.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#options.clock.monotonic();
   }
 
-  /** The records of a node, or of any, changed. Says whose have to be looked at again. */
+  /** The records of one node, or of any node, changed. Returns the nodes to look at again. */
   changed(id: string | undefined): string[] {
     this.#readings += 1;
     const ids = id === undefined ? [...this.#known.keys()] : [id];
     for (const each of ids) {
-      // Not forgotten: should the records be out of reach, this is what is known.
+      // The old record is kept, for when the database cannot be read.
       const known = this.#known.get(each);
       if (known !== undefined) known.until = Number.NEGATIVE_INFINITY;
     }
     return ids;
   }
 
-  /** Forgets what is old of those who left. */
+  /** Drops old records of nodes that left. */
   sweep(isConnected: (id: string) => boolean): void {
     const now = this.#options.clock.monotonic();
     for (const [id, { until }] of this.#known) if (until <= now && !isConnected(id)) this.#known.delete(id);
@@ -90,7 +90,7 @@ export class NodeRecords {
     for (;;) {
       const readings = this.#readings;
       const known = await this.#read(id);
-      // The records changed while they were read: what was read may be the old.
+      // The records changed during the read, so the result may be outdated.
       if (readings !== this.#readings) continue;
       this.#known.set(id, known);
       return known.nodeRecord;

@@ -1,6 +1,6 @@
 /**
- * The states that nodes tell: asks for them, reads them, and looks up what the records allow the node before a state takes effect. One
- * that says what the last one said is not even decoded; of those that say something else a few a second take effect, the newest last.
+ * The states that nodes report: asks for them, reads them, and looks up the node's record before a state takes effect. A state equal to the
+ * previous one is not even decoded; of different ones a few per second take effect, the newest last.
  */
 import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
@@ -17,34 +17,34 @@ interface NodeStatesOptions {
   nodeRecords: NodeRecords;
   clock: Clock;
   log: SparingLog;
-  /** A state takes effect. Without a nodeRecord the node may not work. */
+  /** A state takes effect. Without a `nodeRecord` the node may not work. */
   apply: (nodeId: string, nodeRecord: NodeRecord | undefined, state: NodeState) => void;
-  /** The node said again what it said last. False: it has to be looked at all the same. */
+  /** The node repeated its previous state. Returns false when it must be processed all the same. */
   unchanged: (nodeId: string) => boolean;
 }
 
-/** How often what a node says anew takes effect: so often a second, and so often at once after a quiet time. */
+/** How often a changed state takes effect: per second, and at once after a quiet time. */
 const EFFECTS = { perSecond: 4, burst: 8 };
 
 interface Heard {
   bytes: Buffer;
   state: NodeState;
-  /** How often it may still say something else. */
+  /** How many more changed states may take effect. */
   left: number;
   leftAt: number;
 }
 
-/** Every node answers when it is asked for its state: hosts who change their records all the time must not make them. */
+/** Every node answers a request for states, so hosts who change their records all the time must not trigger one each time. */
 const ASK_EVERY_MS = 250;
 
 export class NodeStates {
   readonly #options: NodeStatesOptions;
   readonly #observers = new Set<(nodeId: string, state: NodeState) => void>();
-  /** The newest state of each node that waits for what the records say of it. */
+  /** The newest state of each node that waits for its record. */
   readonly #waiting = new Map<string, { state: NodeState }>();
-  /** What each node said last. */
+  /** The latest state of each node. */
   readonly #heard = new Map<string, Heard>();
-  /** What each said that has to wait, and how to end the wait. */
+  /** States that have to wait, with the function that cancels the wait. */
   readonly #deferred = new Map<string, { bytes: Buffer; stop: () => void }>();
   readonly #unsubscribe: () => void;
   #asking = false;
@@ -61,13 +61,13 @@ export class NodeStates {
     });
   }
 
-  /** `run` hears every state, before it takes effect, until it asks not to. */
+  /** Calls `run` with every state before it takes effect. Returns the function that ends it. */
   onState(run: (nodeId: string, state: NodeState) => void): () => void {
     this.#observers.add(run);
     return () => this.#observers.delete(run);
   }
 
-  /** Asks every node for its state: at once, and within a moment when it was done just now. */
+  /** Asks every node for its state: immediately, or after a moment if it has just asked. */
   ask(): void {
     if (this.#asking) {
       this.#askAgain = true;
@@ -82,7 +82,7 @@ export class NodeStates {
     });
   }
 
-  /** The node left: a state of it that still waits has no effect any more. */
+  /** The node left, so a state that still waits has no effect. */
   drop(nodeId: string): void {
     this.#waiting.delete(nodeId);
     this.#heard.delete(nodeId);
@@ -103,7 +103,7 @@ export class NodeStates {
 
   async #receive(subject: string, payload: Uint8Array): Promise<void> {
     const id = senderOf(subject);
-    // Before anything is read of it: what is too much must cost next to nothing.
+    // Checked before anything is decoded, so that excess frames cost next to nothing.
     if (id === undefined || !this.#options.rates.count(id, "states")) return;
     const heard = this.#heard.get(id);
     if (heard?.bytes.equals(payload) === true) {
@@ -112,7 +112,7 @@ export class NodeStates {
       if (!this.#options.unchanged(id)) await this.#understand(id, heard.state);
       return;
     }
-    // A copy: the transport may use its buffer again.
+    // Copied, because the transport may reuse its buffer.
     const bytes = Buffer.from(payload);
     const waitMs = heard === undefined ? 0 : this.#untilNext(heard);
     if (waitMs === 0) return await this.#read(id, bytes);
@@ -121,7 +121,7 @@ export class NodeStates {
     else this.#defer(id, bytes, waitMs);
   }
 
-  /** In milliseconds; 0: what the node says now takes effect, and counts. */
+  /** Milliseconds until the node's next state takes effect; 0: now, and it counts. */
   #untilNext(heard: Heard): number {
     const now = this.#options.clock.monotonic();
     const { perSecond, burst } = EFFECTS;
@@ -159,7 +159,7 @@ export class NodeStates {
       state = frame.state;
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      // The message alone: a cause could quote what the node sent.
+      // Only the message is logged, because a cause could quote the node's frame.
       this.#options.log.warn(id, { node: id, why: error.message }, "node sent a malformed state");
       this.#options.rates.count(id, "malformed");
       return;
@@ -170,7 +170,7 @@ export class NodeStates {
     await this.#understand(id, state);
   }
 
-  /** While the records are read, a newer state takes the place of the one that waits. */
+  /** While the record is read, a newer state replaces the waiting one. */
   async #understand(id: string, state: NodeState): Promise<void> {
     const before = this.#waiting.get(id);
     if (before !== undefined) {
@@ -181,7 +181,7 @@ export class NodeStates {
     this.#waiting.set(id, waiting);
     try {
       const nodeRecord = await this.#options.nodeRecords.of(id);
-      // Its last words may come to be understood after its end.
+      // The record may arrive after the node has left.
       if (this.#waiting.get(id) !== waiting) return;
       this.#options.apply(id, nodeRecord, waiting.state);
     } finally {

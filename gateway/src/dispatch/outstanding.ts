@@ -1,12 +1,12 @@
 /**
- * What each node has to do, as the gateways gave it: this gateway's jobs, and those that the others tell of (exchange/peers.ts). What
- * a node reports of itself does not count. Moments are monotonic milliseconds.
+ * The jobs of each node, by the gateways' own records: this gateway's jobs, and those that the others report (exchange/peers.ts). A node's
+ * own report does not count. Times are monotonic milliseconds.
  */
 import { LargestLately } from "./exchange/largest-lately.ts";
 
-/** How long others' work is remembered, to judge a refusal: what another gateway sent meanwhile is told by then. */
+/** How long other gateways' work is remembered, to judge a refusal: their reports arrive within this time. */
 const REMEMBERED_MS = 2_000;
-/** An engine that was told to stop may take so long to let go of the slot. */
+/** An engine may take this long to free the slot of a cancelled job. */
 const LINGERS_MS = 5_000;
 
 export class Outstanding {
@@ -14,7 +14,7 @@ export class Outstanding {
   /** By node, then by gateway. */
   readonly #told = new Map<string, Map<string, number>>();
   readonly #lately = new Map<string, LargestLately>();
-  /** When jobs were cancelled whose slots may not be free yet. */
+  /** Cancellation times of jobs whose slots may not be free yet. */
   readonly #cancelled = new Map<string, number[]>();
 
   of(nodeId: string): number {
@@ -25,12 +25,12 @@ export class Outstanding {
     return this.#own.get(nodeId) ?? 0;
   }
 
-  /** The nodes that this gateway has work on. */
+  /** This gateway's jobs by node. */
   own(): Record<string, number> {
     return Object.fromEntries(this.#own);
   }
 
-  /** The most that the node may have had to do a moment ago besides this gateway's jobs: others' jobs, and cancelled ones. */
+  /** The most jobs that the node may recently have had besides this gateway's: other gateways' jobs and cancelled ones. */
   besidesLately(nodeId: string, now: number): number {
     const cancelled = this.#cancelled.get(nodeId)?.filter((at) => now - at < LINGERS_MS).length ?? 0;
     return Math.max(this.#toldOf(nodeId), this.#lately.get(nodeId)?.at(now) ?? 0) + cancelled;
@@ -51,7 +51,7 @@ export class Outstanding {
     this.#cancelled.set(nodeId, [...before, now]);
   }
 
-  /** Another gateway told how much it has on these nodes; `whole`: and nothing on any other. Returns whose count changed. */
+  /** Another gateway reported its jobs on these nodes. `whole`: and none on any other. Returns the nodes whose count changed. */
   told(from: string, jobs: Record<string, number>, { whole, now }: { whole: boolean; now: number }): string[] {
     const changed: string[] = [];
     for (const [nodeId, count] of Object.entries(jobs)) if (this.#set(nodeId, from, count, now)) changed.push(nodeId);
@@ -62,7 +62,7 @@ export class Outstanding {
     return changed;
   }
 
-  /** Forgets what is too old to matter. */
+  /** Drops entries that are too old to matter. */
   sweep(now: number): void {
     for (const [nodeId, lately] of this.#lately) if (lately.at(now) === 0) this.#lately.delete(nodeId);
     for (const [nodeId, at] of this.#cancelled)

@@ -1,4 +1,4 @@
-/** Nodes on probation: one request at a time, whatever they say of themselves. */
+/** Nodes on probation get one request at a time, whatever they report. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";

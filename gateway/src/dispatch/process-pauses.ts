@@ -1,13 +1,13 @@
 /**
- * Whether this process itself was paused recently: frozen or without CPU time for seconds. Messages of that time arrive late or are
- * missing, and say nothing about the nodes.
+ * Detects whether this process was paused recently: frozen or without CPU time for seconds. Messages from that time arrive late or are
+ * missing, which is no evidence about the nodes.
  */
 import type { Clock } from "../base/clock.ts";
 
 const TICK_MS = 1_000;
-/** A tick that comes later than this finds that the process was stopped. */
+/** A tick later than this shows that the process was paused. */
 const STOPPED_MS = 3_000;
-/** What was said meanwhile is read, and what was lost is missed, within this time. */
+/** Within this time the process has read what arrived during a pause and noticed what was lost. */
 const THAWING_MS = 10_000;
 
 export class ProcessPauses {
@@ -27,7 +27,7 @@ export class ProcessPauses {
     return this.stoppedMs > 0;
   }
 
-  /** For how long; 0 when it was not, or some time ago. Asked at any moment: what lies in a socket is read before timers run. */
+  /** The length of a recent pause; 0 without one. May be called at any time: data in a socket is read before timers run. */
   get stoppedMs(): number {
     return this.#tick() - this.#thawedAt < THAWING_MS ? this.#stoppedMs : 0;
   }

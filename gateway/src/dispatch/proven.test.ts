@@ -1,4 +1,4 @@
-/** Keys that opt out of spot checks: only nodes many of whose answers were checked serve them. */
+/** Keys that opt out of spot checks are served only by nodes with many checked answers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";

@@ -1,6 +1,7 @@
 /**
- * Waiting for a free node. Accounts have equal shares of a model's slots while they wait (`fair-shares.ts`), and each of them is
- * served in the order in which its requests came, but for nodes that those who came first cannot use; a request leaves the queue with a node, at its deadline, when its client disconnected, or when no connected node can serve it any more.
+ * Requests that wait for a free node. Waiting accounts have equal shares of a model's slots (`fair-shares.ts`), and each account's requests
+ * are served in order, except on nodes that the earlier ones cannot use. A request leaves the queue with a node, at its deadline, when its
+ * client disconnects, or when no connected node can serve it any more.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";
@@ -10,18 +11,18 @@ import type { Need } from "./node-index.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 
-/** Nodes that declined a request are asked again after a moment, until its deadline. */
+/** Nodes that declined a request are asked again after this pause, until its deadline. */
 const DECLINED_PAUSE_MS = 250;
 
 export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } | { kind: "cancelled" };
 
-/** Which nodes will do. */
+/** What a waiting request accepts. */
 interface Wanted {
-  /** Whose request it is. */
+  /** The request's account. */
   account: string;
   need: Need;
   excluded: ReadonlySet<string>;
-  /** Those that declined it just now: they are waited for, and asked again after a moment, when this is emptied. */
+  /** Nodes that declined it a moment ago. It waits for them; they are asked again when this set is cleared. */
   declined: Set<string>;
 }
 
@@ -33,7 +34,7 @@ interface QueueOptions {
   roster: Roster;
   clock: Clock;
   waitingMax: number;
-  /** How soon a node answers for a model, where that was measured. */
+  /** The node's time to first token for a model, if measured. */
   ttftMs: (nodeId: string, model: string) => number | null;
 }
 
@@ -55,9 +56,7 @@ export class NodeQueue {
     this.#roster.onChange(() => this.#serve());
   }
 
-  /**
-   * The node's slot is counted as taken when this resolves with one; give it back with `roster.ended`, and say `ended` here before.
-   */
+  /** Resolves with a node whose slot is already counted as taken. Call `ended` here and then `roster.ended` to return it. */
   wait(need: Need, order: Omit<Wanted, "need"> & { deadline: number; signal: CancelSignal }): Promise<Turn> {
     const { account, excluded, declined, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
@@ -93,7 +92,7 @@ export class NodeQueue {
     });
   }
 
-  /** What `wait` gave a node to has ended there. */
+  /** The job on the node that `wait` returned has ended. */
   ended({ model }: Need, account: string): void {
     const inService = this.#inServiceOf(model);
     inService.ended(account);
@@ -105,7 +104,7 @@ export class NodeQueue {
     return this.#waiting.get(model)?.size ?? 0;
   }
 
-  /** A node that no one in the line can use, and this one can. */
+  /** A node that this request can use and no request before it can. */
   #takePast(line: Set<Waiting>, wanted: Wanted): RosterNode | undefined {
     if (line.size > 0) {
       if (this.#pick(wanted) === undefined) return undefined;
@@ -138,7 +137,7 @@ export class NodeQueue {
     return inService;
   }
 
-  /** The platform's own jobs take no one's share. */
+  /** The platform's own jobs take no account's share. */
   #asked(model: string, account: string): Crowd | undefined {
     if (account === "") return undefined;
     const known = this.#crowds.get(model);
@@ -148,7 +147,7 @@ export class NodeQueue {
     return crowd;
   }
 
-  /** The account has so many slots that it leaves the free ones to others. */
+  /** The account has its share of slots and leaves the free ones to others. */
   #leaves({ account, need: { model } }: Wanted): boolean {
     const inService = this.#inServiceOf(model);
     const has = inService.of(account);

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Random } from "../base/random.ts";
 import { type Position, RandomSet } from "./random-set.ts";
 
-/** Draws by turns, so that every outcome is met. */
+/** Draws in turn, so that every outcome occurs. */
 const byTurns = (): Random => {
   let turn = 0;
   return { fill: () => {}, below: (bound) => turn++ % bound };

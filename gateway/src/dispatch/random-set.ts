@@ -41,7 +41,7 @@ export class RandomSet<T> {
    */
   draw(count: number, random: Random, willDo: (thing: T) => boolean): T[] {
     const drawn: T[] = [];
-    // What was looked at is moved to the front, and the next is drawn from behind it.
+    // Elements already looked at are moved to the front, and the next is drawn from the rest.
     for (let looked = 0; looked < this.#positions.length && drawn.length < count; looked++) {
       this.#swap(looked, looked + random.below(this.#positions.length - looked));
       const { thing } = this.#positions[looked] as Position<T>;

@@ -1,4 +1,4 @@
-/** A connected node as its own state frames describe it and the platform's records and sight of it allow. */
+/** A connected node: its own state frames, limited by its record and by what the gateways have seen of it. */
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import { REFUSALS } from "../base/node-thresholds.ts";
@@ -6,37 +6,37 @@ import { mayWork, type Need } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 
 export interface RosterNode {
-  /** As it stands in subjects: `node_…`. */
+  /** The id in subjects: `node_…`. */
   id: string;
   nodeRecord: NodeRecord;
-  /** What it says it can serve, and of these what its host elected. */
+  /** The models that it reports, and those among them that its host elected. */
   reported: string[];
   models: Set<string>;
-  /** The models for which it says that its engine keeps to an output format. */
+  /** The models for which it reports that its engine enforces an output format. */
   formats: Set<string>;
-  /** The keywords of JSON Schema that its engine enforces. */
+  /** The JSON Schema keywords that its engine enforces. */
   keywords: ReadonlySet<string>;
-  /** The models of which it says that its engine scores answers, and how. */
+  /** The models for which it reports that its engine scores answers, and how. */
   scores: Readonly<Record<string, ScoringKind>>;
-  /** How many jobs it says it can run at once and runs, which is shown and decides nothing; how many it is trusted with. */
+  /** The slots and running jobs that it reports (only shown), and the slots that the gateway uses. */
   reportedSlots: number;
   reportedBusy: number;
-  /** How many its engine would take, where it says that it takes fewer for the pauses between tokens. Shown only. */
+  /** The slots of its engine, when the agent reports fewer to keep pauses between tokens short. Only shown. */
   engineSlots: number | null;
   slots: number;
-  /** What the gateways gave it. */
+  /** Its jobs by the gateways' records. */
   outstanding: number;
   /** It accepts a job before it has the body. */
   acceptsEarly: boolean;
-  /** It is not on probation and did not refuse too often lately: a prompt travels with the offer. */
+  /** It is not on probation and has not refused often recently, so offers carry the prompt. */
   inGoodStanding: boolean;
   draining: boolean;
   seenAt: number;
-  /** It declined, failed or crawled: until then others are asked first. */
+  /** Until then others are asked first, because it declined, failed or was slow. */
   shunnedUntil: number;
 }
 
-/** What the agent's own test of formats proves, where it says no more. */
+/** The keywords that the agent's own test proves, for agents that report none. */
 const PROVEN: ReadonlySet<string> = new Set(PROVEN_KEYWORDS);
 
 export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
@@ -61,15 +61,15 @@ export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
   };
 }
 
-/** What the gateways saw of how the node takes offers. */
+/** What the gateways saw of the node's responses to offers. */
 interface Seen {
   /** Refusals and late acceptances in a row. */
   refusals: number;
-  /** Slots that are left to it after them. */
+  /** The slots left to it after them. */
   slotsMax: number;
 }
 
-/** What the records and the gateways' own sight of the node say of it now. */
+/** Applies the node's record and the gateways' own observations. */
 export function applyRecord(node: RosterNode, nodeRecord: NodeRecord, { refusals, slotsMax }: Seen): void {
   node.nodeRecord = nodeRecord;
   node.models = unlessSame(node.models, elected(node.reported, nodeRecord));
@@ -77,7 +77,7 @@ export function applyRecord(node: RosterNode, nodeRecord: NodeRecord, { refusals
   node.inGoodStanding = !isOnProbation(nodeRecord) && refusals <= REFUSALS.inGoodStandingMax;
 }
 
-/** What the node says of itself at `now`. `applyRecord` follows. */
+/** Applies the node's state frame at `now`. Call `applyRecord` afterwards. */
 export function applyState(node: RosterNode, state: NodeState, now: number): void {
   node.reported = state.models;
   node.reportedSlots = state.slots;
@@ -91,7 +91,7 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
   node.seenAt = now;
 }
 
-/** As the lists have it of those that are connected. */
+/** The same rule as the index applies to connected nodes. */
 export const isAble = (node: RosterNode, need: Need): boolean =>
   node.models.has(need.model) &&
   (!need.formatted || node.formats.has(need.model)) &&
@@ -99,11 +99,11 @@ export const isAble = (node: RosterNode, need: Need): boolean =>
   !node.draining &&
   mayWork(node);
 
-/** So many checked answers make a node one for builders who let no one check theirs. */
+/** Nodes with this many checked answers may serve builders who opt out of spot checks. */
 const CHECKED_MIN = 1_000;
 const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ?? 0) >= CHECKED_MIN;
 
-/** What a need asks beyond what the lists are sorted by. */
+/** The conditions of a need that the index does not cover. */
 export const suits = (node: RosterNode, need: Need): boolean =>
   keepsKeywords(node, need) && (need.proven !== true || isProven(node));
 
@@ -117,6 +117,6 @@ export const slotsTrusted = ({ slotsMax }: NodeRecord): number => slotsMax ?? Nu
 const elected = (reported: string[], { models }: NodeRecord): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));
 
-/** Most reports say the same of what a node serves: nothing has to be filed elsewhere for them. */
+/** Keeps the old set if equal: most reports change nothing, and then the node need not be filed again. */
 const unlessSame = (before: Set<string>, now: Set<string>): Set<string> =>
   before.size === now.size && now.isSubsetOf(before) ? before : now;

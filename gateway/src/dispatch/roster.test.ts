@@ -1,4 +1,4 @@
-/** Who is found for a request: whatever happened to the nodes, the same as by a look at all of them. */
+/** The roster finds the same nodes for a request as a search through all of them, after any events. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ import type { RosterNode } from "./roster-node.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
 const MODELS = ["m", "n"];
-/** No more than are looked at for one request: the choice among them is certain. */
+/** At most as many as are looked at per request, so that the choice is deterministic. */
 const IDS = ["a", "b", "c", "d"];
 const NEEDS: Need[] = MODELS.flatMap((model) => [{ model }, { model, formatted: true }]);
 
@@ -74,7 +74,7 @@ function openWorld() {
   };
   const roster = new Roster({ plane, clock, random: seeded(1), log: createLog("silent"), nodeRecord });
   const nodes = new Map(IDS.map((id) => [id, new FakeNode(plane, { id, gatewayId: "gw1" })]));
-  /** Jobs may outlive their node's stay. */
+  /** Jobs may outlive their node's connection. */
   const sent: RosterNode[] = [];
 
   const take = async (each: typeof step extends fc.Arbitrary<infer Step> ? Step : never): Promise<void> => {

@@ -1,8 +1,7 @@
 /**
- * The nodes that are connected now, as their own state frames describe them and the fleet's records allow. A node says what it serves
- * and how many slots it has at most; what it has to do is what the gateways gave it (`outstanding.ts`), and how many of its slots count
- * is decided by its record and by how it takes offers (`conduct.ts`). Nodes that left are remembered for a minute (`memory.ts`).
- * Records that cannot be read leave what they said last in force.
+ * The connected nodes. A node reports its models and its maximum of slots; its jobs are counted by the gateways (`outstanding.ts`), and the
+ * number of slots in use depends on its record and its responses to offers (`conduct.ts`). Nodes that left are remembered for a minute
+ * (`memory.ts`). When records cannot be read, the last known ones stay in force.
  */
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
@@ -37,11 +36,11 @@ const SHUNNED_FOR_MS = 10_000;
 
 export class Roster {
   readonly processPauses: ProcessPauses;
-  /** How much each node may say. */
+  /** Limits how much each node may send. */
   readonly rates: FrameRates;
   readonly #log: SparingLog;
   readonly #nodes = new Map<string, RosterNode>();
-  /** The same nodes: filed again whenever one of them changes. */
+  /** The same nodes, filed again whenever one changes. */
   readonly #index = new NodeIndex<RosterNode>();
   readonly #nodeRecords: NodeRecords;
   readonly #states: NodeStates;
@@ -51,10 +50,10 @@ export class Roster {
   readonly #gone = new Set<(nodeId: string, by: "node" | "plane") => void>();
   readonly #memory: NodeMemory<RosterNode>;
   readonly #stopSweeping: () => void;
-  /** Whatever nodes say of it and however often they come and go. */
+  /** Independent of nodes' reports and reconnections. */
   readonly #outstanding = new Outstanding();
   readonly #conducts = new Conducts();
-  /** The timers of nodes that are asked last. */
+  /** The timers of nodes that are asked after all others. */
   readonly #shuns = new Map<string, () => void>();
   readonly #worked = new Set<(nodeId: string) => void>();
 
@@ -86,19 +85,19 @@ export class Roster {
     this.#states.ask();
   }
 
-  /** Whether any node but the excluded ones is able, busy or not: one that is connected, or will be in a moment. */
+  /** Whether a node that is not excluded is able, busy or not: connected, or expected in a moment. */
   serves(need: Need, excluded: ReadonlySet<string>): boolean {
     const isThere = this.#index.of(need)?.able.some((node) => !excluded.has(node.id) && suits(node, need)) ?? false;
     return isThere || this.#memory.expected().some((node) => isAble(node, need) && !excluded.has(node.id));
   }
 
-  /** The slots of all nodes that serve the model, and of those that did so a minute ago. */
+  /** The slots of the nodes that serve the model, or did so a minute ago. */
   slots(model: string): number {
     const left = this.#memory.all().filter((node) => isAble(node, { model }));
     return left.reduce((sum, node) => sum + node.slots, this.#index.of({ model })?.slots ?? 0);
   }
 
-  /** What the connected nodes that serve the model can do, and do now. */
+  /** The capacity and load of the connected nodes that serve the model. */
   capacity(model: string): { nodes: number; slots: number; busy: number } {
     const list = this.#index.of({ model });
     return { nodes: list?.able.size ?? 0, slots: list?.slots ?? 0, busy: list?.busy ?? 0 };
@@ -115,7 +114,7 @@ export class Roster {
     );
   }
 
-  /** A free node of those that are able; undefined when all are busy. */
+  /** A free able node; undefined when all are busy. */
   pick(need: Need, excluded: ReadonlySet<string>, ttftMs: (nodeId: string) => number | null): RosterNode | undefined {
     const list = this.#index.of(need);
     if (list === undefined) return undefined;
@@ -127,14 +126,14 @@ export class Roster {
     return pickNode(list, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });
   }
 
-  /** A job was sent to the node, or one that was ended. */
+  /** A job was sent to the node; `ended` undoes it. */
   sent({ id }: RosterNode): void {
     this.#outstanding.sent(id);
     this.#recount(id);
     for (const run of this.#worked) run(id);
   }
 
-  /** `cancelled`: its engine may take a moment to let go of the slot. */
+  /** `cancelled`: the engine may take a moment to free the slot. */
   ended({ id }: RosterNode, { cancelled = false } = {}): void {
     if (cancelled) this.#outstanding.cancelled(id, this.#options.clock.monotonic());
     this.#outstanding.ended(id);
@@ -143,12 +142,12 @@ export class Roster {
     this.#notify();
   }
 
-  /** What the gateways gave the node and is not over, connected or not. */
+  /** The node's jobs by the gateways' records, connected or not. */
   outstandingOf(nodeId: string): number {
     return this.#outstanding.of(nodeId);
   }
 
-  /** What this gateway gave each node; of one of them. */
+  /** This gateway's jobs: by node, or on one of them. */
   ownWork(): Record<string, number> {
     return this.#outstanding.own();
   }
@@ -157,29 +156,32 @@ export class Roster {
     return this.#outstanding.ownOf(nodeId);
   }
 
-  /** `run` hears of every node on which this gateway's work changed, until it asks not to. */
+  /** Calls `run` with every node on which this gateway's work changed. Returns the function that ends it. */
   onWork(run: (nodeId: string) => void): () => void {
     this.#worked.add(run);
     return () => this.#worked.delete(run);
   }
 
-  /** Another gateway told what it has on these nodes; `whole`: and that it has nothing on any other. */
+  /** Another gateway reported its jobs on these nodes. `whole`: and none on any other. */
   told(from: string, jobs: Record<string, number>, { whole }: { whole: boolean }): void {
     const changed = this.#outstanding.told(from, jobs, { whole, now: this.#options.clock.monotonic() });
     for (const id of changed) this.#recount(id);
     if (changed.length > 0) this.#notify();
   }
 
-  /** Whether the node had a slot free a moment ago, by what the others gave it then and this gateway's `own` work on it. */
+  /** Whether the node recently had a free slot, given the other gateways' work and this gateway's `own`. */
   hadSlotFree(nodeId: string, { own, slots }: { own: number; slots: number }): boolean {
     return own + this.#outstanding.besidesLately(nodeId, this.#options.clock.monotonic()) < slots;
   }
 
-  /** It declined though it had a slot, or accepted late: it is asked last, and one that says it is full for less for a while. */
+  /**
+   * The node declined although it had a slot, or accepted late. It is asked after all others; if it reported busy, it also gets fewer slots
+   * for a while.
+   */
   declined(node: RosterNode, how: "busy" | "late"): void {
     const now = this.#options.clock.monotonic();
     const known = this.#nodes.get(node.id) ?? node;
-    // Late says nothing of how much it can run: a burst takes any agent a moment.
+    // A late acceptance is no evidence about capacity: a burst delays any agent.
     const ran = how === "busy" ? this.#outstanding.of(node.id) : Number.POSITIVE_INFINITY;
     const shunMs = this.#conducts.refused(node.id, ran, now);
     this.#shunUntil(known, now + shunMs);
@@ -188,30 +190,30 @@ export class Roster {
     this.#notify();
   }
 
-  /** A job of it ended well. */
+  /** A job of the node ended well. */
   served(node: RosterNode): void {
     node.shunnedUntil = 0;
     this.#conducts.served(node.id, node.nodeRecord.hostAccountId);
   }
 
-  /** The plane cannot reach the node: for a moment it gets work only if no one else serves the model. */
+  /** The plane cannot reach the node. For a moment it gets work only if no other node serves the model. */
   shun(node: RosterNode): void {
     this.#shunUntil(node, this.#options.clock.monotonic() + SHUNNED_FOR_MS);
   }
 
-  /** A host's other nodes answer for one that failed until they have a record of their own. */
+  /** After a failure the host's nodes without a record of their own share the consequence. */
   #shunnedUntil({ nodeRecord, shunnedUntil }: RosterNode): number {
     if (slotsTrusted(nodeRecord) > SLOTS_OF_NEW_MAX) return shunnedUntil;
     return Math.max(shunnedUntil, this.#conducts.shunnedUntil(nodeRecord.hostAccountId));
   }
 
-  /** The node failed a job, or crawled: it is asked last, longer each time until a job ends well. */
+  /** The node failed a job or was slow. It is asked last, for longer each time, until a job ends well. */
   failed(node: RosterNode, how: "failed" | "crawled"): void {
     const now = this.#options.clock.monotonic();
     this.#shunUntil(node, this.#conducts.failed(node.id, node.nodeRecord.hostAccountId, how, now));
   }
 
-  /** Wakes the requests that wait when the time is over: the node may have been free all along. */
+  /** Wakes waiting requests at the end of that time: the node may have been free all along. */
   #shunUntil(node: RosterNode, until: number): void {
     const { clock } = this.#options;
     const known = this.#nodes.get(node.id) ?? node;
@@ -247,33 +249,33 @@ export class Roster {
     return () => this.#changed.delete(run);
   }
 
-  /** `run` hears of every node that starts to take requests. */
+  /** Calls `run` for every node that starts to take requests. */
   onJoin(run: (node: RosterNode) => void): void {
     this.#joined.add(run);
   }
 
   /**
-   * `run` is called for every node that lost its connection, and says whether the node or the plane caused it; the node's requests are
-   * lost. During an outage of the plane a node counts as gone if it has not reconnected within a minute.
+   * Calls `run` for every node whose connection ended, with whether the node or the plane caused it; its requests are lost. During an
+   * outage of the plane a node counts as gone if it has not reconnected within a minute.
    */
   onGone(run: (nodeId: string, by: "node" | "plane") => void): () => void {
     this.#gone.add(run);
     return () => this.#gone.delete(run);
   }
 
-  /** `run` hears every state that a node tells, before it takes effect here, until it asks not to. */
+  /** Calls `run` with every state before it takes effect. Returns the function that ends it. */
   onState(run: (nodeId: string, state: NodeState) => void): () => void {
     return this.#states.onState(run);
   }
 
   /**
-   * The records of a node (of any node, when undefined) changed: they are read again. A node that may not work any more is
-   * offered nothing new; what it runs, it finishes.
+   * Reads the records of a node (of all nodes, when undefined) again after a change. A node that may not work any more gets no new offers
+   * and finishes its jobs.
    */
   async review(id?: string): Promise<void> {
     const ids = this.#nodeRecords.changed(id);
     await Promise.all(ids.map((known) => this.#review(known)));
-    // Those that may work again report at once.
+    // Nodes that may work again report at once.
     this.#states.ask();
   }
 
@@ -305,7 +307,7 @@ export class Roster {
     if (known === undefined) this.#nodes.set(id, node);
     this.#refile(node);
     if (known === undefined) {
-      // When the plane was unreachable and is back, that is said once.
+      // After an outage of the plane a single line is logged.
       if (remembered?.away !== true)
         this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "node online");
       for (const run of this.#joined) run(node);
@@ -313,7 +315,7 @@ export class Roster {
     this.#notify();
   }
 
-  /** False: it is not connected yet, or its records are due to be read again. */
+  /** Returns false when the node is not connected yet, or its record is due to be read again. */
   #sawAgain(id: string): boolean {
     const node = this.#nodes.get(id);
     if (node === undefined || !this.#nodeRecords.isFresh(id)) return false;
@@ -322,7 +324,7 @@ export class Roster {
   }
 
   #dropStale(): void {
-    // What nodes said meanwhile lies in the socket, or is said when they are asked.
+    // Reports from that time are still in the socket, or come when nodes are asked.
     if (this.processPauses.wasStopped) {
       this.#states.ask();
       return;
@@ -349,7 +351,7 @@ export class Roster {
     for (const run of this.#gone) run(id, by);
   }
 
-  /** No node can be reached, and none has left. */
+  /** The plane is unreachable; the nodes have not left. */
   #away(): void {
     this.#states.dropAll();
     this.#memory.away(this.nodes());
@@ -358,13 +360,13 @@ export class Roster {
     this.#notify();
   }
 
-  /** It may not work any more. */
+  /** The node may not work any more. */
   #bar(id: string): void {
     this.#memory.take(id);
     this.#withdraw(id);
   }
 
-  /** Offers it nothing more. */
+  /** Stops offering it work. */
   #withdraw(id: string): void {
     const node = this.#nodes.get(id);
     if (node === undefined) return;
@@ -374,7 +376,7 @@ export class Roster {
     this.#notify();
   }
 
-  /** What nodes lost by declining comes back with time. */
+  /** Restores slots that nodes lost by declining. */
   #giveBackSlots(): void {
     let changed = false;
     for (const node of this.#nodes.values()) {
@@ -400,7 +402,7 @@ export class Roster {
     this.#refile(node);
   }
 
-  /** One that left meanwhile stays unreachable. */
+  /** A node that left meanwhile stays gone. */
   #refile(node: RosterNode): void {
     if (this.#nodes.get(node.id) === node) this.#index.file(node);
   }
@@ -415,6 +417,6 @@ interface RosterOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** What the records allow a node; undefined when it may not work at all. */
+  /** The node's record; undefined when it may not work at all. */
   nodeRecord: (nodeId: string) => Promise<NodeRecord | undefined>;
 }

@@ -1,4 +1,4 @@
-/** An attempt in flight, what is known of it, and how an event moves it on by the table in attempt.ts. */
+/** An attempt in flight, and its transitions by the table in attempt.ts. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { PassingMap } from "../base/passing.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
@@ -7,9 +7,8 @@ import type { RosterNode } from "./roster-node.ts";
 import type { Heard } from "./silence.ts";
 
 /**
- * What kept an attempt from ending well, as the gateway saw it: the node reported a fault of its engine, of its agent or
- * of the prompt; it broke the protocol; it fell silent; its connection dropped; or it said that there is no output where
- * another node had some.
+ * Why an attempt failed, as the gateway saw it: the node reported a fault of its engine, its agent or the prompt; it broke the protocol; it
+ * fell silent; its connection dropped; or it reported no output where another node had some.
  */
 export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "lost" | "miss";
 
@@ -22,26 +21,26 @@ export interface Attempt {
   readonly node: RosterNode;
   readonly offeredAt: number;
   state: AttemptState;
-  /** The number that the node's next output must carry. */
+  /** The sequence number expected in the node's next output. */
   seq: number;
   acceptedAt: number | null;
   firstOutputAt: number | null;
   lastOutputAt: number | null;
   aliveAt: number;
   finish: "stop" | "length" | null;
-  /** The sink had what it wanted, and the node was stopped for that. */
+  /** The sink had all it needed, so the node was stopped. */
   enough: boolean;
-  /** It ended well without one token of output. */
+  /** It ended normally without one token of output. */
   blank: boolean;
   failure: Failure | null;
-  /** The engine could not build a grammar from the output format: the schema's doing, and no one is to blame. */
+  /** The engine could not build a grammar from the output format. The schema is the cause, so no node is blamed. */
   unbuilt: boolean;
-  /** How the node declined the offer, where it did. */
+  /** How the node declined the offer; null when it did not. */
   refusal: "busy" | "late" | null;
 }
 
 export interface RunningAttempt extends Attempt, Heard {
-  /** What follows once the node accepted. */
+  /** The frames to send once the node accepts. */
   rest: [head: Uint8Array, rest?: Uint8Array][];
   formatted: boolean;
   sink: DispatchSink;
@@ -54,7 +53,7 @@ const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost
 
 export function step(attempt: RunningAttempt, event: AttemptEvent): void {
   if (isOver(attempt.state)) return;
-  // An event that the protocol does not allow now breaks the attempt; every state allows "broken".
+  // An event that the protocol does not allow breaks the attempt. Every state accepts "broken".
   const next = advance(attempt.state, event);
   attempt.state = next ?? (advance(attempt.state, "broken") as AttemptState);
   attempt.failure ??= next === undefined ? "protocol" : (FAILURES[event] ?? null);
@@ -64,7 +63,7 @@ export function step(attempt: RunningAttempt, event: AttemptEvent): void {
 
 /** This gateway's attempts in flight, by their jobs. */
 export class RunningAttempts extends PassingMap<string, RunningAttempt> {
-  /** Late frames of an attempt that is over, and frames about another node's job, mean nothing. */
+  /** Frames about an ended attempt, or about another node's job, are ignored. */
   find(nodeId: string, job: string): RunningAttempt | undefined {
     const attempt = this.get(job);
     return attempt?.node.id === nodeId ? attempt : undefined;

@@ -1,61 +1,58 @@
 /**
- * When a node counts as quiet. Two clocks are looked at. The node's own token times say how long its engine paused:
- * a pause under 2.0 s never counts, one over 2.3 s always does, and nothing on the way to us can change that. Arrival says
- * how long nothing was heard, with some room for that way; it holds for every node, also one that tells no times.
- *
- * A node gains nothing by lying about times. They are compared with each other and with nothing that is billed, paid or
- * measured. Pauses told shorter than they were still end at the bound on arrival, 0.15 s later; pauses told longer end its
- * own job, which it can do by falling silent as well. Times that run backwards break the protocol; times that have not yet
- * come are not believed.
+ * When a node counts as silent, by two clocks. The node's own token times show how long its engine paused: a pause under 2.0 s never
+ * counts, one over 2.3 s always does, whatever the network adds. Arrival times show how long nothing came, with some room for the network;
+ * they apply to every node, also without token times. A node gains nothing by false times. They are only compared with each other, never
+ * billed, paid or measured. Pauses reported too short still end at the limit on arrival, 0.15 s later; pauses reported too long end the
+ * node's own job. Times that run backwards break the protocol; times in the future are ignored.
  */
 
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { ACCEPT_MS_MAX, READ_MS_MIN } from "../base/node-thresholds.ts";
 
-/** To accept, while no one else could be asked. */
+/** To accept, while no other node could be asked. */
 const ACCEPT_ALONE_MS_MAX = 2_000;
-/** Between two tokens, or from acceptance to the first, on the node's own clock. */
+/** Between two tokens, or from acceptance to the first, by the node's own clock. */
 const PAUSE_MS_MAX = 2_150;
-/** The same as it is heard here. */
+/** The same limit by arrival at the gateway. */
 const SILENCE_MS_MAX = 2_300;
-/** A timer that runs later than this was kept waiting by this process, and so was what nodes said meanwhile. */
+/** A timer later than this was delayed by this process, and so were the node's messages. */
 export const LATE_MS_MAX = 50;
 
-/** What a node's own times came to, in milliseconds since it accepted. */
+/** The node's own times, in milliseconds since it accepted. */
 interface OwnTimes {
-  /** The last time it told. */
+  /** The latest time that it reported. */
   toldMs: number;
-  /** Its last sign of life, as far as it is believed. */
+  /** Its latest sign of life, limited to plausible times. */
   aliveMs: number;
 }
 
-/** What was heard of an attempt, by this gateway's clock and by the node's. */
+/** The signs of life of an attempt, by this gateway's clock and by the node's. */
 export interface Heard {
   readonly offeredAt: number;
-  /** By then someone must have accepted the request, whoever it is. */
+  /** The deadline for any node to accept the request. */
   readonly acceptBy: number;
   acceptedAt: number | null;
   readonly endpoint: Endpoint;
   lastOutputAt: number | null;
-  /** The last sign of life. */
+  /** The latest sign of life. */
   aliveAt: number;
   readonly own: OwnTimes;
-  /** When the attempt is looked at next, because another node may be free: before it is accepted, and before it has output. */
+  /** When to check the attempt next, because another node may be free: before acceptance, and before output. */
   lateAt: number;
   readonly reading: Reading;
 }
 
-/** How the node reads the prompt. */
+/** The state of reading the prompt. */
 interface Reading {
   fraction: number;
-  /** When the fraction last grew. */
+  /** When the fraction last increased. */
   grewAt: number;
-  /** For how long progress is a sign of life: in all, and while the fraction does not grow. */
+  /** The time for which progress counts: in all, and while the fraction does not grow. */
   readonly msMax: number;
   readonly stuckMsMax: number;
 }
 
-/** The node reads the prompt; of an embedding, the next of its inputs. */
+/** The node reports progress on the prompt; for embeddings, on the next input. */
 export function hearProgress(heard: Heard, fraction: number, now: number): void {
   const { acceptedAt, lastOutputAt, own, endpoint, reading } = heard;
   const readsSince = endpoint === "embedding" ? (lastOutputAt ?? acceptedAt) : acceptedAt;
@@ -67,7 +64,7 @@ export function hearProgress(heard: Heard, fraction: number, now: number): void 
   own.aliveMs = now - acceptedAt;
 }
 
-/** What output means, by the node's own times where it tells them, else by its arrival alone. */
+/** Counts output as a sign of life: by the node's own times if it sends them, otherwise by arrival. */
 export function hearOutput(
   { acceptedAt, offeredAt, own }: Heard,
   times: { firstMs: number; lastMs: number } | undefined,
@@ -81,7 +78,7 @@ export function hearOutput(
   return readTimes(own, times, now - offeredAt);
 }
 
-/** Takes in the times of a delta. `sinceOfferMs`: more cannot have passed for the node. */
+/** Reads the times of a delta. `sinceOfferMs` is the most that can have passed for the node. */
 function readTimes(
   own: OwnTimes,
   { firstMs, lastMs }: { firstMs: number; lastMs: number },
@@ -94,7 +91,7 @@ function readTimes(
   return pauseMs > PAUSE_MS_MAX ? "quiet" : "output";
 }
 
-/** How long the node may still say nothing, and what it is when that has passed. */
+/** How long the node may stay silent, and the event that follows. */
 export function patience(
   attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt" | "lastOutputAt">,
   now: number,
@@ -106,14 +103,14 @@ export function patience(
     const untilEndMs = Math.min(untilQuietMs, untilOverMs);
     const untilLateMs = attempt.lateAt - now;
     if (untilEndMs > 0 && untilLateMs < untilEndMs) return { leftMs: untilLateMs, event: "late" };
-    // Too late for the request is not late for the node.
+    // The request's deadline may pass before the node counts as late.
     return untilQuietMs <= untilOverMs
       ? { leftMs: untilQuietMs, event: "quiet" }
       : { leftMs: untilOverMs, event: "cut" };
   }
   const untilQuietMs = attempt.aliveAt + SILENCE_MS_MAX - now;
   const untilOverMs = attempt.acceptedAt + jobMsMax - now;
-  // It reads the prompt: one that shows no sign of life is silent.
+  // The node reads the prompt; without a sign of life it is silent.
   if (attempt.lastOutputAt === null && attempt.aliveAt > attempt.acceptedAt) {
     const untilLateMs = Math.max(attempt.lateAt, attempt.acceptedAt + READ_MS_MIN) - now;
     const untilEndMs = Math.min(untilQuietMs, untilOverMs);
@@ -124,7 +121,7 @@ export function patience(
     : { leftMs: untilOverMs, event: "expire" };
 }
 
-/** The node is late, but not to be passed over now: it is looked at again. */
+/** The node is late, but no other node can take over now, so it is checked again later. */
 export function waitOn(heard: Pick<Heard, "lateAt">, now: number): void {
   heard.lateAt = now + ACCEPT_MS_MAX;
 }

@@ -1,6 +1,6 @@
 /**
- * How fast nodes are, as the gateways measure them: time to first token and tokens per second, each a moving median of a
- * node's last answers for a model, whichever gateway they went through. Nothing a node says of itself counts.
+ * The speed of nodes as the gateways measure it: time to first token and tokens per second, each as a moving median of a node's recent
+ * answers for a model, through any gateway. A node's own reports do not count.
  */
 import { z } from "zod";
 import type { Topic } from "./exchange/topic.ts";
@@ -10,22 +10,22 @@ interface Speed {
   at: number;
   /** From the offer to the first output. */
   ttftMs: number;
-  /** The same for each token of its prompt; absent where the prompt's length is not known. */
+  /** The time to first token per prompt token; absent when the prompt's length is not known. */
   ttftMsPerToken?: number | undefined;
-  /** Null for an answer too short to tell. */
+  /** Null for an answer that is too short to measure. */
   tokensPerSecond: number | null;
 }
 
 export interface MedianSpeed {
   readonly ttftMs: number | null;
-  /** For each token of the prompt; absent where no prompt's length is known. */
+  /** Per prompt token; absent when no prompt's length is known. */
   readonly ttftMsPerToken?: number | null;
   readonly tokensPerSecond: number | null;
 }
 
 interface Measured {
   samples: Speed[];
-  /** Undefined once there is another sample: whoever chooses a node asks for the medians of four. */
+  /** Cached until the next sample, because each choice of a node compares four medians. */
   median: MedianSpeed | undefined;
 }
 
@@ -33,12 +33,12 @@ const UNMEASURED: MedianSpeed = { ttftMs: null, tokensPerSecond: null };
 
 const SAMPLES_MAX = 31;
 
-/** An answer's speed as gateways tell each other of it. */
+/** An answer's speed, as gateways report it to each other. */
 const ToldSpeed = z.object({
   model: z.string(),
   at: z.number(),
   ttftMs: z.number().nonnegative(),
-  /** Gateways of the last release do not tell it. */
+  /** Gateways of the last release do not send it. */
   ttftMsPerToken: z.number().nonnegative().optional(),
   tokensPerSecond: z.number().nonnegative().nullable(),
 });
@@ -51,7 +51,7 @@ export class Speeds {
     const models = this.#samples.get(nodeId) ?? new Map<string, Measured>();
     const measured = models.get(model) ?? { samples: [], median: undefined };
     const { samples } = measured;
-    // By time, so that gateways that hear of them in another order keep the same.
+    // Sorted by time, so that gateways that receive samples in another order keep the same ones.
     samples.splice(samples.findLastIndex(({ at }) => at <= speed.at) + 1, 0, speed);
     if (samples.length > SAMPLES_MAX) samples.shift();
     measured.median = undefined;
@@ -59,7 +59,7 @@ export class Speeds {
     this.#samples.set(nodeId, models);
   }
 
-  /** What other gateways measured counts as if it had been here, of nodes that are connected here. */
+  /** Samples of other gateways count like our own, for nodes that are connected here. */
   topic(isConnected: (nodeId: string) => boolean): Topic<ToldSpeed> {
     return {
       name: "speeds",
@@ -67,7 +67,7 @@ export class Speeds {
       item: ToldSpeed,
       hear: (nodeId, told, { shiftMs, isHeld }) => {
         if (!isConnected(nodeId)) return;
-        // Each of the others holds about the same: the first to answer fills what is empty.
+        // All gateways hold about the same samples, so only the first answer fills an empty record.
         const known = new Set(isHeld ? this.#samples.get(nodeId)?.keys() : []);
         for (const { model, at, ...speed } of told) {
           if (!known.has(model)) this.note(nodeId, model, { at: at + shiftMs, ...speed });
@@ -91,7 +91,7 @@ export class Speeds {
     return measured.median;
   }
 
-  /** The median over these nodes' own medians; null where none of them was measured. */
+  /** The median of these nodes' medians; null when none was measured. */
   ofModel(nodeIds: string[], model: string): MedianSpeed {
     const nodes = nodeIds.map((id) => this.ofNode(id, model));
     return {
@@ -101,7 +101,7 @@ export class Speeds {
     };
   }
 
-  /** The node has left; should it come back, it is measured anew. */
+  /** The node has left; if it returns, it is measured again. */
   forget(nodeId: string): void {
     this.#samples.delete(nodeId);
   }

@@ -1,4 +1,4 @@
-/** For tests: a plane in memory, and nodes on it that do what they are told. */
+/** For tests: a plane in memory, and fake nodes that tests script. */
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
@@ -17,9 +17,9 @@ export class MemoryPlane implements Plane {
   hears = true;
   /** The nodes on a part of the plane that hangs. */
   readonly unreachable = new Set<string>();
-  /** The nodes that moved, and when. */
+  /** The nodes that reconnected, and when. */
   readonly moved = new Map<string, number>();
-  /** Whose it is, as if servers kept it. */
+  /** The plane's owner, as servers would store it. */
   owner: string | undefined;
   readonly isShared = true;
   readonly ownership: PlaneOwnership = {
@@ -32,7 +32,7 @@ export class MemoryPlane implements Plane {
       this.owner = deployment;
     },
   };
-  /** The nodes that were cut off. */
+  /** The nodes that were disconnected. */
   readonly cuts: string[] = [];
 
   /** Gateways whose messages to the others are lost. */
@@ -68,7 +68,7 @@ export class MemoryPlane implements Plane {
   movedAt(nodeId: string): number | undefined {
     return this.moved.get(nodeId);
   }
-  /** The server that the nodes were on; whether it answers. */
+  /** The server that the nodes were on, and whether it answers. */
   server = "s1";
   readonly deadServers = new Set<string>();
   movedFrom(): string {
@@ -80,7 +80,7 @@ export class MemoryPlane implements Plane {
   reaches(nodeId: string): boolean {
     return !this.unreachable.has(nodeId);
   }
-  /** Its server froze a moment ago, and no one knows yet. */
+  /** The server froze a moment ago, and no check has noticed yet. */
   isFrozen = false;
   whenProven(_nodeId: string, told: (isWell: boolean) => void): void {
     told(!this.isFrozen);
@@ -88,7 +88,7 @@ export class MemoryPlane implements Plane {
   drop(nodeId: string, by: "node" | "plane" = "node"): void {
     for (const gone of this.#gone) gone(nodeId, by);
   }
-  /** Nothing goes either way until `comeBack`. */
+  /** Nothing passes in either direction until `comeBack`. */
   goAway(): void {
     this.health.isAway = true;
     for (const run of this.#away) run();
@@ -102,7 +102,7 @@ export class MemoryPlane implements Plane {
     throw new Error("a plane in memory has no credentials");
   }
   async revoke(): Promise<void> {}
-  /** As a plane does, it tells that the node is gone once the caller has had its say. */
+  /** Reports the node as gone after the caller's turn, as real planes do. */
   async cut(nodeId: string): Promise<void> {
     this.cuts.push(nodeId);
     await Promise.resolve();
@@ -113,7 +113,7 @@ export class MemoryPlane implements Plane {
 
 export class FakeNode {
   readonly id: string;
-  /** Every frame the gateway sent here. */
+  /** Every frame that the gateway sent to this node. */
   readonly heard: Frame[] = [];
   readonly #plane: MemoryPlane;
   readonly #gatewayId: string;
@@ -133,7 +133,7 @@ export class FakeNode {
     });
   }
 
-  /** The id of the n-th job that is offered here. */
+  /** The id of the n-th job offered to this node. */
   job(nth = 1): Promise<string> {
     return new Promise((resolve) => {
       const job = this.#jobs[nth - 1];
@@ -142,7 +142,7 @@ export class FakeNode {
     });
   }
 
-  /** As an older agent does, which knows no `json_schema`, unless that is said. */
+  /** By default reports like an older agent that does not know `json_schema`. */
   report(told: {
     models: string[];
     slots: number;
@@ -171,7 +171,7 @@ export class FakeNode {
   }
 }
 
-/** Takes what it gets. */
+/** Collects all output. */
 export class TextSink implements DispatchSink {
   text = "";
   reachedClient = false;

@@ -1,6 +1,6 @@
 /**
- * Watches the clock for one attempt by the rules of silence.ts: one timer that looks again when the node has spoken
- * meanwhile, instead of one per frame. This gateway's own delays are never a node's silence.
+ * Watches the deadline of one attempt by the rules of silence.ts. It uses one timer that checks again after signs of life, instead of one
+ * per frame. Delays of this gateway itself never count as a node's silence.
  */
 import type { Clock } from "../base/clock.ts";
 import { type Heard, LATE_MS_MAX, patience } from "./silence.ts";
@@ -16,7 +16,7 @@ interface WatchOptions {
 export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): () => void {
   let stopped = false;
   let stopTimer = (): void => {};
-  /** The silence that was given more time: once, or a gateway that is always late would never end one. */
+  /** The silence that was extended. Extended once only, or a gateway that is always late would never end one. */
   let prolonged: number | undefined;
   const left = (): ReturnType<typeof patience> => patience(heard, clock.monotonic(), jobMsMax);
 
@@ -27,12 +27,12 @@ export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): 
       const { leftMs, event } = left();
       const since = event === "late" ? heard.lateAt : heard.aliveAt;
       if (leftMs > 0) wait(leftMs);
-      // A gateway that was late itself blames no one: what it missed may still be on its way, for as long.
+      // If this gateway was late itself, messages may still be on their way, so it extends the wait once.
       else if (lateMs > LATE_MS_MAX && prolonged !== since) {
         prolonged = since;
         wait(lateMs);
       }
-      // What lies in the socket was said in time.
+      // Data in the socket arrived in time, so read it before deciding.
       else clock.soon(lookAgain);
     });
   };
@@ -41,7 +41,7 @@ export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): 
     const { leftMs, event } = left();
     if (leftMs <= 0) {
       passed(event);
-      // Only one that is late may be let be.
+      // Only a late node may be left running.
       if (stopped || event !== "late") return;
     }
     wait(left().leftMs);

@@ -1,4 +1,4 @@
-/** The settings of how far new nodes are trusted. */
+/** The settings for new nodes. */
 import { domain, number } from "../base/settings.ts";
 import { NODE_RULES, type NodeRules } from "./rules.ts";
 

@@ -20,7 +20,7 @@ import {
 export interface Node {
   id: Uuid;
   accountId: Uuid;
-  /** Its host's account is suspended: it gets no work, whatever its own standing. */
+  /** Its host's account is suspended, so it gets no work. */
   hostSuspended: boolean;
   name: string;
   standing: NodeStanding;
@@ -30,13 +30,13 @@ export interface Node {
   createdAt: Date;
   /** Why it is in quarantine; null when it is not. */
   quarantine: Quarantine | null;
-  /** How far it is from being trusted with more than one request at a time; null once it is. */
+  /** Its progress through probation; null afterwards. */
   probation: Probation | null;
-  /** Why it gets no work although its own standing is good; null where nothing keeps it from it. */
+  /** Why it gets no work although its own standing is good; null when it does. */
   withheld: Withheld | null;
-  /** How many of its slots its good answers so far are worth; infinite once it is trusted with all. */
+  /** The slots that its good answers allow; infinite once it may use all. */
   slotsMax: number;
-  /** The identities that own its host's account. */
+  /** The people who own its host's account. */
   owners: string[];
 }
 
@@ -45,7 +45,7 @@ export type ListedNode = Omit<Node, "hardware">;
 
 interface Quarantine {
   reason: string;
-  /** What was seen. The host reads it too. */
+  /** What the gateways saw. The host reads it too. */
   evidence: Record<string, unknown>;
   /** `platform`, or the operator who decided. */
   by: string;
@@ -57,9 +57,9 @@ export type MoveOutcome =
   | { kind: "refused"; standing: NodeStanding }
   | { kind: "absent" };
 
-/** How many nodes a host account may have that are not retired. */
+/** The most nodes of a host account, without retired ones. */
 export const NODES_MAX = 100;
-/** Those that work, and some that were retired lately. */
+/** Active nodes and recently retired ones. */
 const AT_WORK_MAX = 500;
 
 export class TooManyNodes extends Error {
@@ -70,19 +70,19 @@ export class NodeNameTaken extends Error {
   override name = "NodeNameTaken";
 }
 
-/** Null where an account is asked for: any account's, because the platform itself asks. */
+/** Null for any account, when the platform itself asks. */
 type Owner = Uuid | null;
 
 export interface Fleet {
   readonly rules: NodeRules;
-  /** Throws `TooManyNodes` when the account has as many as it may, and none of this name. */
+  /** Throws `TooManyNodes` at the account's limit, unless the name exists. */
   register(accountId: Uuid, node: { name: string; hardware: Record<string, unknown>; agent: string }): Promise<Node>;
   /** Oldest first. */
   list(accountId: Uuid, page: { after?: Uuid | undefined; limit: number }): Promise<ListedNode[]>;
   find(owner: Owner, id: Uuid): Promise<Node | undefined>;
-  /** The account's nodes that are not retired, or were not yet then; oldest first. */
+  /** The account's nodes that were not retired at that time, oldest first. */
   atWork(accountId: Uuid, since: Date): Promise<Uuid[]>;
-  /** The models that any node of the account elected. */
+  /** The models that the account's nodes elected. */
   electedBy(accountId: Uuid): Promise<string[]>;
   /** Throws `NodeNameTaken` where another node of the account has the name. */
   rename(owner: Owner, id: Uuid, name: string): Promise<Node | undefined>;
@@ -94,17 +94,17 @@ export interface Fleet {
   ): Promise<MoveOutcome>;
   quarantine(id: Uuid, why: Omit<Quarantine, "at">): Promise<MoveOutcome>;
   release(id: Uuid, by: string): Promise<MoveOutcome>;
-  /** An operator lets a node work that its host's quarantine kept from it. Refused: nothing keeps it. */
+  /** An operator lets a node work although its host has a quarantine. Refused when nothing withholds it. */
   clear(id: Uuid, by: string): Promise<MoveOutcome>;
-  /** What the gateways saw of the nodes. */
+  /** The nodes' records, as the gateways saw them. */
   readonly record: NodeRecord;
-  /** The nodes that were barred lately, so that credentials from before may still be alive. */
+  /** Recently quarantined nodes, whose earlier credentials may still be valid. */
   barredSince(moment: Date): Promise<Uuid[]>;
 }
 
 /**
- * A node's host is whoever owns its account, with every other account of theirs. `n` was registered after another node of
- * its host came into a quarantine that is still open, retired or not, and no operator has looked since.
+ * A node's host means the owner of its account, with all accounts of that person. `n` was registered after another node of its host entered
+ * a quarantine that is still open, and no operator has cleared it since.
  */
 const HOST_QUARANTINED = `n.cleared_at is null and exists (
     select from node_quarantine o join node m on m.id = o.node_id
@@ -127,7 +127,7 @@ export const ListedNodeRow = row({
   honestAnswers: column.count,
   owners: z.array(z.string()),
   hostQuarantined: z.boolean(),
-  /** Out of JSON, which has no moments. */
+  /** Parsed from JSON, which has no dates. */
   quarantine: row({ reason: z.string(), evidence: column.json, by: z.string(), at: z.string() }).nullable(),
 });
 export const NodeRow = ListedNodeRow.extend({ hardware: column.json });
@@ -147,12 +147,12 @@ function nodeColumns(more: string[]): string {
 }
 
 const Id = row({ id: column.uuid });
-/** Null where the account has as many nodes as it may. */
+/** Null at the account's limit of nodes. */
 const Registered = row({ id: column.uuid.nullable() });
 const Elected = row({ model: z.string() });
 const Nodes = row({ nodes: column.count });
 
-/** Statements that happen together with a move, in terms of `moved (id)` and `$4`, `$5`… */
+/** Statements that run together with a move, in terms of `moved (id)` and `$4`, `$5`… */
 interface Beside {
   sql: string[];
   values: unknown[];
@@ -162,7 +162,7 @@ export function openFleet(options: {
   pool: pg.Pool;
   newId: NewId;
   rules?: NodeRules;
-  /** Whether the database has had migration 0040. */
+  /** Whether the database has migration 0040. */
   keepsRecord?: () => boolean;
 }): Fleet {
   const { pool, newId, rules = NODE_RULES, keepsRecord = () => true } = options;
@@ -184,7 +184,7 @@ export function openFleet(options: {
     if (node === undefined) return { kind: "absent" };
     const to = moveNode(node.standing, name);
     if (to === undefined) return { kind: "refused", standing: node.standing };
-    // The old standing in the condition: of two moves at once, one sees the other's result.
+    // The old standing is in the condition, so that of two concurrent moves one sees the other's result.
     const moved = await queryRow(
       pool,
       Id,
@@ -213,7 +213,7 @@ export function openFleet(options: {
     find,
     move,
     async register(accountId, { name, hardware, agent }) {
-      // A host that registers the same name again means the same node: a re-installed machine, a lost file.
+      // Registering the same name again means the same node: a reinstalled machine or a lost file.
       const bounds = [NODES_MAX, ...(keepsRecord() ? [probationAnswers, probationNodesMax] : [])];
       const values = [newId(), accountId, name, hardware, agent, ...bounds];
       const given = values.map((_, i) => `$${i + 1}`).join(", ");
@@ -275,7 +275,7 @@ export function openFleet(options: {
         ],
         values: [by],
       });
-      // The host's other nodes may have been kept from work by it: every gateway looks again.
+      // The host's other nodes may have been withheld because of it, so every gateway reads them again.
       if (outcome.kind === "moved") await announce(pool, ACCOUNT_TOPIC, outcome.node.accountId);
       return outcome;
     },

@@ -8,30 +8,30 @@ import { RECORD_MS } from "../base/node-thresholds.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
 export interface Seen {
-  /** Requests that someone asked for, answered well. */
+  /** User requests that it answered well. */
   answers: number;
-  /** Jobs that it failed, but for silences. */
+  /** Failed jobs, except silences. */
   failures: number;
   silences: number;
-  /** Offers that it refused though the gateways' own count left it a slot. */
+  /** Refused offers although the gateways counted a free slot. */
   refusals: number;
-  /** Offers that it was too late to accept, so that another was asked. */
+  /** Offers accepted too late, after which another node was asked. */
   late: number;
 }
 
-/** The migration that made a place for it. */
+/** The migration that created the table. */
 export const NODE_RECORD_SCHEMA = 40;
 
 export const NOTHING_SEEN: Readonly<Seen> = { answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 };
 
 export interface NodeRecord {
-  /** Adds to what was seen. Returns the nodes that came through their probation with it. */
+  /** Adds to the records. Returns the nodes that completed their probation. */
   add(seen: ReadonlyMap<Uuid, Seen>): Promise<Uuid[]>;
-  /** What was seen of the node in the last day. */
+  /** The node's record of the last day. */
   lastDay(id: Uuid): Promise<Seen>;
-  /** The same of the node and of its host's retired nodes together. */
+  /** The same for the node and its host's retired nodes together. */
   lastDayOfHost(id: Uuid): Promise<Seen>;
-  /** Deletes the hours before then. Returns how many rows it deleted. */
+  /** Deletes the hours before then and returns the number of rows. */
   prune(before: Date): Promise<number>;
 }
 
@@ -47,7 +47,7 @@ const COLUMNS = ["answers", "failures", "silences", "refusals", "late"] as const
 const SUMS = COLUMNS.map((name) => `least(coalesce(sum(r.${name}), 0), 2000000000)::int as ${name}`).join(", ");
 const LAST_DAY = `r.hour > now() - make_interval(secs => ${RECORD_MS / 1000})`;
 
-/** Nodes are locked in one order, so that gateways that write at once wait for each other and for no one else. */
+/** Locks nodes in a fixed order, so that gateways that write at once do not deadlock. */
 const COUNTED = `said as (
     select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
       as s (node_id, ${COLUMNS.join(", ")})
@@ -67,7 +67,7 @@ const WRITTEN = `written as (
       set ${COLUMNS.map((name) => `${name} = r.${name} + excluded.${name}`).join(", ")}
   )`;
 
-/** `keeps`: whether the database has a place for it yet. Good answers are counted in any case. */
+/** `keeps`: whether the database has the table yet. Good answers are counted in any case. */
 export function openNodeRecord({
   pool,
   probationAnswers,

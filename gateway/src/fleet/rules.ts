@@ -37,25 +37,25 @@ const next: Record<NodeStanding, Partial<Record<NodeMove, NodeStanding>>> = {
   retired: {},
 };
 
-/** Where a move leads, or undefined when the standing does not allow it. */
+/** The standing after a move; undefined when it is not allowed. */
 export function moveNode(from: NodeStanding, move: NodeMove): NodeStanding | undefined {
   return next[from][move];
 }
 
-/** What the platform asks of nodes before it trusts them. */
+/** The rules for new nodes. */
 export interface NodeRules {
-  /** A new node gets one request at a time until it has answered so many well; 0: every node is trusted at once. */
+  /** A new node gets one request at a time until it has given this many good answers; 0: no probation. */
   probationAnswers: number;
-  /** A host with a node in quarantine gets no work on nodes that it registers afterwards. */
+  /** Nodes registered by a host with a node in quarantine get no work. */
   hostSanction: boolean;
-  /** How many nodes a host has none of whose nodes came through its probation. Absent: the platform's own bound. */
+  /** The limit of nodes for a host none of whose nodes completed its probation. Absent: the platform's own. */
   probationNodesMax?: number;
 }
 
 export const NODE_RULES: NodeRules = { probationAnswers: PROBATION_ANSWERS, hostSanction: true };
 
 export interface Probation {
-  /** Honest answers so far, and how many it takes. */
+  /** Good answers so far, and the number needed. */
   answers: number;
   needed: number;
 }

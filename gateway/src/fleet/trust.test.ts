@@ -1,4 +1,4 @@
-/** How far the records trust a node: probation, what a quarantine means for the rest of its host, how many it may have. */
+/** Probation, the effect of a quarantine on the host's other nodes, and the limit of nodes. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -41,7 +41,7 @@ describe("trust in the records", () => {
   };
   const register = (account: Uuid, name = newId() as string): Promise<Node> =>
     fleet.register(account, { name, hardware: {}, agent: "test" });
-  /** Whether it came through its probation with these. */
+  /** Whether the node completed its probation with these answers. */
   const answered = async (id: Uuid, answers: number): Promise<boolean> =>
     (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
   const read = async (id: Uuid): Promise<Node> => (await fleet.find(null, id)) as Node;

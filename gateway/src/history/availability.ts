@@ -9,7 +9,7 @@ import { plainArray, textArray } from "../db/arrays.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { Slots } from "./performance.ts";
 
-/** What a gateway sees of a model's nodes at one moment. */
+/** A gateway's view of a model's nodes at one time. */
 export interface SeenModel {
   model: string;
   nodes: number;
@@ -32,18 +32,18 @@ export type Incident = z.infer<typeof Incident>;
 
 export interface Availability {
   /**
-   * Records what is seen now. Whether it was the first time in this slot of time, and when the next one begins, by the database's
-   * clock, which `at` stands in for.
+   * Records the current view. Returns whether it was the first in this time slot and when the next slot begins, by the database's clock,
+   * which `at` replaces in tests.
    */
   sample(seen: SeenModel[], at?: Date): Promise<Sampled>;
-  /** By slot and model; of slots without a sample, and of models before their first, there is none. */
+  /** By slot and model, without slots that have no sample. */
   sums(span: Pick<Slots, "slotMs" | "from" | "to">, model?: string): Promise<AvailabilitySum[]>;
-  /** Those that had not ended by `from`, newest first. */
+  /** Incidents that had not ended by `from`, newest first. */
   incidents(span: { from: Date; limit: number; model?: string }): Promise<Incident[]>;
   forget(): Promise<void>;
 }
 
-/** So many incidents of a model are kept, whatever it does. */
+/** The most incidents kept per model. */
 const INCIDENTS_OF_MODEL_MAX = 200;
 
 export function openAvailability({ pool, everyMs }: { pool: pg.Pool; everyMs: number }): Availability {

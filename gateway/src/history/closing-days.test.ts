@@ -1,4 +1,4 @@
-/** Closed days tell what their hours tell: whatever comes late, months later, before, between and while days are closed. */
+/** Closed days equal the sums of their hours, whatever arrives late, before, during or after closing. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import fc from "fast-check";
@@ -26,7 +26,7 @@ import { idAt, pastMidnight } from "./testing.ts";
 import { openUsage } from "./usage.ts";
 
 const MODELS = ["tiny-3b", "mid-8b", "big-70b"];
-/** Days ago that something happens on: days that can be closed, and some that cannot yet. */
+/** Days ago with data: some can be closed, some not yet. */
 const AGO = [0, 1, 2, 3, 4, 10, 95];
 const log = createLog("silent");
 
@@ -46,7 +46,7 @@ const openAccount = async (kind: "builder" | "host"): Promise<Uuid> => {
   return id;
 };
 
-/** The same database, and readers that believe it has no closed days. */
+/** The same database, with readers that ignore closed days. */
 const plain = (pool: pg.Pool): pg.Pool =>
   ({
     query: (text: string, values: unknown[]) =>
@@ -90,7 +90,7 @@ async function take({ what, ago, minutes, builder, model }: Step): Promise<void>
   if (what === "lose, then settle") assert.equal(await ledger.settle(settlement), "late");
 }
 
-/** All that is read from closed days, of spans that begin and end with a day and within one. */
+/** Every query over closed days, for spans of whole and partial days. */
 async function told(pool: pg.Pool) {
   const now = systemClock.now();
   const all = { from: new Date(now - 200 * DAY_MS), to: new Date(now + DAY_MS) };
@@ -206,7 +206,7 @@ describe("closed days", () => {
     try {
       await client.query("begin");
       await client.query("update usage_hour set requests = requests + 1 where account_id = $1", [builders[0]]);
-      // Two others: one before the day is closed again, and the closing itself.
+      // Two more: one before the day is closed again, and the closing itself.
       await take({ ...serve, minutes: 90 });
       assert.ok(!(await closedDays()).includes(day));
       await closing.run();
@@ -368,7 +368,7 @@ test("migrating from 0036 closes days again that lack models, and changes no fig
             generate_series(1, 12) i`,
     [builders, keys[0]],
   );
-  // Closed by the version before: of all models alone, which is not what is asked for here.
+  // Closed by the previous version, without single models.
   await pool.query(
     "insert into closed_day select what, current_date - i from unnest(array['usage', 'performance']) what, generate_series(3, 12) i",
   );

@@ -10,16 +10,16 @@ import { isAway } from "../db/errors.ts";
 import { queryOne, row } from "../db/rows.ts";
 
 const LOOK_EVERY_MS = 5 * 60 * 1000;
-/** A long history that was never closed is gone through in so many days at each look, so that it takes little of the database at once. */
+/** A long history without closed days is processed this many days at a time, to limit the load on the database. */
 const DAYS_AT_ONCE = 20;
 
-/** Hours that no range shows any more, as `rollups.ts` has it. */
+/** Hours that no range shows any more, as in `rollups.ts`. */
 const FORGET = "delete from performance_all where grain = 'hour' and slot < now() - interval '100 days'";
 
 const Closed = row({ day: z.string().nullable() });
 
 export interface Closing {
-  /** Returns how many days were closed, of both kinds together; no more of each than so many. */
+  /** Closes at most `daysMax` days of each kind and returns the total. */
   run(daysMax?: number): Promise<number>;
   stop(): Promise<void>;
 }

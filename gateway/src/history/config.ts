@@ -2,13 +2,13 @@
 import { resolve } from "node:path";
 import { domain, number, text } from "../base/settings.ts";
 
-/** The console's list reaches 30 days back and is put in order by cost over 31; a month goes only whole. */
+/** The console's list covers 30 days, sorting by cost 31, and months are dropped whole. */
 const HISTORY_DAYS_MIN = 35;
 
 interface HistoryConfig {
-  /** Signs usage receipts. Undefined: kept in the data directory. */
+  /** Signs usage receipts. Undefined: a seed in the data directory is used. */
   receiptSeed: string | undefined;
-  /** How long records of requests are kept, those of refusals apart, and where months go before. Undefined days: for ever. */
+  /** Retention of request records and of refusals, and the folder for exported months. Undefined days: forever. */
   retention: { historyDays: number | undefined; refusalsDays: number | undefined; exportDir: string | undefined };
 }
 

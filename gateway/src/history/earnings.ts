@@ -17,7 +17,7 @@ const EarningLine = row({
   promptTokens: column.count,
   completionTokens: column.count,
   earned: column.pico,
-  /** Asked for by a builder account of the host's own owner. */
+  /** The builder account belongs to the host's own owner. */
   own: z.boolean(),
   finishedAt: column.moment,
 });
@@ -34,7 +34,7 @@ type EarningSum = z.infer<typeof EarningSum>;
 const Own = row({ own: column.pico });
 
 export interface EarningHourlySum extends HourlySum {
-  /** What of the amount came from requests of the host's own owners. */
+  /** The part that the host's own owners paid. */
   own: Pico;
 }
 
@@ -56,11 +56,11 @@ interface EarningSumsQuery {
 export interface Earnings {
   /** The requests that earned, newest first; `before` continues a page. */
   lines(hostAccountId: Uuid, span: Span & { before?: Uuid | undefined; limit: number }): Promise<EarningLine[]>;
-  /** What of all that was ever earned came from requests of the host's own owners. */
+  /** The part of all earnings that the host's own owners paid. */
   own(hostAccountId: Uuid): Promise<Pico>;
-  /** Of the whole hours that begin within the span. */
+  /** Covers the whole hours that begin within the span. */
   sum(hostAccountId: Uuid, span: Span): Promise<EarningSum>;
-  /** Of whole hours as well, in the buckets' order. */
+  /** By whole hours too, in the order of the buckets. */
   sums(hostAccountId: Uuid, query: EarningSumsQuery): Promise<EarningHourlySum[]>;
 }
 
@@ -69,8 +69,8 @@ const COLUMNS = `id, node_id as "nodeId", model, outcome, prompt_tokens as "prom
 
 const ALL_NODES = ownPage(COLUMNS, "host_account_id");
 /**
- * Of one node (`$6`): the hourly rollup says in which hours it earned, so that no more hours are read than the page needs.
- * `$7`: days to look back.
+ * For one node (`$6`): the hourly rollup shows the hours with earnings, so that only the hours of the page are read. `$7`: days to look
+ * back.
  */
 const ONE_NODE = `
   with hours as materialized (

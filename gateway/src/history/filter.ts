@@ -2,11 +2,11 @@
 import type { Uuid } from "../base/ids.ts";
 import type { RequestOutcome } from "../base/states.ts";
 
-/** What records are compared by: `tokens` are prompt and output together. */
+/** Measures to compare; `tokens` are prompt and output together. */
 const MEASURES = ["cost", "tokens", "ttft", "duration"] as const;
 type Measure = (typeof MEASURES)[number];
 
-/** Both ends belong to it. */
+/** Inclusive limits. */
 export interface Bounds {
   min?: bigint | undefined;
   max?: bigint | undefined;
@@ -26,14 +26,14 @@ export interface Filter {
   to?: Date | undefined;
 }
 
-/** Puts a value among a query's values; gives its place: `$6`. */
+/** Adds a query parameter and returns its placeholder, such as `$6`. */
 export type Bind = (value: unknown) => string;
 export const binderOf =
   (values: unknown[]): Bind =>
   (value) =>
     `$${values.push(value)}`;
 
-/** In SQL: a measure of a record. */
+/** A record's measure in SQL. */
 export const MEASURED: Record<Measure, string> = {
   cost: "charge_pico",
   tokens: "(prompt_tokens + completion_tokens)",
@@ -41,15 +41,15 @@ export const MEASURED: Record<Measure, string> = {
   duration: "duration_ms",
 };
 
-/** Whether the filter names anything that the hourly rollups know, too. */
+/** Whether the filter uses anything that the hourly rollups have too. */
 export const isNamed = ({ models, notModels, keyIds, notKeyIds, outcomes }: Filter): boolean =>
   [models, notModels, keyIds, notKeyIds, outcomes].some((values) => values !== undefined);
 
-/** Whether it compares what no rollup knows, so that records have to be searched; an index has `cost`, where that is the order. */
+/** Whether the filter uses something that no rollup has, so that records must be searched. Sorting by `cost` has an index. */
 export const isSearched = ({ notLabel, measures = {} }: Filter, served: readonly Measure[] = []): boolean =>
   notLabel !== undefined || MEASURES.some((measure) => measures[measure] !== undefined && !served.includes(measure));
 
-/** In SQL: the part of a filter that rollups know as well as records. A rollup has '' where a record has no model. */
+/** In SQL: the part of a filter that rollups and records share. Rollups have '' for a missing model. */
 export function named({ models, notModels, keyIds, notKeyIds, outcomes }: Filter, bind: Bind): string {
   return every([
     models && `model = any (${bind(models)}::text[])`,
@@ -60,7 +60,7 @@ export function named({ models, notModels, keyIds, notKeyIds, outcomes }: Filter
   ]);
 }
 
-/** In SQL: the part that records alone know. A request without a measure, such as one without a first token, is on neither side of it. */
+/** In SQL: the part that only records have. A request without a measure, such as a first token, never matches it. */
 export function recorded({ label, notLabel, measures = {} }: Filter, bind: Bind): string {
   return every([
     label !== undefined && `label = ${bind(label)}::text`,

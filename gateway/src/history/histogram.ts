@@ -4,7 +4,7 @@
  * most a 64th wide, so that what is read out of one is right to less than one percent.
  */
 
-/** Which buckets there are and how many are in each; of several together a bucket may come several times, and in any order. */
+/** Buckets and their counts; several histograms together may repeat a bucket, in any order. */
 export interface Histogram {
   buckets: Uint16Array;
   counts: Float64Array;
@@ -13,7 +13,7 @@ export interface Histogram {
 /** The largest bucket is that of 2^31 − 1 milliseconds. */
 const BUCKETS = bucketOf(2 ** 31 - 1) + 1;
 
-/** The bucket that a duration falls into. */
+/** The bucket of a duration. */
 export function bucketOf(ms: number): number {
   if (ms < 64) return Math.max(0, Math.floor(ms));
   const exponent = 31 - Math.clz32(ms);
@@ -28,16 +28,16 @@ export function middleOf(bucket: number): number {
   return smallest + Math.floor((2 ** shift - 1) / 2);
 }
 
-/** Of an array as the server sends it in binary: its dimensions, whether it has nulls, its type; then, of one dimension, two numbers more. */
+/** The header of an array in the server's binary form: dimensions, nulls, type, and two numbers for one dimension. */
 const HEAD_BYTES = 12;
 const DIMENSION_BYTES = 8;
-/** Each number has its length before it. */
+/** The length before each number. */
 const LENGTH_BYTES = 4;
 const NUMBER_BYTES = 8;
 
 /**
- * Reads the numbers of histograms: arrays of `bigint` in the server's binary form (`array_send`), one after the other. There
- * are a million in a week's, and to write them as digits and read them again takes several times as long.
+ * Reads histograms as arrays of `bigint` in the server's binary form (`array_send`), one after another. A week has a million numbers, and
+ * text would take several times as long.
  */
 export function readHistograms(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -65,7 +65,7 @@ const roomFor = (numbers: number): Histogram => ({
 
 const PACKED_BYTES = 6;
 
-/** Reads histograms of closed days: of each bucket its number in two bytes and its count in four. */
+/** Reads histograms of closed days: per bucket its number in two bytes and its count in four. */
 export function readPacked(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { buckets, counts } = roomFor(bytes.length / PACKED_BYTES);
@@ -76,7 +76,7 @@ export function readPacked(bytes: Buffer): Histogram {
   return { buckets, counts };
 }
 
-/** Of all these together, by nearest rank: the smallest value that each share of them, the least first, is not above. Null of nothing. */
+/** Percentiles over all histograms by nearest rank, in the order of `shares`. Null without values. */
 export function percentiles(histograms: readonly Histogram[], shares: readonly number[]): (number | null)[] {
   const sums = new Float64Array(BUCKETS);
   let total = 0;

@@ -80,7 +80,7 @@ describe("history", () => {
     );
     assert.deepEqual(rows[0], { flooded: false, records: 900, requests: 900, most: 1 });
     assert.equal(rows[1].requests, 3_000);
-    // One batch may begin below the bound and end above it, or two be counted at once: no record is lost by that.
+    // A batch may cross the limit, or two may run at once; no record is lost.
     assert.equal(rows[1].records, 1_000 + kinds.length);
 
     const history = openHistory({ pool: db.pool });
@@ -103,7 +103,7 @@ describe("history", () => {
       ["rate_limit_requests", 2_600],
       ["rate_limit_sku_capacity", 1_300],
     ]);
-    // With a filter, the rollup says where to look: what is summarised must not pass for records.
+    // With a filter, the rollup's counts include summaries, which must not be counted as records.
     const older = refusal(account, newIdAt(new Date(at.getTime() - 7_200_000)));
     await refusals.record({ ...older, keyId: flooded, model: "tiny-3b", outcome: "rate_limit_sku_capacity" });
     const found = await history.list(account, {
@@ -213,7 +213,7 @@ describe("history", () => {
   });
 
   test("creates every month's partition in advance, and accepts a record of any other time", async () => {
-    // Before they are made, which may be in the month after.
+    // Before they are created, possibly in the next month.
     const now = new Date();
     await openHistory({ pool: db.pool }).makePartitions();
     const partitionOf = async (at: Date): Promise<string> => {

@@ -19,7 +19,7 @@ const RequestRecord = row({
   model: z.string().nullable(),
   build: z.string().nullable(),
   tokenizer: z.string().nullable(),
-  /** Null where it was refused before that was known. */
+  /** Null when the request was refused before the body was read. */
   stream: z.boolean().nullable(),
   outcome: z.enum(REQUEST_OUTCOMES),
   httpStatus: column.count,
@@ -37,9 +37,9 @@ const RequestRecord = row({
   ttftMs: column.count.nullable(),
   durationMs: column.count.nullable(),
   client: z.string(),
-  /** The builder's own word for what it was for. */
+  /** The builder's own label. */
   label: z.string().nullable(),
-  /** How many requests the record stands for: one, but for a flood of refusals. */
+  /** The number of requests in the record: one, except for a flood of refusals. */
   count: column.count,
   createdAt: column.moment,
   finishedAt: column.moment,
@@ -49,14 +49,14 @@ export type RequestRecord = z.infer<typeof RequestRecord>;
 interface Page {
   oldestFirst?: boolean | undefined;
   before?: Uuid | undefined;
-  /** The last that may be on the page. */
+  /** The last id that may be on the page. */
   until?: Uuid | undefined;
   limit: number;
 }
 
 interface SearchedPage {
   records: RequestRecord[];
-  /** The last record that was looked at, where the search ended before the page was full. */
+  /** The last searched record, when the search stopped before the page was full. */
   reached: Uuid | undefined;
 }
 
@@ -69,31 +69,31 @@ interface LargestPage {
 
 /** The migration with the index of requests by cost. */
 const BY_COST_SINCE = 46;
-/** How many records a page is searched in, where no rollup tells where to look. */
+/** The most records searched for a page without a rollup. */
 const SEARCHED_MAX = 100_000;
 
 export interface History {
-  /** Whether lists by cost are read in their order, whatever their size. */
+  /** Whether lists sorted by cost can be read in order, whatever their size. */
   sortsByCost(): boolean;
-  /** From when on there are records; null: all that ever were. */
+  /** The start of the request records; null: all were kept. */
   keptFrom(): Promise<Date | null>;
   find(accountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
-  /** A request that this host served: it was paid, or the last attempt was on its node. */
+  /** A request of this host: it was paid, or its last attempt was on the host's node. */
   findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
-  /** Newest first unless told; `before` continues a page: it is the last one's id. */
+  /** Newest first by default; `before` continues a page with the id of its last record. */
   list(accountId: Uuid, page: Filter & Page): Promise<RequestRecord[]>;
-  /** The same among the next so many records, for filters that nothing but the records can answer. */
+  /** Searches the next `recordsMax` records, for filters that only records can answer. */
   search(accountId: Uuid, page: Filter & Page, recordsMax?: number): Promise<SearchedPage>;
   /**
-   * What cost or took most first; `after` continues a page. By cost it reads no further than the page, where it is narrowed down by what the
-   * index knows. Else it reads everything between `from` and `to`, or all of it that has the label: the caller bounds how much that is.
+   * Highest cost or duration first; `after` continues a page. By cost it reads only the page if an index covers the filter. Otherwise it
+   * reads everything between `from` and `to`, or with the label, so the caller must limit the span.
    */
   largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
-  /** What the requests that a filter leaves add up to. */
+  /** The total of the requests that match a filter. */
   total(accountId: Uuid, filter: Filter, nowMs: number): Promise<RequestTotal>;
-  /** How many of them began in each bucket of time, by outcome. */
+  /** The number of matching requests by time bucket and outcome. */
   counts(accountId: Uuid, filter: Filter, options: { nowMs: number; recordsMax: number }): Promise<Counts>;
-  /** How many requests have a label, in the days that a span touches; what ended within seconds may be missing. */
+  /** The number of requests with a label on the days of a span; the last few seconds may be missing. */
   labelled(accountId: Uuid, label: string, span: Pick<Filter, "from" | "to">): Promise<number>;
   /** Creates the coming months' partitions. */
   makePartitions(): Promise<void>;
@@ -107,7 +107,7 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   requests::float8 as count,
   created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** All of them, or those of a label, which have an index of their own; `look-back.ts` says why the owner is a list of one. */
+/** The owner's requests or those with a label, which have their own index; `look-back.ts` explains the list of one owner. */
 const owned = (oldestFirst: boolean, label: string | undefined) => {
   const order = oldestFirst ? "asc" : "desc";
   if (label !== undefined) return { own: "account_id = $1", order: `id ${order}` };
@@ -122,7 +122,7 @@ function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bin
     order by ${order} limit $3`;
 }
 
-/** The last of the next so many records (`$3`). */
+/** The last of the next `$3` records. */
 function reachText({ oldestFirst = false, label }: Filter & Page, bind: Bind): string {
   const { own, order } = owned(oldestFirst, label);
   return `select id from request where ${own} and ${inSpan(oldestFirst)} and ${recorded({ label }, bind)}
@@ -175,12 +175,12 @@ function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: B
   }`;
 }
 
-/** Hours, and no more than a page needs. The first may lie partly beyond the cursor: its count promises nothing, so the others must do. */
+/** As many hours as a page needs. The first may be partly beyond the cursor, so its count is not used. */
 const enough = (order: "asc" | "desc"): string =>
   `select hour as start, hour + interval '1 hour' as "end", there from hours
      where nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`;
 
-/** All hours, those that follow each other as one: to begin anew costs as much as reading on for an hour or two. */
+/** All hours, with adjacent ones joined: a new range costs as much as reading another hour or two. */
 const STRETCHES = `select min(hour) as start, max(hour) + interval '1 hour' as "end", case when count(there) = count(*) then sum(there) end as there
       from (select hour, there, hour - interval '1 hour' * row_number() over (order by hour) as stretch from hours) numbered
      group by stretch`;
@@ -216,7 +216,7 @@ const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false 
   to ?? null,
 ];
 
-/** `schema`: how far the database has come; undefined: it has all that this program knows. */
+/** `schema`: the database's migrations; undefined: all. */
 export function openHistory(options: { pool: pg.Pool; schema?: { readonly number: number } | undefined }): History {
   const { pool, schema } = options;
   const keptFrom = openKeptFrom({ pool });

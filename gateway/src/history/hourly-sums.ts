@@ -9,18 +9,18 @@ import { column, queryRows, row } from "../db/rows.ts";
 const HourlySum = row({
   /** The key's or node's id, the model, the outcome, or when it begins, in UTC, as text that sorts. */
   bucket: z.string(),
-  /** Of what every sum was split by further; null where it was not. */
+  /** The part by which the sums are split; null without a split. */
   part: z.string().nullable(),
   requests: column.count,
   promptTokens: column.count,
   completionTokens: column.count,
   amount: column.pico,
-  /** Of earnings: what came from requests of the host's own owners. Null of usage. */
+  /** For earnings: the part paid by the host's own owners. Null for usage. */
   own: column.pico.nullable(),
 });
 export type HourlySum = z.infer<typeof HourlySum>;
 
-/** What rows are gathered by, and how it is written: text that sorts as the bucket does. Only sums are written, not rows. */
+/** The grouping of rows, and its text form, which sorts like the bucket. Only sums are converted to text. */
 const BUCKETS = {
   key: { of: "key_id", text: (key: string) => `${key}::text` },
   node: { of: "node_id", text: (node: string) => `${node}::text` },
@@ -39,13 +39,13 @@ interface HourlySumsQuery {
   split?: Bucket | undefined;
   from: Date;
   to: Date;
-  /** Only what this node did; earnings know it. */
+  /** Only this node's; for earnings. */
   nodeId?: Uuid | undefined;
-  /** Only requests with this key; usage knows it. */
+  /** Only this key's; for usage. */
   keyId?: Uuid | undefined;
 }
 
-/** One answer has no more sums; one more is read, to see that there are. */
+/** The most sums in an answer; one more is read to detect more. */
 export const SUMS_MAX = 100_000;
 
 const ROLLUPS = {
@@ -53,14 +53,14 @@ const ROLLUPS = {
   earnings: { amount: "host_pico", own: "sum(own_pico)" },
 };
 
-/** `$1` whose, `$2` from, `$3` to. Only hours know hours: sums of a day do not do where sums are by them. */
+/** `$1` account, `$2` from, `$3` to. Sums by hour need the hourly rollup; others can use days. */
 async function rowsOf(pool: pg.Pool, rollup: keyof typeof ROLLUPS, buckets: (Bucket | undefined)[]): Promise<string> {
   const [from, to] = ["date_trunc('hour', $2::timestamptz)", "$3::timestamptz"];
   if (rollup === "earnings") return `(select * from earning_hour where ${ownHours("host_account_id", from, to)})`;
   return usedIn("own", { from, to }, !buckets.includes("hour") && (await hasClosedDays(pool)));
 }
 
-/** Of the whole hours from the one that `from` lies in. */
+/** Covers whole hours from the one that contains `from`. */
 export async function hourlySums(
   pool: pg.Pool,
   rollup: keyof typeof ROLLUPS,

@@ -9,11 +9,11 @@ import type { Performance, PerformanceSum, Slots } from "./performance.ts";
 import type { Presence, PresenceSum } from "./presence.ts";
 
 export interface InsightFigures {
-  /** Without percentiles of durations. Undefined where there was no request. */
+  /** Without percentiles of durations. Undefined without requests. */
   performed: PerformanceSum | undefined;
-  /** Working time as a share of slots × time connected, from 0 to 1; null where no node was seen connected. */
+  /** Busy time as a share of slots × connected time, from 0 to 1; null if no node was connected. */
   utilisation: number | null;
-  /** Share of the time in which the nodes were connected, on average; null where no one looked. */
+  /** The mean share of time that the nodes were connected; null without samples. */
   connected: number | null;
 }
 
@@ -22,9 +22,9 @@ interface Insight {
   total: InsightFigures & { earned: Pico };
   series: (InsightFigures & { at: Date })[];
   earningsSlotMs: number;
-  /** Of whole hours or days, from the one in which the range begins. */
+  /** By whole hours or days, starting with the one that contains the range's start. */
   earnings: { at: Date; earned: Pico }[];
-  /** In the order that was asked for. */
+  /** In the requested order. */
   nodes: { id: Uuid; total: Insight["total"]; utilisation: (number | null)[] }[];
 }
 
@@ -51,7 +51,7 @@ export function openInsights({ pool, performance, presence, earnings }: Insights
       const only = nodeIds.length === 1 ? { nodeId: nodeIds[0] as Uuid } : {};
       const [{ all, bySlot }, byNode, busy, seen, looked, earned] = await Promise.all([
         performance.each(query, { all: [], bySlot: ["slot"] }),
-        // Apart: by slot and by node at once it would be a row for each of both.
+        // A separate query, because slot and node together would need a row for every pair.
         performance.sums({ ...query, by: ["subject"] }),
         queryRows(
           pool,
@@ -119,7 +119,7 @@ interface TimeFacts {
   looked: PresenceSum[];
 }
 
-/** Of these nodes in these slots of time: how much of their connected slots was at work, and how long they were connected. */
+/** The busy share and connected time of these nodes in these time slots. */
 function timeOf({ slots: { slotMs }, now, busy, seen, looked }: TimeFacts) {
   const keyOf = (id: Uuid, at: number): string => `${id} ${at}`;
   const busyMs = new Map(busy.map((each) => [keyOf(each.subject, each.slot.getTime()), each.busyMs]));
@@ -129,7 +129,7 @@ function timeOf({ slots: { slotMs }, now, busy, seen, looked }: TimeFacts) {
     let [worked, available, connected, elapsed] = [0, 0, 0, 0];
     for (const at of moments) {
       if (!lookedAt.has(at)) continue;
-      // The slot that is running is not over.
+      // The current slot is not over.
       const length = Math.max(0, Math.min(slotMs, now - at));
       for (const id of ids) {
         elapsed += length;
@@ -142,7 +142,7 @@ function timeOf({ slots: { slotMs }, now, busy, seen, looked }: TimeFacts) {
       }
     }
     return {
-      // A request counts where it began, so that a long one can make a slot more than full.
+      // A request counts where it began, so a long one can exceed its slot.
       utilisation: available === 0 ? null : Math.min(1, worked / available),
       connected: elapsed === 0 ? null : Math.min(1, connected / elapsed),
     };

@@ -43,10 +43,9 @@ const COLUMNS = `id, model, outcome, prompt_tokens as "promptTokens", completion
 
 const PLAIN = ownPage(COLUMNS, "node_id");
 /**
- * With a filter (`$6` model, `$7` outcome) the rollup says in which hours there is anything to find and how much, and beyond the hours
- * that it keeps on which days, so that no more are read than the page needs. Failures it counts together, whatever their outcome, which
- * promises nothing: they are looked for by the day. The last two hours, or days, are always read: the rollup is a few seconds behind.
- * `$8`: days to look back.
+ * With a filter (`$6` model, `$7` outcome) the rollup shows the hours with matches, and the days beyond the hours that it keeps, so that
+ * only those of the page are read. It counts failures together whatever their outcome, so single outcomes are searched by day. The last two
+ * hours or days are always read, because the rollup lags by a few seconds. `$8`: days to look back.
  */
 function filteredText(unit: "hour" | "day"): string {
   const counted =
@@ -86,7 +85,7 @@ function filteredText(unit: "hour" | "day"): string {
       order by id desc limit $3`,
   )}`;
 }
-/** Outcomes that the rollup has a count of, and no filter for one. */
+/** The outcomes that the rollup counts, and no filter. */
 const COUNTED = new Set<RequestOutcome | undefined>([undefined, "ok", "client_closed"]);
 
 export function openJobs({ pool }: { pool: pg.Pool }): Jobs {

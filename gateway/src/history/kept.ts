@@ -7,7 +7,7 @@ import { z } from "zod";
 import { column, queryOne, row } from "../db/rows.ts";
 
 const Kept = row({ requestsFrom: column.moment.nullable(), refusalsFrom: column.moment.nullable() });
-/** Null: from the beginning. */
+/** Null: all records were kept. */
 type Kept = z.infer<typeof Kept>;
 
 const There = row({ isThere: z.boolean() });
@@ -15,7 +15,7 @@ const There = row({ isThere: z.boolean() });
 type KeptFrom = () => Promise<Kept>;
 
 export function openKeptFrom({ pool }: { pool: pg.Pool }): KeptFrom {
-  // While a new version is rolled out the tables are not there yet, and nothing is dropped.
+  // During an upgrade the tables may not exist yet, and then nothing has been dropped.
   let isThere = false;
   return async () => {
     if (!isThere) {

@@ -6,11 +6,11 @@ import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usedIn } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
-/** A label for each of a builder's own users would be an answer of any size. */
+/** Limits the answer, because a builder may have a label for each user. */
 const LABELS_MAX = 200;
 
 const LabelSum = row({
-  /** Null: all the rest, without a label or beyond the most. */
+  /** Null: everything without a label or beyond the limit. */
   label: z.string().nullable(),
   requests: column.count,
   promptTokens: column.count,
@@ -19,7 +19,7 @@ const LabelSum = row({
 });
 export type LabelSum = z.infer<typeof LabelSum>;
 
-/** Of the whole UTC days that the span touches, what cost most first and the rest at the end: together they are all of it. */
+/** For the whole UTC days of the span: labels by cost, then the rest, so that they add up to the total. */
 export async function labelSums(
   pool: pg.Pool,
   accountId: Uuid,

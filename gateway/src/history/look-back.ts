@@ -4,10 +4,10 @@
  * page.
  */
 const LOOK_BACK_DAYS = [1, 15, null];
-/** From the first of all on, where there is something from the beginning. */
+/** Ascending from the first record. */
 export const LOOK_AHEAD_DAYS = [1 / 8, null];
 
-/** `read` is given the days to look back from where the page begins; null is everything. */
+/** `read` gets the number of days from the page's start; null: everything. */
 export async function lookBack<Row>(
   limit: number,
   read: (days: number | null) => Promise<Row[]>,
@@ -25,8 +25,8 @@ export async function lookBack<Row>(
 }
 
 /**
- * In SQL, after a `with` that has the stretches of time `needed` for a page of `$3`: its records, when `ids` tells those of one stretch. Ids
- * come first: where everything they are told by stands in an index, no record is read but those of the page.
+ * In SQL, after a `with` that has the time ranges `needed` for a page of `$3`: its records, if `ids` selects those of one range. Ids come
+ * first: if an index covers the selection, only the page's records are read.
  */
 export const recordsOf = (columns: string, ids: string, order: "asc" | "desc" = "desc"): string => `
   select record.* from (
@@ -37,7 +37,7 @@ export const recordsOf = (columns: string, ids: string, order: "asc" | "desc" = 
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** In SQL: `$2` before (or after, oldest first), `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
+/** In SQL: `$2` before (or after, oldest first), `$4` from, `$5` to. Ids contain the time, so a time span is an index range. */
 export const inSpan = (oldestFirst = false): string => `id ${oldestFirst ? ">" : "<"} $2
   and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and id < coalesce(uuid_floor($5::timestamptz), '${LAST_ID}')`;
 

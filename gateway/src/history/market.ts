@@ -14,23 +14,23 @@ export interface ModelWork {
 }
 
 interface ModelMarket {
-  /** Tokens in and out, an hour. */
+  /** Input and output tokens per hour. */
   hourTokens24h: number;
   hourTokens7d: number;
-  /** What all nodes did in the last 7 days. */
+  /** All nodes' work in the last 7 days. */
   work: ModelWork | undefined;
-  /** By host account: what its nodes that elected the model earned by it in the last 24 hours, and how long they were connected. */
+  /** By host account: the last 24 hours' earnings of its nodes that elected the model, and their connected time. */
   hosts: { accountId: Uuid; earned: Pico; connectedMs: number }[];
 }
 
 export interface Market {
-  /** Of everyone, a minute old at most. */
+  /** For all hosts, at most a minute old. */
   models(): Promise<Map<string, ModelMarket>>;
-  /** What one node did in the last 7 days, by model. */
+  /** A node's work in the last 7 days by model. */
   workOf(nodeId: Uuid): Promise<ModelWork[]>;
 }
 
-/** Looking is for many, and the rollups of a whole day are read for it. */
+/** Cached, because many hosts ask and a whole day's rollups are read. */
 const KEPT_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
@@ -91,7 +91,7 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
         const models = look();
         const fresh = { at: now(), models };
         kept = fresh;
-        // What failed is asked anew by the next.
+        // After a failure the next call reads again.
         models.catch(() => {
           if (kept === fresh) kept = undefined;
         });
@@ -114,8 +114,8 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
 const HOSTS_MIN = 3;
 
 /**
- * What a node earned by a model in an hour of being connected, on average. Null where fewer than three hosts have nodes on it
- * and one of them is not `asker`: with two, each could work out what the other earned.
+ * A node's mean earnings per connected hour with a model. Null when fewer than three hosts have nodes with it and `asker` is not one of
+ * them: with two, each could compute the other's earnings.
  */
 export function meanHour({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pico | null {
   const there = hosts.filter(({ connectedMs }) => connectedMs > 0);
@@ -126,7 +126,7 @@ export function meanHour({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pi
   return inMicro((earned * 1000n) / BigInt(Math.max(1, Math.round(hours * 1000))));
 }
 
-/** What one slot earns in an hour without a pause, at these prices: a host's share of what such work costs. Null of no work. */
+/** A slot's earnings per busy hour at these prices: the host's share. Null without work. */
 export function slotHour(
   { promptTokens, completionTokens, busyMs }: ModelWork,
   prices: { in: bigint; out: bigint; sharePercent: number },
@@ -136,5 +136,5 @@ export function slotHour(
   return inMicro((cost * BigInt(prices.sharePercent) * BigInt(HOUR_MS)) / (100n * BigInt(Math.round(busyMs))));
 }
 
-/** More digits than that would look like more than an estimate. */
+/** Rounded, because it is an estimate. */
 const inMicro = (amount: bigint): Pico => pico(amount - (amount % PICO_PER_MICRO));

@@ -14,7 +14,7 @@ import { type Columns, csvHeader, csvLines } from "../base/csv.ts";
 import { publicId } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
-/** So few that a gateway's requests do not notice: these rows are made into text in one go. */
+/** Small enough not to delay the gateway's requests while the rows are converted to text. */
 const FETCH_ROWS = 250;
 
 const Exported = row({
@@ -60,7 +60,7 @@ const SELECTED = `id, account_id as "accountId", key_id as "keyId", key_name as 
   node_id as "nodeId", own, attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client, label,
   requests as count, created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** As the console's export has them, and what the ledger need beside: whose it was, who was paid, and picodollars. */
+/** The columns of the console's export, plus those that the ledger needs: account, payee and picodollars. */
 const COLUMNS: Columns<Exported> = {
   id: ({ id }) => publicId("req", id),
   created_at: ({ createdAt }) => createdAt.toISOString(),
@@ -116,13 +116,13 @@ interface ExportOptions {
   signal: AbortSignal;
 }
 
-/** Makes the folder where it is not there. Throws where nothing can be written to it. */
+/** Creates the folder if needed. Throws when it is not writable. */
 export async function openExportFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await access(directory, constants.W_OK);
 }
 
-/** Reads one snapshot, on a connection that is given to it alone. Throws what `signal` was aborted with. */
+/** Reads one snapshot on its own connection. Throws the abort reason of `signal`. */
 export async function exportMonth(client: pg.PoolClient, options: ExportOptions): Promise<MonthExport> {
   const { month, directory, signal } = options;
   const file = `requests-${month}.csv.gz`;
@@ -167,7 +167,7 @@ async function* linesOf(client: pg.PoolClient, month: string, signal: AbortSigna
   }
 }
 
-/** Under another name until it is whole and on the disk. Returns the checksum of its bytes. */
+/** Writes to a temporary name until the file is complete and synced. Returns its checksum. */
 async function writeWhole(
   path: string,
   text: Iterable<string> | AsyncIterable<string>,
@@ -191,7 +191,7 @@ async function writeWhole(
     await file.close();
   }
   await rename(partial, path);
-  // The name is in the folder, and that has to reach the disk too.
+  // The directory entry must be synced too.
   const folder = await open(join(path, ".."), "r");
   await folder.sync().finally(() => folder.close());
   return hash.digest("hex");

@@ -1,4 +1,4 @@
-/** The newest page of whoever has most of the records reads no more than itself, however much others did since. */
+/** The newest page of an account with most of the records reads only itself, however many other records are newer. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -22,13 +22,13 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Everything that was taken up on the way. */
+/** All rows that the plan read. */
 const rowsRead = ({ Plans = [], ...node }: PlanNode): number =>
   Plans.length === 0
     ? node["Actual Loops"] * (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0))
     : Plans.reduce((sum, child) => sum + rowsRead(child), 0);
 
-/** Of `owner` first, so that it has nine tenths by the time the planner looks; then of others alone. */
+/** First only of `owner`, so that the planner sees nine tenths; then only of others. */
 const RECORDS = `
   insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, hold_pico, charge_pico, host_pico,
                        host_account_id, node_id, created_at)

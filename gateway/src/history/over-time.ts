@@ -37,7 +37,7 @@ export interface Counts {
   from: Date;
   to: Date;
   bucketMs: number;
-  /** Undefined: there are more records to read than were allowed. */
+  /** Undefined: more records would have to be read than allowed. */
   counts: OutcomeCount[] | undefined;
 }
 
@@ -98,14 +98,14 @@ async function ofRecords(
   );
 }
 
-/** Whole hours, and the records of what is left of the first and the last one. `isOpen`: the span reaches to now. */
+/** Whole hours from rollups, and partial ones from records. `isOpen`: the span ends now. */
 async function ofRollups(
   pool: pg.Pool,
   accountId: Uuid,
   filter: Filter & Span,
   { bucketMs, isOpen }: { bucketMs: number; isOpen: boolean },
 ): Promise<OutcomeCount[]> {
-  // The hour that is running is whole in the rollup.
+  // The current hour is complete in the rollup.
   const { whole, edges } = parted({ from: filter.from, to: isOpen ? undefined : filter.to }, HOUR_MS);
   const rest = edges.map((edge) => ofRecords(pool, accountId, { ...filter, ...edge }, bucketMs));
   const hours =
@@ -129,7 +129,7 @@ async function ofHours(
   const values: unknown[] = [accountId, filter.from, filter.to];
   const bind = binderOf(values);
   const at = begins("hour", bind(bucketMs));
-  // A closed day is one row: it does where buckets are days.
+  // A closed day is one row, usable when buckets are whole days.
   const hasDays = bucketMs % DAY_MS === 0 && (await hasClosedDays(pool));
   const used = usedIn("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, hasDays);
   return await queryRows(

@@ -1,4 +1,4 @@
-/** Records, rollups and receipts as a part for routes. */
+/** Records, rollups and receipts, for routes. */
 import type pg from "pg";
 import { type Availability, openAvailability } from "./availability.ts";
 import { type Earnings, openEarnings } from "./earnings.ts";
@@ -19,15 +19,15 @@ export interface HistoryParts {
   earnings: Earnings;
   /** Counts, percentiles and speeds, by what is asked for. */
   performance: Performance;
-  /** When nodes were connected, and how busy they were. */
+  /** When nodes were connected, and their load. */
   presence: Presence;
   /** How a host's nodes did over time. */
   insights: Insights;
   jobs: Jobs;
   market: Market;
-  /** What was lost for want of credit. */
+  /** Requests refused for missing credit. */
   unfunded: Unfunded;
-  /** Every 4xx of the last week. */
+  /** All 4xx responses of the last week. */
   refusedCalls: RefusedCalls;
   receipts: Receipts;
   availability: Availability;
@@ -39,7 +39,7 @@ interface HistoryPartsOptions {
   now: () => number;
   unfunded: Unfunded;
   refusedCalls: RefusedCalls;
-  /** How far the database has come. */
+  /** The database's migrations. */
   schema: { readonly number: number };
   /** Signs receipts: 32 bytes in base64url. */
   receiptSeed: string;

@@ -14,7 +14,7 @@ import { type Histogram, percentiles, readHistograms, readPacked } from "./histo
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
 
-/** Spans that are shown: so many slots, the one that is running among them. A week is seven days of the platform, as it is in sums of usage. */
+/** The ranges, as numbers of slots including the current one. A week is seven UTC days, as in sums of usage. */
 const RANGES = {
   "1h": { grain: "5min", slots: 12 },
   "6h": { grain: "5min", slots: 72 },
@@ -32,7 +32,7 @@ export interface Slots {
   to: Date;
 }
 
-/** Up to now, or up to an earlier moment (exclusive). */
+/** Ends now, or at an earlier time (exclusive). */
 export function slotsOf(range: Range, clock: number, end?: Date): Slots {
   const { grain, slots } = RANGES[range];
   const now = end === undefined ? clock : Math.min(clock, end.getTime() - 1);
@@ -45,21 +45,21 @@ export function slotsOf(range: Range, clock: number, end?: Date): Slots {
 
 interface PerformanceQuery extends Pick<Slots, "grain" | "from" | "to"> {
   scope: (typeof PERFORMANCE_SCOPES)[number];
-  /** The account's or the nodes' ids. The platform has none. */
+  /** Account or node ids; none for the platform. */
   subjects?: Uuid[];
   model?: string | undefined;
   /** Requests with any of these. */
   keyIds?: Uuid[] | undefined;
-  /** Keys that are summed up as one, under the id of the first. */
+  /** Keys summed as one, under the first one's id. */
   asOne?: Uuid[];
-  /** Whose percentiles are worked out, both unless told: the histograms are most of what is read, and of others none is. */
+  /** The measures with percentiles; both by default. Histograms are most of the data, and unneeded ones are not read. */
   percentilesOf?: readonly Measured[];
 }
 
 const MEASURED = ["ttft", "duration"] as const;
 type Measured = (typeof MEASURED)[number];
 
-/** What sums are by. Without any there is one sum, or none where there was no request. */
+/** The grouping of sums. Empty: one total, or none without requests. */
 type By = ("slot" | "subject" | "key" | "model")[];
 
 const Sum = row({
@@ -78,7 +78,7 @@ const Sum = row({
   busyMs: column.count,
   ttft: column.bytes,
   duration: column.bytes,
-  /** In which of both forms the histograms are. */
+  /** Which of the two forms the histograms have. */
   packed: z.boolean(),
 });
 
@@ -88,28 +88,28 @@ interface Percentiles {
   p99: number | null;
 }
 
-/** Of what it is not by, `slot`, `subject`, `key` and `model` are null. */
+/** `slot`, `subject`, `key` and `model` are null when the sum is not grouped by them. */
 export interface PerformanceSum
   extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed" | "flowTokens" | "flowMs"> {
-  /** Of what did not end well, as a share of all but those whose client left. Null of nothing. */
+  /** Failed requests as a share of all except client disconnects. Null without requests. */
   errorShare: number | null;
-  /** In milliseconds, of answers that ended well. Null where they were not asked for. */
+  /** In milliseconds, over successful answers. Null when not requested. */
   ttft: Percentiles;
   duration: Percentiles;
-  /** Of output after its first token; null without any. */
+  /** After the first token; null without output. */
   tokensPerSecond: number | null;
 }
 
 export interface Performance {
   sums(query: PerformanceQuery & { by: By }): Promise<PerformanceSum[]>;
-  /** Several sums of the same, read once. */
+  /** Several sums of the same rows, read once. */
   each<Name extends string>(query: PerformanceQuery, by: Record<Name, By>): Promise<Record<Name, PerformanceSum[]>>;
 }
 
 const DIMENSIONS = { slot: "slot", subject: "subject", key: "key_id", model: "model" } as const;
 const TYPES = { slot: "timestamptz", subject: "uuid", key: "uuid", model: "text" } as const;
 const NAMES = ["slot", "subject", "key", "model"] as const;
-/** From here on most of the days are closed. */
+/** Above this length most of the days are closed. */
 const LONG_MS = 3 * GRAIN_MS.day;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
@@ -134,7 +134,7 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
     const isClosed = grain !== "5min" && (await (isByModel ? hasDaysByModel : hasClosedDays)(pool));
     const readings = spans.map((span) => {
       const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
-      // Of closed days there are no hours by model or by key.
+      // Closed days have no hours by model or by key.
       const text = isClosed && (span.grain === "day" || !(isByModel || perKey)) ? closedSumsText : sumsText;
       return queryRows(pool, Sum, text({ by, perKey, isByModel, percentilesOf }), values);
     });
@@ -162,7 +162,7 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
 
 type Span = Pick<Slots, "grain" | "from" | "to">;
 
-/** The same span with whole UTC days in place of their hours, where it has any: a week by the hour is six days and a day's hours. */
+/** The span with whole UTC days in place of hours where possible: a week by the hour is six days and a day's hours. */
 function coarsest(span: Span): Span[] {
   if (span.grain !== "hour") return [span];
   const first = new Date(Math.ceil(span.from.getTime() / GRAIN_MS.day) * GRAIN_MS.day);
@@ -178,15 +178,15 @@ function coarsest(span: Span): Span[] {
 
 interface Reading {
   by: By;
-  /** Rows of single keys, and not of all keys together. */
+  /** Rows of single keys instead of all keys together. */
   perKey: boolean;
   isByModel: boolean;
   percentilesOf: readonly Measured[];
 }
 
 /**
- * The histograms come as they are: to merge them there costs the server ten times as much as reading them. Rows of all keys together
- * serve what does not ask for keys: they are fewer by as many keys as there are.
+ * Histograms are sent unmerged, because merging them on the server costs ten times as much as reading them. Queries that do not group by
+ * key read the rows of all keys together, which are fewer.
  */
 function sumsText({ perKey, ...sums }: Reading): string {
   return summed(
@@ -213,7 +213,7 @@ const among = (slots: string, perKey: boolean): string =>
   `scope = $1 and subject = any ($2::uuid[]) and ${slots} and key_id ${perKey ? "<>" : "="} '${NOBODY}'
        and ($7::uuid[] is null or key_id = any ($7))`;
 
-/** `form`: the function that makes bytes of a histogram, where it is not kept as such. */
+/** `form`: the function that converts a histogram to bytes if it is stored differently. */
 function summed({ by, percentilesOf }: Pick<Reading, "by" | "percentilesOf">, form: string, from: string): string {
   const groups = NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name]);
   const of = NAMES.map((name) => `${by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`} as "${name}"`);
@@ -232,7 +232,7 @@ function summed({ by, percentilesOf }: Pick<Reading, "by" | "percentilesOf">, fo
      group by ${groups.length === 0 ? "()" : groups.join(", ")} having sum(requests) > 0`;
 }
 
-/** Of some requests: their counts, and their histograms as they were read. */
+/** Counts and unmerged histograms of some requests. */
 interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed"> {
   ttft: Histogram[];
   duration: Histogram[];
@@ -255,7 +255,7 @@ const COUNTS = [
   "busyMs",
 ] as const;
 
-/** Parts that are finer than what is asked for, put together; in the order of what they are by. */
+/** Combines parts that are finer than requested, in the order of the grouping. */
 function gathered(parts: Part[], by: By): Part[] {
   const groups = Map.groupBy(parts, (part) => by.map((name) => String(part[name]?.valueOf())).join(" "));
   return [...groups.values()].map((group) => sumOf(group, by)).sort(inOrder);

@@ -10,7 +10,7 @@ import { plainArray } from "../db/arrays.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { Slots } from "./performance.ts";
 
-/** A connected node at one moment. */
+/** A connected node at one time. */
 export interface SeenNode {
   id: Uuid;
   slots: number;
@@ -21,7 +21,7 @@ const Sum = row({
   slot: column.moment,
   nodeId: column.uuid,
   samples: column.count,
-  /** How many samples anyone took in the slot of time. */
+  /** The samples that any gateway took in the time slot. */
   samplesTaken: column.count,
   nodes: z.number(),
   slots: z.number(),
@@ -30,9 +30,9 @@ const Sum = row({
 export type PresenceSum = z.infer<typeof Sum>;
 
 export interface Presence {
-  /** Records who is connected now; `at` stands in for the database's clock. */
+  /** Records the connected nodes; `at` replaces the database's clock in tests. */
   sample(seen: SeenNode[], at?: Date): Promise<void>;
-  /** Of these nodes, or of the whole platform. Slots of time that no one sampled are not among them. */
+  /** For these nodes or the whole platform, without time slots that have no sample. */
   sums(span: Pick<Slots, "grain" | "from" | "to">, nodeIds?: Uuid[]): Promise<PresenceSum[]>;
   forget(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { EndpointName, FinishReason, RequestOutcome } from "../base/states.
 import { column, queryRows, row } from "../db/rows.ts";
 import type { RequestRecord } from "./history.ts";
 
-/** Fixed parts of the DER forms of Ed25519 keys, before the 32 bytes of the key itself. */
+/** The fixed DER prefixes of Ed25519 keys, before the 32 bytes of the key. */
 const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");
 const PUBLIC_DER = Buffer.from("302a300506032b6570032100", "hex");
 
@@ -28,7 +28,7 @@ interface Receipt {
   completion_tokens: number;
   reasoning_tokens: number;
   price_version: number | null;
-  /** Picodollars, as decimal strings: they pass what a JSON number can hold. */
+  /** Picodollars as decimal strings, because they exceed JSON numbers. */
   hold_pico: string;
   charge_pico: string;
   host_share_pico: string;
@@ -47,7 +47,7 @@ interface ReceiptKey {
 
 export interface Receipts {
   of(record: RequestRecord): Receipt;
-  /** Every key that ever signed, for verifying offline. */
+  /** Every key ever used, for offline verification. */
   keys(): Promise<ReceiptKey[]>;
 }
 
@@ -67,7 +67,7 @@ export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Pr
   };
 }
 
-/** The key that this seed signs with; published or not. */
+/** The key of this seed, published or not. */
 export function receiptKeyOf(seed: Buffer): { privateKey: KeyObject; publicKey: Buffer; keyId: string } {
   const privateKey = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: "der", type: "pkcs8" });
   const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
@@ -105,7 +105,7 @@ function signed(record: RequestRecord, keyId: string, privateKey: KeyObject): Re
   return { ...facts, signature: sign(null, canonical(facts), privateKey).toString("base64url") };
 }
 
-/** For a proof that a seed signs what it should; gateways use `openReceipts`. */
+/** For checking a seed; gateways use `openReceipts`. */
 export function signReceipt(record: RequestRecord, seed: Buffer): Receipt {
   const { keyId, privateKey } = receiptKeyOf(seed);
   return signed(record, keyId, privateKey);
@@ -113,7 +113,7 @@ export function signReceipt(record: RequestRecord, seed: Buffer): Receipt {
 
 type Verdict = { valid: true } | { valid: false; why: string };
 
-/** Checks a receipt against published keys. Needs nothing else: no network, no database. */
+/** Verifies a receipt with published keys, without network or database. */
 export function verifyReceipt(receipt: unknown, keys: ReceiptKey[]): Verdict {
   if (typeof receipt !== "object" || receipt === null || Array.isArray(receipt)) return no("it is not a receipt");
   const { signature, ...facts } = receipt as Record<string, unknown>;
@@ -131,7 +131,7 @@ export function verifyReceipt(receipt: unknown, keys: ReceiptKey[]): Verdict {
 
 const no = (why: string): Verdict => ({ valid: false, why });
 
-/** JSON with its keys in order and no space: the same bytes for the same facts, whoever writes them down. */
+/** Canonical JSON, with sorted keys and no spaces: the same bytes for the same facts. */
 function canonical(facts: Record<string, unknown> | Omit<Receipt, "signature">): Buffer {
   return Buffer.from(JSON.stringify(Object.fromEntries(Object.entries(facts).sort(([a], [b]) => (a < b ? -1 : 1)))));
 }

@@ -1,4 +1,4 @@
-/** A database with a past is brought up to date: what its records did not know is unknown, the rest stays. */
+/** Migrating a database with records: new columns are unknown for old records, the rest stays. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -45,7 +45,7 @@ test("migrating from before 0015 keeps records, marks their unknown fields and a
   assert.equal(records.length, 1_202);
   assert.ok(records.every(({ count }) => count === 1));
 
-  // That hour has more than its thousand already: what comes now is summarised, unless an hour has just begun.
+  // That hour is over its limit, so later refusals are summarised, unless a new hour has begun.
   const more = Array.from({ length: 10 }, () => newId());
   const refusals = openRefusals({ pool, clock: systemClock });
   const what = { endpoint: "chat", model: null, stream: null, outcome: "rate_limit_requests" } as const;

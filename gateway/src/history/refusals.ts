@@ -16,7 +16,7 @@ export interface Refusal {
   keyId: Uuid;
   keyName: string;
   endpoint: EndpointName;
-  /** Null where the body was not read yet. */
+  /** Null when the body was not read. */
   model: string | null;
   /** Null likewise. */
   stream: boolean | null;

@@ -1,4 +1,4 @@
-/** Refused calls: what a flood costs, what is kept, and what a database that is unreachable loses. */
+/** Refused calls: the cost of a flood, what is kept, and what is lost while the database is unreachable. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type pg from "pg";

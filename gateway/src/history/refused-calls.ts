@@ -19,23 +19,23 @@ export const KEPT_MS = 7 * DAY_MS;
 const WRITE_EVERY_MS = 5_000;
 const HOUR_MS = 3_600_000;
 const EXAMPLES_MAX = 20;
-/** Written earlier where so many are in memory. */
+/** Above this number in memory they are written early. */
 const TALLIES_DUE = 2_000;
-/** What a gateway without a database holds at most; a call that would be one more is not counted. */
+/** The limit in memory without a database; further calls are not counted. */
 const TALLIES_MAX = 20_000;
 const EXAMPLES_HELD_MAX = 10_000;
 const MESSAGE_CHARS_MAX = 300;
-/** What a model may be called. Anything else that a call names is not kept. */
+/** The form of model names. Anything else that a call names is not stored. */
 const MODEL_NAME = /^[\w.:/-]{1,100}$/;
 
-/** The key that a call was made with, or only the reference that its secret named: then the database knows whose it is, if anyone's. */
+/** The key of a call, or only the reference in an invalid secret, whose account the database may know. */
 type RefusedBy = { id: Uuid; accountId: Uuid } | { reference: string };
 
 export interface RefusedCall {
   code: string;
   status: number;
   model: string | null;
-  /** Repeats nothing of what was sent. */
+  /** Contains nothing that the client sent. */
   message: string;
 }
 
@@ -52,14 +52,14 @@ interface Tally {
   hour: number;
   requests: number;
   lastAt: number;
-  /** The newest last. */
+  /** Newest last. */
   examples: Example[];
 }
 
 export interface RefusedCalls {
-  /** Waits for nothing. */
+  /** Returns without waiting. */
   note(by: RefusedBy, call: RefusedCall): void;
-  /** Of the whole hours from the one that `from` lies in. */
+  /** Covers whole hours from the one that contains `from`. */
   sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<RefusedSum[]>;
   /** The last 20 of each code, newest first. */
   examples(accountId: Uuid): Promise<RefusedExamples[]>;
@@ -73,7 +73,7 @@ interface Options {
   pool: pg.Pool;
   clock: Clock;
   log: Log;
-  /** Whether the database has the tables by now. */
+  /** Whether the database has the tables yet. */
   isThere?: () => boolean;
 }
 
@@ -114,7 +114,7 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
     try {
       await writeBatch(pool, batch, clock.now() - KEPT_MS);
     } catch (error) {
-      // The next time, behind those that came since: they are newer.
+      // Kept for the next write, before newer ones.
       const newer = [...tallies.values()];
       tallies = new Map();
       held = 0;
@@ -124,7 +124,7 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
     }
     if (missed > 0) log.warn({ calls: missed }, "too many refused calls to count all of them");
   };
-  /** One after the other: rows are then locked in one order, and memory holds one batch beside what is counted. */
+  /** One batch at a time: rows are then locked in one order, and memory holds a single batch beside the counts. */
   const flush = (): Promise<void> => {
     const turn = (writing ?? Promise.resolve()).then(write, write).finally(() => {
       if (writing === turn) writing = undefined;
@@ -188,13 +188,13 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
   };
 }
 
-/** The last 20 of these examples, without those from before `$1`. */
+/** The latest 20 of these examples since `$1`. */
 const newest = (examples: string): string =>
   `(select coalesce(jsonb_agg(e), '[]')
       from (select e from jsonb_array_elements(${examples}) e where (e ->> 'at')::float8 >= $1
              order by (e ->> 'at')::float8 desc limit ${EXAMPLES_MAX}) last)`;
 
-/** Whose a reference is, and why its secret was refused, is asked here: a request does not wait for that. */
+/** Looks up the account of a reference and the reason for its refusal, so that requests need not. */
 async function writeBatch(pool: pg.Pool, batch: Tally[], keptFrom: number): Promise<void> {
   const values = [
     keptFrom,

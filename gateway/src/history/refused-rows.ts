@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { column, row } from "../db/rows.ts";
 
-/** Of one key and code. */
+/** By key and code. */
 export const RefusedSum = row({
   keyId: column.uuid,
   keyName: z.string(),

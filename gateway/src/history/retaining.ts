@@ -6,11 +6,11 @@ import { isAway, isStorageTrouble } from "../db/errors.ts";
 import type { Retention } from "./retention.ts";
 
 const LOOK_EVERY_MS = 60 * 60 * 1000;
-/** How long a statement that is told to end has for it, until it is told again: it may just have begun. */
+/** The time until an unfinished statement is cancelled again: it may have just begun. */
 const ENDS_MS = 100;
 
 export interface Retaining {
-  /** Months with records, and those of them that should be gone, as of the last look; undefined before the first. */
+  /** Months with records and those due for deletion, as of the latest run; undefined before the first. */
   months(): { kept: number; due: number } | undefined;
   stop(): Promise<void>;
 }
@@ -71,7 +71,7 @@ export function keepRetaining({ retention, pool, clock, log }: RetainingOptions)
         try {
           if (backend !== undefined) await pool.query("select pg_cancel_backend($1)", [backend]);
         } catch (error) {
-          // A database that cannot be reached drops nothing either.
+          // An unreachable database drops nothing.
           if (isStorageTrouble(error)) return;
           throw error;
         }

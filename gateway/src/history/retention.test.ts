@@ -1,4 +1,4 @@
-/** Months of requests are dropped, exported before where that is wanted, and the ledger stay proved all the way. */
+/** Months of request records are dropped, exported first if configured, while the ledger check passes throughout. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -37,7 +37,7 @@ let [builder, other, host]: [Uuid, Uuid, Uuid] = ["", "", ""] as unknown as [Uui
 beforeEach(async () => {
   await pastMidnight();
   db = await openTestDatabase();
-  // A lease so long that no machine is too slow for it.
+  // A lease too long to expire on any machine.
   ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
   await ledger.expire();
   await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
@@ -68,7 +68,7 @@ interface Past {
   label?: string;
 }
 
-/** A request that was held and settled. */
+/** A request with a hold and a settlement. */
 async function served({ at, accountId = builder, keyId = accountId, paid = true, label }: Past): Promise<Uuid> {
   const order = { ...holdOf(accountId), id: idAt(at), keyId, ...(label !== undefined && { label }) };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
@@ -78,7 +78,7 @@ async function served({ at, accountId = builder, keyId = accountId, paid = true,
   return order.id;
 }
 
-/** One whose gateway was lost in the middle of it. */
+/** A request whose gateway died. */
 async function lost(at: Date) {
   const order = { ...holdOf(builder), id: idAt(at), keyId: builder };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
@@ -101,7 +101,7 @@ const refused = (at: Date, accountId = builder): Promise<void> =>
     client: "",
   });
 
-/** Requests of every month: paid, free, of two builders, refused, lost, and lost and settled late; then a debt that is set off. */
+/** Requests of every month: paid, free, of two builders, refused, lost, and settled late; then a set-off. */
 async function openPast(): Promise<void> {
   for (let ago = MONTHS; ago >= 0; ago--) {
     const day = (n: number): Date =>
@@ -135,7 +135,7 @@ const retentionOf = (rules: Partial<RetentionRules> = {}) =>
     now: () => systemClock.now(),
   });
 
-/** So old are the first `months` months, and no more. */
+/** The retention in days that covers all but the oldest `months` months. */
 const daysFor = (months: number): number =>
   Math.floor((systemClock.now() - monthsAgo(MONTHS - months).getTime()) / DAY_MS);
 
@@ -143,7 +143,7 @@ async function differing(): Promise<string[]> {
   return (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0).map(({ name }) => name);
 }
 
-/** All that people are told of it, but for the records themselves. */
+/** Everything that users see of the past, except the records. */
 async function told() {
   const { pool } = db;
   const span = { from: monthsAgo(MONTHS + 1), to: new Date(systemClock.now() + DAY_MS) };
@@ -334,7 +334,7 @@ describe("closed months", () => {
     await assert.rejects(db.pool.query("update ledger_closing set amount = 0"), /append only/);
     await assert.rejects(db.pool.query("delete from ledger_closing"), /append only/);
     await assert.rejects(db.pool.query("update history_closing set rows = 0"), /append only/);
-    // The tables' owner can all the same; every case is undone by a copy.
+    // The tables' owner may still do it; every case is rolled back by a savepoint.
     for (const table of ["ledger_closing", "history_closing"]) {
       await db.pool.query(`alter table ${table} disable trigger user`);
       await db.pool.query(`create table copy_of_${table} as select * from ${table}`);
@@ -389,7 +389,7 @@ describe("closed months", () => {
       assert.deepEqual((await differing()).toSorted(), found.toSorted(), what);
       await undo(table);
     }
-    // A whole month's, the newest: its rollups have no records then.
+    // Delete a whole month's, which leaves its rollups without records.
     await db.pool.query(`delete from ledger_closing where month = '${second}'`);
     assert.ok((await differing()).includes("the usage rollups are the sums of their requests"));
     await undo("ledger_closing");
@@ -511,7 +511,7 @@ describe("lists at the boundary of dropped months", () => {
     const closings = pages.filter(({ of }) => of === "closing");
     assert.deepEqual(
       closings.map(({ at, kind, amount }) => [nameOfMonth(at), kind, amount]),
-      // Of the eight that were paid in a month two are the other builder's, and one was settled late.
+      // Two of the eight paid requests in a month belong to the other builder, and one was settled late.
       [monthsAgo(MONTHS - 1), monthsAgo(MONTHS)].map((m) => [nameOfMonth(m), "charge", -6n * COST]),
     );
     assert.deepEqual(pages.slice(-2), closings);
@@ -626,7 +626,7 @@ describe("an export", () => {
     const before = await partitions();
     await assert.rejects(retentionOf({ historyDays: daysFor(1), exportDir }).retain(), /EEXIST|ENOTDIR/);
     assert.deepEqual(await partitions(), before);
-    // Nothing is left locked.
+    // No locks remain.
     assert.equal((await retentionOf({ historyDays: daysFor(1) }).retain())?.closed.length, 1);
   });
 });

@@ -10,24 +10,24 @@ import { LOCK, LOCK_CLASS } from "../db/advisory.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { exportMonth } from "./month-export.ts";
 
-/** Undefined days: for ever. */
+/** Undefined days: forever. */
 export interface RetentionRules {
   historyDays: number | undefined;
   refusalsDays: number | undefined;
-  /** Where months are exported to before they are dropped. Undefined: they are not. */
+  /** The folder for months that are exported before they are dropped. Undefined: no export. */
   exportDir: string | undefined;
-  /** How long hosts' earnings are held back: their records stay at least as long. */
+  /** The hold-back of hosts' earnings; their records stay at least as long. */
   payoutHoldDays: number;
 }
 
 const KeptMonth = row({
   /** `2026-03`, in UTC. */
   month: z.string(),
-  /** What keeps it from being dropped now, whether it is due or not. */
+  /** What prevents it from being dropped now, due or not. */
   waits: z.string().nullable(),
 });
 interface KeptMonth extends z.infer<typeof KeptMonth> {
-  /** All of it is older than it is to be kept. */
+  /** All its records are past their retention. */
   isDue: boolean;
 }
 
@@ -43,29 +43,29 @@ const ClosedMonth = row({
 export type ClosedMonth = z.infer<typeof ClosedMonth>;
 
 export interface Retained {
-  /** Records of refusals that went. */
+  /** The number of deleted refusal records. */
   refusals: bigint;
   closed: ClosedMonth[];
-  /** Months that are due and could not go yet. */
+  /** Due months that could not be dropped yet. */
   waiting: { month: string; why: string }[];
 }
 
 export interface Retention {
   /** The months that have records, oldest first. */
   kept(): Promise<KeptMonth[]>;
-  /** How many records such a month has: reads all of them. */
+  /** Counts the month's records, by reading all of them. */
   rowsOf(month: string): Promise<bigint>;
   /** The months whose records were dropped, oldest first. */
   closed(): Promise<ClosedMonth[]>;
-  /** How many records of refusals are older than they are to be kept: reads all of them. */
+  /** Counts the refusals past their retention, by reading all of them. */
   refusalsDue(): Promise<bigint>;
-  /** Undefined where another is at it. */
+  /** Undefined when another gateway is running it. */
   retain(stoppable?: Stoppable): Promise<Retained | undefined>;
 }
 
 interface Stoppable {
   signal: AbortSignal;
-  /** By which process of the database it is done: whoever gives the signal ends there what runs. */
+  /** The database process that runs it, which the signal cancels. */
   onBackend: (pid: number) => void;
 }
 
@@ -130,7 +130,7 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
   const retainOn = async (client: pg.PoolClient, signal: AbortSignal): Promise<Retained> => {
     const done: Retained = { refusals: await forgetRefusals(client, signal), closed: [], waiting: [] };
     for (;;) {
-      // Each waits for the one before it, so what comes next is asked anew.
+      // Months are dropped in order, so each step asks again.
       const [next] = (await kept()).filter((one) => one.isDue);
       if (next === undefined) return done;
       if (next.waits !== null) return { ...done, waiting: [{ month: next.month, why: next.waits }] };
@@ -167,7 +167,7 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
         const { isFree } = await queryOne(client, Free, lock, [LOCK_CLASS, LOCK.retention]);
         return isFree ? await retainOn(client, signal) : undefined;
       } finally {
-        // A connection that still has the lock, or is told to end what it does, is no one else's.
+        // A connection that still has the lock, or is being cancelled, must not be reused.
         const isGood = !signal.aborted && (await client.query("select pg_advisory_unlock_all()").then(yes, no));
         client.release(!isGood);
       }
@@ -180,13 +180,13 @@ const no = (): boolean => false;
 
 const partitionOf = (month: string): string => `request_${month.replace("-", "_")}`;
 
-/** The first moment after a month. */
+/** The first moment after the month. */
 function endOf(month: string): number {
   const [year, ordinal] = month.split("-").map(Number) as [number, number];
   return Date.UTC(year, ordinal, 1);
 }
 
-/** In a transaction of its own, for as long as it takes. */
+/** Runs in a transaction without a statement timeout. */
 async function patiently<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query("begin");
   try {

@@ -26,7 +26,7 @@ describe("performance rollups", () => {
     db = await openTestDatabase();
     ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
-    // It counts when it is told to: a turn of its own, begun while another has the table, would be what `run` answers with.
+    // The test triggers all runs: a timer's run during another would change the result.
     rollups = openRollups({ pool: db.pool, clock: manualClock(Date.now()), log: createLog("silent") });
   });
   after(async () => {
@@ -184,7 +184,7 @@ describe("performance rollups", () => {
     };
     await settleOne();
     clock.advance(3_000);
-    // Read there, and not yet known here: what ends now is not in it.
+    // Already read by the run, so a request that ends now is not included.
     await turns[0]?.found;
     await settleOne();
     clock.advance(3_000);

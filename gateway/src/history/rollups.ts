@@ -6,7 +6,7 @@ import { isAway } from "../db/errors.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
 const RUN_AFTER_MS = 3_000;
-/** For what another gateway left when it died. */
+/** For requests that a gateway left when it died. */
 const LOOK_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 const AT_ONCE_MAX = 20_000;
@@ -17,19 +17,19 @@ const BACKLOG = `select count(*)::int as waiting,
 const Rolled = row({ rolled: column.count.nullable() });
 const Waiting = row({ waiting: column.count, oldest: column.moment.nullable() });
 
-/** What has ended and is in no rollup yet. */
+/** Ended requests that are in no rollup yet. */
 interface Backlog {
   requests: number;
-  /** When the oldest of them was made; null where there is none. */
+  /** The creation time of the oldest; null without any. */
   oldest: Date | null;
 }
 
 export interface Rollups {
-  /** A request has ended in the ledger: it is counted soon. */
+  /** A request was settled; it is counted soon. */
   soon(): void;
-  /** Counts all that has ended; returns how many. One gateway at a time: another's turn counts as done. */
+  /** Counts all ended requests and returns their number. One gateway at a time; another's run counts as done. */
   run(): Promise<number>;
-  /** As of the last look, every minute; undefined before the first. */
+  /** As of the latest check, every minute; undefined before the first. */
   backlog(): Backlog | undefined;
   stop(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     let total = 0;
     for (;;) {
       const { rolled } = await queryOne(pool, Rolled, "select history_roll_up($1) as rolled", [AT_ONCE_MAX]);
-      // Whoever is at it has not seen what ended since it began.
+      // The other gateway's run may have missed requests that ended since it began.
       if (rolled === null) isDue = true;
       total += rolled ?? 0;
       if (rolled !== AT_ONCE_MAX) return total;
@@ -63,7 +63,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
   const stops = [
     clock.every(RUN_AFTER_MS, () => {
-      // What ends during a turn may have come too late for it.
+      // Requests that end during a run may be too late for it.
       if (!isDue || running !== undefined) return;
       isDue = false;
       trying("adding requests to the rollups", () =>
@@ -92,7 +92,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
 }
 
-/** What no range shows any more, as history_roll_up.sql has it. Days stay. */
+/** Deletes what no range shows any more, as in history_roll_up.sql. Days stay. */
 async function forget(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from performance

@@ -20,7 +20,7 @@ test("every gateway samples, each slot of time counts once, and a gateway that c
   const gateways = [true, false].map((isFirst) => {
     const clock = manualClock();
     const presence = openPresence({ pool, everyMs: EVERY_MS });
-    // The database's clock stands still for as long as the two look.
+    // The database's clock stands still while both sample.
     const at = new Date("2026-11-15T06:30:20Z");
     const look = () => (isFirst && !sees ? undefined : seen);
     const sampled = { ...presence, sample: (nodes: SeenNode[]) => presence.sample(nodes, at) };
@@ -40,6 +40,6 @@ test("every gateway samples, each slot of time counts once, and a gateway that c
     [1, 2, 6, 3],
     "one sample of two nodes, however many looked",
   );
-  // Stopped is stopped.
+  // No samples after it was stopped.
   for (const { clock } of gateways) clock.advance(10 * EVERY_MS);
 });

@@ -9,7 +9,7 @@ const FORGET_EVERY_MS = 3_600_000;
 interface SamplingOptions {
   presence: Presence;
   everyMs: number;
-  /** Undefined while this gateway cannot see them: others may, and their sample counts. */
+  /** Undefined while this gateway cannot see the nodes: another gateway's sample counts then. */
   look: () => SeenNode[] | undefined;
   clock: Clock;
   log: Log;

@@ -4,7 +4,7 @@ import type { Log } from "../base/log.ts";
 import { isAway } from "../db/errors.ts";
 import type { Availability, SeenModel } from "./availability.ts";
 
-/** So far into a slot it is sampled: nodes have as long to connect after a start, and no slot is missed for a late timer. */
+/** Samples this far into a slot, so that nodes can connect after a start and a late timer misses no slot. */
 const INTO_SLOT = 1 / 6;
 const FORGET_EVERY_MS = 3_600_000;
 

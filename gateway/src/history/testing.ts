@@ -1,4 +1,4 @@
-/** For tests of what is dropped: months that lie back, with the partitions that a gateway would have made in them. */
+/** For retention tests: past months, with the partitions that a gateway would have created. */
 import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
@@ -6,17 +6,17 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { DAY_MS } from "../base/time.ts";
 
-/** Longer than any of these tests takes, and less than the hang limit. */
+/** Longer than any of these tests takes, and shorter than the hang limit. */
 const BEFORE_MIDNIGHT_MS = 240_000;
 
 /**
- * Waits for the next day (by UTC) where this one is about to end. Before tests that compare days and months which the database
- * tells by its own clock, which cannot be driven.
+ * Waits for the next UTC day if this one is about to end. For tests that compare days and months by the database's clock, which they cannot
+ * move.
  */
 export const pastMidnight = (): Promise<unknown> =>
   eventually("the next day has begun", () => DAY_MS - (systemClock.now() % DAY_MS) > BEFORE_MIDNIGHT_MS);
 
-/** The first moment of the month that lies so many before this one. */
+/** The first moment of the month `count` months ago. */
 export function monthsAgo(months: number): Date {
   const now = new Date(systemClock.now());
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
@@ -25,7 +25,7 @@ export function monthsAgo(months: number): Date {
 /** `2026-03`. */
 export const nameOfMonth = (begins: Date): string => begins.toISOString().slice(0, 7);
 
-/** Makes the partitions of the last so many months, as if the platform were as old. */
+/** Creates the partitions of the last `months` months, as if the platform were that old. */
 export async function makePastMonths(pool: pg.Pool, months: number): Promise<void> {
   for (let ago = months; ago > 0; ago--) {
     const [from, to] = [monthsAgo(ago), monthsAgo(ago - 1)];
@@ -37,5 +37,5 @@ export async function makePastMonths(pool: pg.Pool, months: number): Promise<voi
   }
 }
 
-/** Ids are time: one of that moment. */
+/** An id with this time. */
 export const idAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();

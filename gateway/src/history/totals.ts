@@ -44,7 +44,7 @@ export async function totalOf(
     ]);
   }
   if (isNamed(filter)) return await ofRecords(pool, accountId, filter);
-  // The day's rollup may lack what ended a moment ago: the last day is read from the records.
+  // The day's rollup may lack recent requests, so the last day is read from records.
   const settled = new Date(Math.floor((nowMs - HOUR_MS) / DAY_MS) * DAY_MS);
   const { whole, edges } = parted({ from, to: to !== undefined && to < settled ? to : settled }, DAY_MS);
   const rest = to === undefined || to > settled ? [{ from: later(from, settled), to }] : [];
@@ -68,7 +68,7 @@ async function ofRecords(pool: pg.Pool, accountId: Uuid, filter: Filter): Promis
   return await queryOne(pool, Total, `select ${SUMS} from request where ${inFilter(filter, binderOf(values))}`, values);
 }
 
-/** In SQL: the records of `$1` that a filter leaves. */
+/** In SQL: the records of `$1` that match a filter. */
 export function inFilter(filter: Filter, bind: Bind): string {
   const { from, to } = filter;
   return `account_id = $1 and ${from === undefined ? "true" : `id >= uuid_floor(${bind(from)})`}
@@ -97,7 +97,7 @@ const ofDays = (pool: pg.Pool, accountId: Uuid, { label, from, to }: OfLabel) =>
     [accountId, from ?? null, to ?? null, label],
   );
 
-/** The whole units of a span, where it has any, and what is left of it on both sides. */
+/** The whole units within a span, if any, and the rest on both sides. */
 export function parted({ from, to }: Span, unitMs: number): { whole: Span | undefined; edges: Span[] } {
   if (from !== undefined && to !== undefined && from >= to) return { whole: undefined, edges: [] };
   const first = from && new Date(Math.ceil(from.getTime() / unitMs) * unitMs);

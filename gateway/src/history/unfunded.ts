@@ -24,7 +24,7 @@ type Lost = z.infer<typeof Lost>;
 
 export interface Unfunded {
   count(key: { id: Uuid; accountId: Uuid }, why: Why): void;
-  /** Of the whole hours from the one that `from` lies in. */
+  /** Covers whole hours from the one that contains `from`. */
   sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<Lost[]>;
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export function openUnfunded({ pool, clock, log }: { pool: pg.Pool; clock: Clock
       ],
     );
     await write.catch((error) => {
-      // The next time, with those that came since.
+      // Kept for the next write.
       for (const tally of batch) add(tally);
       throw error;
     });

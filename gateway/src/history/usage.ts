@@ -1,4 +1,4 @@
-/** Sums of what an account spent. */
+/** Sums of an account's spending. */
 import type { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -23,17 +23,17 @@ interface UsageQuery {
 const KeyName = row({ id: column.uuid, name: z.string() });
 const Burn = row({ day: column.pico, week: column.pico });
 
-/** What was spent of late, and a day's worth of it: the week's mean, or the last day where that is more. */
+/** Recent spending, and its rate per day: the week's mean, or the last day if it is higher. */
 type Burn = z.infer<typeof Burn> & { perDay: Pico };
 
 const DAYS_OF_WEEK = 7n;
 
 export interface Usage {
-  /** Of the 24 hours, and of the seven days, before the present hour, with that hour. */
+  /** The 24 hours and the seven days up to now, by whole hours. */
   burn(accountId: Uuid, now: number): Promise<Burn>;
   sums(accountId: Uuid, query: UsageQuery): Promise<HourlySum[]>;
   byLabel(accountId: Uuid, span: { from: Date; to: Date }): Promise<LabelSum[]>;
-  /** Of every key that the account ever had. */
+  /** The names of all keys that the account ever had. */
   keyNames(accountId: Uuid): Promise<Map<Uuid, string>>;
   /** Spend per key since a moment. */
   byKey(accountId: Uuid, since: Date): Promise<Map<Uuid, HourlySum>>;

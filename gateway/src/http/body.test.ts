@@ -20,7 +20,7 @@ const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];
 describe("memory for large bodies", () => {
   const budget = openBodyBudget({ gatewayBytesMax: GATEWAY_BYTES, payerBytesMax: PAYER_BYTES });
   const tight = { ...door, bodies: { ...testBodies(), budget } };
-  /** Requests that were read, and are answered when they are told to. */
+  /** Requests that were read and wait for the test to answer them. */
   const read: { payer: string; answer: () => void }[] = [];
   const server = createServer((request, response) =>
     answer(openCall(tight, { request, response }), async (call) => {

@@ -1,4 +1,4 @@
-/** What a browser is told of the public API, by a server that no one but the test can reach. */
+/** The CORS headers of the public API, from a server that only the test can reach. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";

@@ -1,4 +1,4 @@
-/** What a request is told of what went wrong behind the door. */
+/** The error responses of a failed request. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";

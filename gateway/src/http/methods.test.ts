@@ -1,4 +1,4 @@
-/** What the server serves is what is declared; the wrong method of a path is told which there are; what is no path is a 404. */
+/** The served routes equal the declared ones; a wrong method gets the allowed ones, and an unknown path a 404. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";

@@ -1,4 +1,4 @@
-/** Whether a client is told to try again: what the contract says of every kind of refusal. */
+/** The retry headers of every kind of refusal, as documented. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

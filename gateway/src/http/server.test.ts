@@ -99,7 +99,7 @@ async function open(t: TestContext): Promise<Door> {
 
 interface Client {
   socket: Socket;
-  /** What it was told so far. */
+  /** The data that the client has received. */
   text: () => string;
   /** Resolves when the server has nothing more to say. */
   ended: Promise<void>;
@@ -136,7 +136,7 @@ const post = async (port: number): Promise<number> =>
 
 test("answers an absolute request target and one with a query like a plain path", async (t) => {
   const { port } = await open(t);
-  /** All that one request is told, without what differs from one to the next. */
+  /** The whole response to one request, without the parts that differ between requests. */
   const told = async (address: string, more: string): Promise<string> => {
     const { socket, text, ended } = client(t, port);
     socket.write(`POST ${address} HTTP/1.1\r\nconnection: close\r\n${more}content-length: 7\r\n\r\nno JSON`);
@@ -275,7 +275,7 @@ for (const [name, bytes, status] of [
   });
 }
 
-/** Asks to be told to send its body, and waits for whatever it is told. */
+/** Asks for permission to send its body (Expect: 100-continue) and waits for the answer. */
 async function asked(t: TestContext, port: number, line: string, ...headers: string[]): Promise<Client> {
   const one = client(t, port);
   one.socket.write(`${[line, "host: x", "expect: 100-continue", ...headers].join("\r\n")}\r\n\r\n`);

@@ -15,9 +15,9 @@ import type { Ask } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { quote } from "./quote.ts";
 
-/** What clients look for in a refusal, as their sources have it (2026-11). */
+/** The texts that clients search for in a refusal, from their sources (2026-11). */
 const CLIENTS = {
-  // litellm, and with it aider, of which the sentence makes a ContextWindowExceededError.
+  // litellm and aider turn the sentence into a ContextWindowExceededError.
   litellm: /this model's maximum context length is/i,
   langchainForPython: /context_length_exceeded/,
   langchainForNode: /maximum context length/,
@@ -51,7 +51,7 @@ describe("admission: prompts and the context limit", () => {
     return { param, message };
   };
   const LIMIT = 8192;
-  /** The template's own tokens. */
+  /** The tokens of the template itself. */
   let around: number;
   before(async () => {
     around = (await count(modelOf("tiny-3b"), said(10))) - 10;
@@ -134,7 +134,7 @@ describe("admission: prompts and the context limit", () => {
 });
 
 describe("the amounts of a 402", () => {
-  /** One prompt token at a price of 1.000001 µ, and a database that has so much left. */
+  /** A prompt token at 1.000001 µ, and a database with this balance. */
   const refusal = async (outcome: HoldOutcome): Promise<Fault> => {
     const gw = { ledger: { hold: async () => outcome }, unfunded: { count() {} } };
     const model = { id: "m", kind: "embedding", prices: { in: pico(1_000_001n), out: pico(0n) }, build: {} };

@@ -1,4 +1,4 @@
-/** The settings of answers to clients. */
+/** The settings of responses. */
 import { domain, flag } from "../base/settings.ts";
 
 interface InferenceConfig {

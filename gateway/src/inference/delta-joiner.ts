@@ -1,7 +1,7 @@
 /**
- * Joins the deltas of one stream: what comes in one turn of the event loop becomes one event. A node that sends more pieces a second
- * than the model can make tokens is held to one event every few milliseconds, so that its pieces cost others nothing. A single delta
- * goes out at the end of its turn and never waits for another.
+ * Joins the deltas of one stream: those of one turn of the event loop become one event. If a node sends more deltas per second than the
+ * model can generate tokens, events are limited to one every few milliseconds, so that it costs others nothing. A single delta is sent at
+ * the end of its turn and never waits for another.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Reply } from "./call.ts";
@@ -14,21 +14,21 @@ interface JoinerOptions {
   writer: Pick<StreamWriter, "delta" | "thought">;
   reply: Pick<Reply, "event">;
   clock: Clock;
-  /** So many events a second are let through as they come. */
+  /** Up to this many events per second are sent without delay. */
   perSecondMax: number;
 }
 
 export class DeltaJoiner {
   readonly #options: JoinerOptions;
   #unsent = "";
-  /** What is not sent yet is thinking. */
+  /** The unsent text is thinking. */
   #isThought = false;
   #windowAt: number;
   #sent = 0;
   #stopTimer: (() => void) | undefined;
   readonly #send = (): void => this.flush();
 
-  /** The same for thinking; null where none is sent before the end. */
+  /** The same for thinking; null when it is sent only at the end. */
   readonly thought: ((text: string) => void) | null;
 
   constructor(options: JoinerOptions) {
@@ -37,7 +37,7 @@ export class DeltaJoiner {
     this.#windowAt = options.clock.monotonic();
   }
 
-  /** Text that is not empty. */
+  /** The text must not be empty. */
   delta(text: string): void {
     this.#add(text, false);
   }
@@ -52,7 +52,7 @@ export class DeltaJoiner {
     else queueMicrotask(this.#send);
   }
 
-  /** Sends what waits, before anything else is said. */
+  /** Sends waiting text before other events. */
   flush(): void {
     const { writer, reply } = this.#options;
     if (this.#stopTimer !== undefined) {
@@ -66,7 +66,7 @@ export class DeltaJoiner {
     reply.event(this.#isThought && writer.thought !== null ? writer.thought(text) : writer.delta(text));
   }
 
-  /** The clock is asked only once so many were sent, which takes an honest stream many seconds. */
+  /** Reads the clock only after this many events, which an honest stream reaches after many seconds. */
   #isFlooded(): boolean {
     if (this.#sent < this.#options.perSecondMax) return false;
     const now = this.#options.clock.monotonic();

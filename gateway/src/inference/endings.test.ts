@@ -14,7 +14,7 @@ const NOBODY: Facts = { ...NONE, accepted: false };
 
 test("has one row in the endings table for each line of the specification", () => {
   const rows = [
-    // what happened · end, facts → outcome, status, billed, host's share
+    // event · end, facts → outcome, status, billed, host's share
     ["finished, with output", "finished", KEPT, "ok", 200, "all", "paid"],
     ["finished, streamed", "finished", SENT, "ok", 200, "all", "paid"],
     ["a stop string that matched at once", "enough", NONE, "ok", 200, "all", "paid"],
@@ -64,7 +64,7 @@ test("has one row in the endings table for each line of the specification", () =
 
 test("accepts 3 times the model's usual time to first token for a prompt of that length", () => {
   const rows = [
-    // prompt tokens, waited, model's median, its median per prompt token → explained
+    // prompt tokens, wait, model's median, its median per prompt token → explained
     [100, 600, 200, 2, true],
     [100, 601, 200, 2, false],
     ["a short prompt takes as long as the median", 1, 600, 200, 2, true],

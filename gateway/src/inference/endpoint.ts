@@ -1,7 +1,4 @@
-/**
- * What tells chat, completions and embeddings apart: how to parse, what to count, how to answer. Everything else is one
- * path, serve.ts.
- */
+/** The differences between chat, completions and embeddings: parsing, counting and answering. Everything else is shared in serve.ts. */
 
 import type { JobBody, Sampling, Endpoint as WireEndpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
@@ -10,60 +7,60 @@ import type { Prompt } from "../metering/meter.ts";
 
 export interface Endpoint {
   name: WireEndpoint;
-  /** Whose fields its bodies have: what another thread is told in place of `parse`. */
+  /** The schema of its bodies, for another thread, which cannot receive `parse`. */
   schema: "chat" | "completion" | "embedding" | "quote";
   kind: ModelKind;
-  /** Checks the fields; throws the 400 that names the first wrong one. */
+  /** Validates the fields; throws a 400 that names the first invalid one. */
   parse(body: unknown, sdk?: Sdk | null): Ask;
   /** The whole answer as JSON text. */
   whole(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): string;
-  /** The same in parts, for an endpoint whose answers may be too long to be built in one go. */
+  /** The same in parts, for an endpoint whose answers may be too large to build at once. */
   parts?(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): Iterable<string>;
-  /** Writes the events of a stream; null for an endpoint that has none. */
+  /** Writes the events of a stream; null for an endpoint without streams. */
   stream: ((meta: AnswerMeta, options: { includeUsage: boolean }) => StreamWriter) | null;
 }
 
-/** What a client's own library says of itself. */
+/** The client's library, as it identifies itself. */
 export interface Sdk {
   language: string;
   version: string;
 }
 
-/** A request whose fields are in order. */
+/** A request with valid fields. */
 export interface Ask {
   model: string;
   prompt: Prompt;
-  /** The field that holds the prompt, for messages about it. */
+  /** The name of the prompt's field, for messages. */
   promptField: "messages" | "prompt" | "input";
-  /** What the node is sent; encoded where another thread has done that. */
+  /** The body for the node; already encoded by another thread if it is bytes. */
   body: JobBody | Uint8Array;
-  /** How many vectors are due: one for each input of an embedding. */
+  /** The number of expected vectors: one per input of an embedding. */
   vectorsDue: number;
   stream: boolean;
   includeUsage: boolean;
   outputTokensMax: number | undefined;
   sampling: Sampling;
-  /** The builder's own word for what the request is for; spend is shown by it. Stored only for keys whose owner turned labels on. */
+  /** The builder's label for the request, by which spending is shown. Stored only for keys with labels enabled. */
   label: string | null;
-  /** The field that it came from. */
+  /** The field of the label. */
   labelField: "metadata" | "user" | null;
-  /** Fields of the dialect that were sent and change nothing about the answer. */
+  /** Fields that were sent and have no effect. */
   ignored: string[];
-  /** The body asks for an output format: only nodes whose engine keeps to one can take it. */
+  /** The request has an output format, so only nodes whose engine enforces one can serve it. */
   formatted: boolean;
-  /** The keywords of its schema that the engine must enforce. */
+  /** The schema keywords that the engine must enforce. */
   keywords: KeywordUse[];
-  /** Always floats, but for clients that cannot read them (EMBEDDINGS_BASE64_COMPAT). */
+  /** Floats, except for clients that cannot read them (EMBEDDINGS_BASE64_COMPAT). */
   vectorsAs: "floats" | "base64";
 }
 
 export interface AnswerMeta {
-  /** The request's 26 characters, which also make the answer's id. */
+  /** The request's 26 characters, which are also in the answer's id. */
   suffix: string;
   /** Unix seconds. */
   created: number;
   model: string;
-  /** The key's owner wants thinking in `reasoning_content` too, in streams as it comes. */
+  /** The key's owner enabled `reasoning_content`, also in streams. */
   reasoningContent?: boolean;
 }
 
@@ -76,19 +73,19 @@ export interface Usage {
 
 export interface Answer {
   text: string;
-  /** Undefined for a model that does not think apart. */
+  /** Undefined for a model without separate thinking. */
   reasoning: string | undefined;
   finish: FinishReason;
   vectors: Float32Array[];
   usage: Usage;
 }
 
-/** Each returns the JSON text of one event. */
+/** Each method returns the JSON of one event. */
 export interface StreamWriter {
-  /** Before any output; null when the format has no such event. */
+  /** The event before any output; null when the format has none. */
   open(): string | null;
   delta(text: string): string;
-  /** Thinking as it comes; null where none is sent before the end. */
+  /** An event with thinking; null when thinking is sent only at the end. */
   thought: ((text: string) => string) | null;
   finish(answer: Pick<Answer, "finish" | "reasoning">): string;
   usage(usage: Usage): string;

@@ -1,4 +1,4 @@
-/** A model's ceiling, and what is no matter of ceilings: an outage has one answer. */
+/** A model's request limit, and an outage, which has its own error. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "../base/testing.ts";

@@ -1,6 +1,6 @@
 /**
- * The limits a request passes: its key's, before the body is read, and its model's, before the hold. A refusal is recorded
- * before it is answered; what was taken is given back when the request ends.
+ * Checks a request's limits: its key's before the body is read, and its model's before the hold. A refusal is recorded before it is
+ * answered; slots are returned when the request ends.
  */
 import type { EndpointName, LimitOutcome } from "../base/states.ts";
 import { type Fault, fault } from "../faults.ts";
@@ -10,7 +10,7 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Call } from "./call.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** The default ceiling of a model: twice what its nodes can run, and never so few that a small fleet refuses everyone. */
+/** The default request limit of a model is this multiple of its slots, with a minimum for small fleets. */
 const CEILING_PER_SLOT = 2;
 const CEILING_MIN = 8;
 
@@ -21,13 +21,13 @@ export interface Caller {
 }
 
 interface Pass {
-  /** Ends the visit: the slot is free, and the tokens count against the minute. */
+  /** Returns the slot and counts the tokens in the minute's window. */
   leave(tokens: number): Promise<void>;
 }
 
 /**
- * Refuses a body that is declared too long, before it counts as a request. The refusal tells where the key stands, as every
- * answer to a key does; while no one knows that, the refusal stands alone.
+ * Refuses a body with a too large declared length before it counts as a request. The refusal has the rate limit headers like every answer
+ * to a key, if they are known.
  */
 export async function checkLength(gw: Gateway, { call, key }: Caller): Promise<void> {
   try {
@@ -43,7 +43,7 @@ function unknown(cause: unknown): undefined {
   if (!(cause instanceof LimitsUnavailable)) throw cause;
 }
 
-/** Counts the request against its key and takes a slot in flight, or refuses with a 429. */
+/** Counts the request for its key and takes a slot, or refuses with a 429. */
 export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
   const entry = await gw.limits.enter(key.id, call.id, limitsInForce(key)).catch(notChecked);
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
@@ -54,29 +54,26 @@ export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Pr
   return { leave: (tokens) => gw.limits.leave(key.id, call.id, tokens) };
 }
 
-/** Refuses an account without any credit before its body is read; what a request takes is the hold's to decide. */
+/** Refuses an account without any credit before its body is read. The hold checks the exact amount. */
 export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key: Holder): Promise<void> {
   if (await gw.ledger.hasCredit(key.accountId)) return;
   gw.unfunded.count(key, { kind: "no_credit" });
   throw fault("insufficient_credits");
 }
 
-/**
- * Takes one of the model's places on the platform, or refuses with a 429. While no node can be reached there are none: whoever
- * asks is told so at once, before anything is held for it.
- */
+/** Takes one of the model's places on the platform, or refuses with a 429. While no node is reachable it refuses at once, before a hold. */
 export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
   if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
   if (!(await gw.limits.enterModel(model.id, caller.call.id, ceiling, caller.key.accountId).catch(notChecked))) {
-    // What piles up while nodes cannot be heard is not the model's ceiling: one outage has one answer.
+    // During an outage requests pile up, so the error must be the outage and not the limit.
     if (gw.dispatcher.isTroubled) throw fault("no_capacity");
     throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
   }
   return { leave: () => gw.limits.leaveModel(model.id, caller.call.id) };
 }
 
-/** When the limits cannot be checked nothing goes through; trying again later is safe. The adapter logs the outage. */
+/** When limits cannot be checked, requests are refused; a retry is safe. The adapter logs the outage. */
 function notChecked(cause: unknown): never {
   if (!(cause instanceof LimitsUnavailable)) throw cause;
   const message = "Rate limits cannot be checked right now. Nothing was billed; it is safe to retry.";

@@ -1,4 +1,4 @@
-/** Everything one request needs, passed in. Put together in assemble/serving.ts. */
+/** The dependencies of a request. Created in assemble/serving.ts. */
 import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -19,7 +19,7 @@ import type { Reader } from "./call.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RequestLogger } from "./request-log.ts";
 
-/** A request whose ending is known. */
+/** A request with a known ending. */
 export interface EndedRequest {
   endpoint: EndpointName;
   model: string;
@@ -32,7 +32,7 @@ export interface EndedRequest {
   durationMs: number;
 }
 
-/** Who is told how requests end, and keeps nothing of them but sums. */
+/** Observers of ended requests; they keep only sums. */
 export interface Watch {
   ended(request: EndedRequest): void;
   /** Shares of hosts were withheld. */
@@ -40,7 +40,7 @@ export interface Watch {
   refused(request: { endpoint: EndpointName; model: string | null; outcome: LimitOutcome }): void;
 }
 
-/** An answer that ended well, with all that another node needs to check it. */
+/** An answer that ended well, with everything another node needs to check it. */
 export interface DrawnAnswer {
   requestId: Uuid;
   nodeId: string;
@@ -57,9 +57,9 @@ export interface DrawnAnswer {
   vectors: readonly Float32Array[];
 }
 
-/** Answers are checked after the request is over, from memory and at once or not at all. */
+/** Answers are checked after the request from memory, at once or not at all. */
 export interface AnswerChecks {
-  /** A node begins to answer: whether this answer will be checked. */
+  /** When a node begins to answer: whether the answer will be checked. */
   draws(nodeId: string, model: string): boolean;
   check(answer: DrawnAnswer): void;
 }
@@ -68,16 +68,16 @@ export interface Gateway {
   clock: Clock;
   log: Log;
   keys: Pick<Secrets, "authenticate">;
-  /** The catalogue in force now. */
+  /** The current catalogue. */
   catalogue: () => Catalogue;
   /** The meter of a tokenizer named in the catalogue. */
   meter: (tokenizer: string) => Meter;
-  /** Where large bodies are read. */
+  /** Reads large bodies. */
   reader: Reader;
   limits: Limits;
   /** Where every 429 is recorded. */
   refusals: Refusals;
-  /** What is lost for want of credit: it leaves a count and no record. */
+  /** Counts requests refused for missing credit, which have no record. */
   unfunded: Pick<Unfunded, "count">;
   /** Where every 4xx is counted, for the key's owner. */
   refusedCalls: Pick<RefusedCalls, "note">;
@@ -88,6 +88,6 @@ export interface Gateway {
   inFlight: InFlight;
   watch: Watch;
   checks: AnswerChecks;
-  /** Who tells operators of each request. */
+  /** Logs every request. */
   requestLogger: RequestLogger;
 }

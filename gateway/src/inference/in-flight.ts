@@ -1,18 +1,18 @@
 /**
- * The requests in flight, and their end when the gateway stops: each has a signal that fires when its client has left or the gateway
- * can wait no longer, and tells which of the two came first. A gateway leaves when the last of them has.
+ * The requests in flight and their cancellation at shutdown. Each has a signal that fires when its client disconnects or the gateway can
+ * wait no longer, and records which came first. The gateway exits when none is left.
  */
 import { type CancelSignal, CancelSource } from "../base/cancel.ts";
 import { PassingSet, type Seat } from "../base/passing.ts";
 import { fault } from "../faults.ts";
 
-/** One request's place among them. */
+/** One request in flight. */
 export interface InFlightEntry {
   /** Fires when the client has left or the gateway stops. */
   readonly signal: CancelSignal;
   /** The gateway stopped while the client was still there. */
   readonly isStopped: boolean;
-  /** For what has cost nothing yet, a body that comes slowly above all: given up with 503 when the gateway stops. */
+  /** For a step that has cost nothing yet, such as a slow body: rejects with 503 when the gateway stops. */
   unlessStopped<T>(step: Promise<T>): Promise<T>;
   leave(): void;
 }
@@ -33,7 +33,7 @@ export class InFlight {
     return place;
   }
 
-  /** Ends every request that is in flight, and every one that is yet to come. */
+  /** Ends all requests in flight, and all later ones. */
   stop(): void {
     this.#isStopped = true;
     for (const place of this.#places.all()) place.stop();
@@ -52,19 +52,19 @@ export class InFlight {
 }
 
 /**
- * A signal for each, and not `AbortSignal.any`: one that lives as long as the process would gather what it was joined to.
- * A class, and not an object with a getter of its own: V8 makes such an object a shape of its own, which keeps what its getter sees
- * until the next full collection.
+ * A signal per request instead of `AbortSignal.any`: a signal that lives as long as the process would collect what was joined to it. A
+ * class instead of an object with a getter, because V8 gives such an object its own shape, which keeps what the getter refers to until the
+ * next full collection.
  */
 class Entry implements InFlightEntry {
   readonly #cancelSignal: CancelSignal;
   readonly signal = new CancelSource();
   readonly #onGone = (): void => this.signal.abort();
   readonly #left: (place: Entry) => void;
-  /** Rejects what is waited for. */
+  /** Rejects the step that is waited for. */
   #giveUp: ((reason: unknown) => void) | undefined;
   isStopped = false;
-  /** Among all of them. */
+  /** Its entry among all requests. */
   seat: Seat<Entry> | undefined;
 
   constructor(cancelSignal: CancelSignal, left: (place: Entry) => void) {

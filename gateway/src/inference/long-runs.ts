@@ -7,11 +7,11 @@ import { breaksRule } from "../faults.ts";
 import type { Ask } from "./endpoint.ts";
 
 export const RUN_CHARS_MAX = 16_384;
-/** A run that is too long covers two of these points: only what lies around them is looked at. */
+/** Every run that is too long covers two of these positions, so only their surroundings are searched. */
 const STRIDE = RUN_CHARS_MAX / 2;
 const SPACE = /\s/;
 
-/** 400 naming the field that has such a run. */
+/** Throws a 400 that names the field with such a run. */
 export function refuseLongRuns({ prompt, promptField }: Pick<Ask, "prompt" | "promptField">): void {
   if (prompt.kind === "text") refuse(prompt.text, promptField);
   else if (prompt.kind === "chat")
@@ -29,7 +29,7 @@ function refuse(text: string, field: string): void {
   );
 }
 
-/** `looked`: how many characters were looked at, for tests. */
+/** `looked`: for tests, the number of characters read. */
 export function hasLongRun(text: string, looked: (chars: number) => void = () => {}): boolean {
   for (let at = STRIDE; at < text.length; at += STRIDE) {
     const code = text.charCodeAt(at);

@@ -1,4 +1,4 @@
-/** The request path as routes use it. */
+/** The request path, for routes. */
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Gateway } from "./gateway.ts";
@@ -9,6 +9,6 @@ export interface InferenceParts {
   /** EMBEDDINGS_BASE64_COMPAT. */
   base64Compat: boolean;
   catalogue: () => Catalogue;
-  /** Runs a job on one node that no one pays for; undefined when that node cannot take it. */
+  /** Runs an unpaid job on one node; undefined when that node cannot take it. */
   runPrivately: (job: PrivateJob, signal: CancelSignal) => Promise<PrivateResult | undefined>;
 }

@@ -1,6 +1,6 @@
 /**
- * A job of the platform's own on one node: a probe, a canary, a host's test of its machine. It goes the way of a request
- * from the prompt to the counted output, but no one pays for it, no one is paid, and it leaves no record.
+ * Runs the platform's own job on one node: a probe, a canary, or a host's test. It is processed like a request from the prompt to the
+ * counted output, but without charge, payment or record.
  */
 import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../base/cancel.ts";
@@ -23,12 +23,12 @@ export interface PrivateJob {
   texts: string[];
   outputTokensMax: number;
   sampling?: JobHeader["sampling"] | undefined;
-  /** Absent: as a stream, so that its pace can be seen. */
+  /** Absent: streamed, so that its pace can be measured. */
   stream?: boolean | undefined;
 }
 
 export interface PrivateResult {
-  /** A node that is done without output has finished, and has no completion tokens. */
+  /** A node that finished without output ends as finished, with no completion tokens. */
   end: "finished" | "enough" | "failed" | "quiet" | "no_capacity" | "cancelled";
   finish: FinishReason;
   text: string;
@@ -85,10 +85,10 @@ export async function runPrivately(
   };
 }
 
-/** One node was asked, and no one pays: there are no second opinions, and how a node failed is told elsewhere. */
+/** One node was asked and nothing is charged, so there are no second opinions. Failures are reported elsewhere. */
 function plainEnd(end: DispatchResult["end"]): PrivateResult["end"] {
   if (end === "empty" || end === "unconfirmed") return "finished";
-  // Nothing was learnt of the node.
+  // The job shows nothing about the node.
   if (end === "cut") return "cancelled";
   return end === "broken" || end === "unbuilt" ? "failed" : end;
 }

@@ -1,4 +1,4 @@
-/** What a request would take, counted as if it were sent. Nothing is held and nothing is recorded. */
+/** Computes the cost of a request without running it. Nothing is held or recorded. */
 import type { Pico } from "../base/money.ts";
 import { holdAmount } from "../ledger/rules.ts";
 import { outputCap } from "./admit.ts";
@@ -11,11 +11,11 @@ interface Quote {
   model: string;
   promptTokens: number;
   outputTokensMax: number;
-  /** The largest it can cost. */
+  /** The maximum cost. */
   hold: Pico;
 }
 
-/** The faults of a request that would not get as far as its hold: 413 · 415 · 400 · 404 · 503. */
+/** The faults of a request before its hold: 413 · 415 · 400 · 404 · 503. */
 export async function quote(
   gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
   asked: { endpoint: Endpoint; call: Call; payer: string },

@@ -1,6 +1,6 @@
 /**
- * From a body to a request whose prompt is counted. A small body is read here and now. A large one is read on another
- * thread, by the same rules in the same order; what comes back is small, but for the job's body, already encoded.
+ * Turns a body into a request with a counted prompt. A small body is read on the event loop; a large one on another thread, by the same
+ * rules in the same order. That thread returns only small data and the job's encoded body.
  */
 import { IGNORED_HEADER } from "@tollgate/api/public/ignored.ts";
 import { invariant } from "../base/invariant.ts";
@@ -12,7 +12,7 @@ import type { Call, ReadAsk } from "./call.ts";
 import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** The faults of a body, in order: not JSON (400), fields (400), model (404), context (400). On whatever thread. */
+/** The faults of a body in order, on any thread: not JSON (400), fields (400), model (404), context (400). */
 export async function readFields<Model extends CountedModel>(
   gw: Pick<Gateway, "meter"> & { catalogue: () => { active: Map<string, Model> } },
   {
@@ -41,13 +41,13 @@ export async function readFields<Model extends CountedModel>(
   }
 }
 
-/** A label is ignored like the other fields, unless the key's owner turned labels on. */
+/** Labels are ignored like other fields, unless the key's owner enabled them. */
 function withLabels(ask: Ask, labels: boolean): Ask {
   if (!labels) return { ...ask, label: null };
   return { ...ask, ignored: ask.ignored.filter((name) => name !== ask.labelField) };
 }
 
-/** Every answer to a request whose fields were read says which of them it did nothing with. */
+/** The header that lists ignored fields, on every answer to a parsed request. */
 export function ignoredHeaders({ ignored }: Pick<Ask, "ignored">): Record<string, string> {
   return ignored.length === 0 ? {} : { [IGNORED_HEADER]: ignored.join(", ") };
 }
@@ -64,7 +64,7 @@ export async function readAsk(
     call: Call;
     payer: string;
     endpoint: Endpoint;
-    /** The models that the key may ask for; null: every one. */
+    /** The models that the key may use; null: all. */
     allowed?: readonly string[] | null;
     labels?: boolean;
   },
@@ -72,7 +72,7 @@ export async function readAsk(
   const body = await call.readBody(payer); // 413 · 415 · 503
   const { sdk } = call;
   if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, payer, allowed, labels });
-  // One catalogue for the whole of it: it may be replaced meanwhile.
+  // One catalogue throughout, because it may be replaced meanwhile.
   const catalogue = gw.catalogue();
   const { schema } = endpoint;
   const { ask, promptTokens } = await gw.reader.read(body, {
@@ -91,7 +91,7 @@ export async function readAsk(
 
 const written = new WeakMap<Catalogue, string>();
 
-/** The models as another thread needs them: one text for each catalogue, which is cheap to hand over and to know again. */
+/** The models for another thread: one text per catalogue, which is cheap to send and to compare. */
 export function writeModels(catalogue: Catalogue): string {
   const known = written.get(catalogue);
   if (known !== undefined) return known;
@@ -108,6 +108,6 @@ export function writeModels(catalogue: Catalogue): string {
   return text;
 }
 
-/** What `writeModels` wrote. */
+/** Parses the text of `writeModels`. */
 export const readModels = (text: string): Map<string, CountedModel> =>
   new Map((JSON.parse(text) as CountedModel[]).map((model) => [model.id, model]));

@@ -4,15 +4,15 @@ import { Fault } from "../faults.ts";
 import { bearerToken, referenceOf } from "../keys/secrets.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** Who makes a call, as far as that is known by now. */
+/** The caller, as far as it is known. */
 export interface Asker {
   authorization: string | undefined;
   key?: { id: Uuid; accountId: Uuid };
-  /** Once it is read. */
+  /** Known once the body is read. */
   model?: string;
 }
 
-/** Every 4xx: what the client can do something about. A call that names no key is no one's. */
+/** Counts every 4xx, which clients can fix. A call without a key has no owner. */
 export function noteRefused(gw: Pick<Gateway, "refusedCalls">, asker: Asker, error: unknown): void {
   if (!(error instanceof Fault) || error.status >= 500) return;
   const by = asker.key ?? named(asker.authorization);

@@ -49,7 +49,7 @@ describe("relay", () => {
     const relay = open({ stop: ["END"], events });
     for (const text of ["one", " two", " E", "N", "orm", "ous", " EN"]) relay.delta("answer", text);
     assert.deepEqual(events, ["one", " two", " ", "ENorm", "ous", " "]);
-    // The output ended in the middle of what was no stop string.
+    // The output ended within text that was not a stop string.
     relay.end();
     assert.deepEqual([events.at(-1), relay.cut], ["EN", null]);
   });
@@ -120,7 +120,7 @@ describe("relay", () => {
   });
 });
 
-/** One token a character. */
+/** One token per character. */
 const meter: Meter = {
   tokenizer: "characters",
   tokenizerSha256: "",
@@ -162,7 +162,7 @@ interface Traits {
   vectorsDue?: number;
   stop?: string[];
   endpoint?: "chat" | "completion";
-  /** The key has thinking sent as it comes. */
+  /** The key has thinking sent in streams. */
   sendsThoughts?: boolean;
 }
 
@@ -202,7 +202,7 @@ describe("whether a finished node returned output", () => {
     assert.deepEqual([events, relay.end()], [["<thin"], { answerTokens: 5, reasoningTokens: 0 }]);
   });
 
-  // What a client that left, or that waited for a node which fell silent, would otherwise have paid for.
+  // Charges that a client would otherwise have paid after it left or its node fell silent.
   for (const [what, begun, held] of [
     ["the opening delimiter", "", "<thin"],
     ["white space before it", "", "\n "],

@@ -1,6 +1,6 @@
 /**
- * Carries a node's output to the client: parts thinking from answer, ends the answer before a stop string, counts and caps
- * both, and writes the answer to the stream as it comes or keeps it for the end. A new attempt starts from nothing.
+ * Passes a node's output to the client: separates thinking from the answer, ends the answer before a stop string, counts and caps both, and
+ * streams the answer or collects it. A new attempt starts over.
  */
 import type { Channel, Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
@@ -14,23 +14,23 @@ interface RelayOptions {
   endpoint: Endpoint;
   meter: Meter;
   outputTokensMax: number;
-  /** How many vectors an embedding has to bring. */
+  /** The number of vectors that an embedding must have. */
   vectorsDue: number;
-  /** Where the answer ends. Thinking is not searched. */
+  /** Strings that end the answer. Thinking is not searched. */
   stop?: readonly string[] | undefined;
-  /** Whether this node's answer is checked by another, so that its text is kept also where it is streamed. */
+  /** Whether another node will check this answer, so that its text is kept even when streamed. */
   draws?: ((nodeId: string) => boolean) | undefined;
-  /** Takes the answer as it comes. Null when it goes out in one piece. */
+  /** Receives streamed output. Null when the answer is sent at once. */
   stream: { delta(text: string): void; thought: ((text: string) => void) | null } | null;
 }
 
-/** Only a chat's prompt goes through the template. */
+/** Only a chat's prompt uses the template. */
 export const opensThinking = ({ build }: Pick<ActiveModel, "build">, endpoint: Endpoint): boolean =>
   endpoint === "chat" && build.reasoning?.template_opens === true;
 
 /**
- * The sampling settings that a node receives. Engines look for stop strings in all that they write: where a part of that is thinking,
- * they are not given them, and the relay ends the answer.
+ * The sampling settings for the node. Engines search all of their output for stop strings, so for models with thinking they get none, and
+ * the relay ends the answer.
  */
 export function nodeSampling({ build }: Pick<ActiveModel, "build">, sampling: Sampling): Sampling {
   if (build.reasoning === undefined) return sampling;
@@ -48,7 +48,7 @@ export class Relay implements DispatchSink {
   readonly #reasoning = new TextPile();
   #reached = false;
   #drawn = false;
-  /** Whether the node said anything at all in the current attempt, and the counts once that is complete. */
+  /** Whether the current attempt had any output, and the counts once it is complete. */
   #heard = false;
   #counts: OutputCount | undefined;
   embeddings: Float32Array[] = [];
@@ -68,7 +68,7 @@ export class Relay implements DispatchSink {
     return this.#reasoning.toString();
   }
 
-  /** Why the gateway itself ended the output; null when the node did. */
+  /** Why the gateway ended the output; null when the node did. */
   get cut(): "stop" | "length" | null {
     if (this.#options.model.kind === "embedding") return null;
     if (this.#output.full) return "length";
@@ -79,7 +79,7 @@ export class Relay implements DispatchSink {
     return this.#reached;
   }
 
-  /** The answer is to be checked. */
+  /** The answer will be checked. */
   get isDrawn(): boolean {
     return this.#drawn;
   }
@@ -99,15 +99,15 @@ export class Relay implements DispatchSink {
   }
 
   /**
-   * A stop string that comes at once is an answer, though an empty one. An engine that cuts it itself says nothing at all: the gateway
-   * cannot tell that from an empty answer, and asks another node.
+   * A stop string at the start makes an empty but valid answer. An engine that cuts it itself sends nothing, which looks like an empty
+   * answer, so another node is asked.
    */
   delta(channel: Channel, text: string): "more" | "enough" | "broken" {
-    // Text is no part of an embedding: to have enough of it would be to take it for the answer.
+    // An embedding must not contain text, and must not end early because of it.
     if (this.#options.model.kind === "embedding") return "broken";
     this.#heard = true;
     if (this.#splitter === undefined) {
-      // A build that does not think apart has one channel, whatever its engine calls it.
+      // A build without thinking has one channel, whatever its engine calls it.
       this.#pass("answer", text);
     } else if (channel === "reasoning") {
       this.#splitter.isApart();
@@ -134,18 +134,18 @@ export class Relay implements DispatchSink {
     return answerTokens + reasoningTokens > 0 || this.embeddings.length > 0 ? "answered" : "empty";
   }
 
-  /** The exact counts, of an output that is complete (`finished`) or broke off here. */
+  /** The exact counts of a complete or interrupted output. */
   end(): OutputCount {
     return this.#close({ isWhole: false });
   }
 
-  /** The counts of what was written to the stream: thinking mostly comes with the end, and what is held back never came. */
+  /** The counts of what was streamed: thinking is mostly sent at the end, and held-back text never was. */
   delivered(): OutputCount {
     const { answerTokens, reasoningTokens } = this.#reached ? this.#output.end() : NOTHING;
     return { answerTokens, reasoningTokens: this.#options.stream?.thought == null ? 0 : reasoningTokens };
   }
 
-  /** Lets through what was held back, once. */
+  /** Sends held-back text, once. */
   #close({ isWhole }: { isWhole: boolean }): OutputCount {
     if (this.#counts === undefined) {
       for (const part of this.#splitter?.end({ isWhole }) ?? []) this.#pass(part.channel, part.text);
@@ -200,12 +200,12 @@ export class Relay implements DispatchSink {
 
 const NOTHING: OutputCount = { answerTokens: 0, reasoningTokens: 0 };
 
-/** Parts that are joined permanently at once. */
+/** The number of parts that are joined at once. */
 const LOOSE_MAX = 256;
 
 /**
- * Text that grows by small parts. Adding string to string leaves a chain with a link for every part, which takes far more
- * memory than its text and, when it is read at last, a long time at once. Here parts are joined permanently now and then.
+ * Collects text from many small parts. Repeated concatenation builds a chain of strings that takes far more memory than the text and blocks
+ * when it is read. So parts are joined now and then.
  */
 class TextPile {
   #firm: string[] = [];
@@ -223,7 +223,7 @@ class TextPile {
 
   toString(): string {
     this.#join();
-    // Blocks become fewer and longer by joining all of them: what is asked for again costs nothing more.
+    // Joining all blocks makes repeated reads cheap.
     this.#firm = [this.#firm.join("")];
     return this.#firm[0] as string;
   }

@@ -1,4 +1,4 @@
-/** One line a request: what it says, at which level, and how many of a flood. */
+/** One log line per request: its content, its level, and its limits during a flood. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Away } from "../base/dependency.ts";

@@ -19,10 +19,10 @@ import type { OutputCount } from "../metering/meter.ts";
 import type { Call } from "./call.ts";
 import type { Ending } from "./endings.ts";
 
-/** Of one key and one outcome, within a minute. */
+/** For one key and one outcome, per minute. */
 const LINES_OF_ONE = 10;
 
-/** Where it is going, once that was read. */
+/** The request's target, once known. */
 interface Asked {
   model: string;
   stream: boolean;
@@ -33,14 +33,14 @@ type Ended = [Pick<Ending, "outcome" | "httpStatus" | "share">, Work, OutputCoun
 type Work = Pick<DispatchResult, "attempts" | "queueMs" | "ttftMs"> & { server: { nodeId: Uuid } | null };
 
 export interface RequestLog {
-  /** Each is a span of the trace. */
+  /** Starts a step, which is a span of the trace. */
   step(name: string): void;
-  /** Who asks. */
+  /** Sets the caller. */
   by(caller: Caller): void;
   asked(asked: Asked): void;
-  /** How it ended, on its way to the ledger. */
+  /** Sets the ending, before settlement. */
   ended(...how: Ended): void;
-  /** Tells it. `error`: what was thrown, if anything. */
+  /** Writes the log line. `error`: the thrown error, if any. */
   end(error?: unknown): void;
 }
 
@@ -69,15 +69,15 @@ export function openRequestLogger({
 
 interface Means {
   log: Log;
-  /** Of what one key causes. */
+  /** For lines that one key causes. */
   sparing: SparingLog;
-  /** Of what no one caused. */
+  /** For lines of outages. */
   outages: SparingLog;
   clock: Clock;
   trace: Trace;
 }
 
-/** Keeps what it is given, and puts it into words only where someone reads them. */
+/** Collects fields, and formats them only if they are logged. */
 class LoggedRequest implements RequestLog {
   readonly #means: Means;
   readonly #endpoint: EndpointName;
@@ -128,11 +128,11 @@ class LoggedRequest implements RequestLog {
     trace.end(isOk ? undefined : outcome);
     if (!isWritten) return;
     const line = trace.id === undefined ? facts : { ...facts, trace: trace.id };
-    // At debug every request has its line, those of a flood too.
+    // At level debug every request is logged, even in a flood.
     if (isOk || !this.#tell(line, outcome)) log.debug(line, "request ended");
   }
 
-  /** Whether it was written. */
+  /** Returns whether the line was written. */
   #tell(line: object, outcome: string): boolean {
     const { sparing, outages } = this.#means;
     const message = `request ended: ${outcome}`;
@@ -140,7 +140,7 @@ class LoggedRequest implements RequestLog {
     return sparing.info(this.#caller?.id ?? "nobody", line, message);
   }
 
-  /** An ending that still had a status to tell it by was thrown as a fault; whatever else was thrown came after it. */
+  /** An ending with an unsent status was thrown as a fault; other errors came after it. */
   #ending(error: unknown): { outcome: string; status: number } {
     if (this.#ended === undefined || !(error === undefined || error instanceof Fault)) return refusalOf(error);
     const [{ outcome, httpStatus }] = this.#ended;
@@ -164,7 +164,7 @@ function endFacts(ended: Ended | undefined) {
   };
 }
 
-/** As the door tells it (`faultOf` in http/call.ts). */
+/** The status and code as in `faultOf` (http/call.ts). */
 function refusalOf(error: unknown): { outcome: string; status: number } {
   if (error === undefined) return { outcome: "ok", status: 200 };
   if (error instanceof Fault) return { outcome: error.code ?? error.type, status: error.status };

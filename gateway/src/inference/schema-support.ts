@@ -5,10 +5,7 @@ import type { Ask } from "./endpoint.ts";
 
 export const SCHEMA_FIELD = "response_format.json_schema.schema";
 
-/**
- * 400 naming the keyword and its place. While no node enforces formats at all, that is no fault of the schema: dispatch answers
- * with 503.
- */
+/** Throws a 400 that names the keyword and its place. While no node enforces formats at all, dispatch answers with 503 instead. */
 export function requireKeywords(
   dispatcher: Pick<Dispatcher, "keepsFormat" | "unkeptKeyword">,
   { keywords }: Pick<Ask, "keywords">,

@@ -1,4 +1,4 @@
-/** What one request costs, by how it ended: of an answer that we break off, only what reached the client. */
+/** The charge of a request by its ending. An answer that the gateway breaks off costs only what reached the client. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -22,7 +22,7 @@ import { serve } from "./serve.ts";
 const newId = newIds(systemClock, systemRandom());
 const PROMPT_TOKENS = 7;
 const PRICES = { in: pico(10n), out: pico(1_000n) };
-/** Thinking that is kept for the end, and an answer that is streamed: one token a character. */
+/** Thinking that is sent at the end, and a streamed answer, with one token per character. */
 const [THINKING, ANSWER] = ["hmm, let me see", "yes"];
 
 const MODEL = {
@@ -47,20 +47,20 @@ const METER = {
   },
 };
 
-/** How the world around a request differs from one where everything answers at once. */
+/** Differences from an environment that answers at once. */
 interface Around {
-  /** What the database commits, and when. */
+  /** The database's delayed commit. */
   held?: Promise<{ kind: string }>;
   secured?: Promise<void>;
-  /** A node is offered the job. */
+  /** Called when a node is offered the job. */
   offered?: () => void;
-  /** Taken by the client when it is no stream. */
+  /** Called with an unstreamed answer. */
   answered?: (body: string) => void;
-  /** The time of the output, of a model whose nodes make 60 tokens a second. */
+  /** The duration of the output, for a model with 60 tokens per second. */
   outputMs?: number;
 }
 
-/** Serves one request whose node thinks, begins to answer, and ends so; what is settled, and what the client got of a stream. */
+/** Serves one request with this ending. Returns the settlement and the streamed text. */
 async function served(
   end: DispatchResult["end"] | "stopped",
   { held, secured, offered = () => {}, answered, outputMs = 0 }: Around = {},
@@ -97,7 +97,7 @@ async function served(
         sink.delta("reasoning", THINKING);
         sink.delta("answer", ANSWER);
         if (end === "finished") sink.finished();
-        // As the dispatcher sees it, a gateway that stops is a client that left.
+        // For the dispatcher, a stopping gateway looks like a client that left.
         if (end === "stopped") gateway.inFlight.stop();
         const told = end === "stopped" ? "cancelled" : end;
         const pace = { nodeId: "node_a", ttftMs: 2, spanMs: 2 + outputMs, outputMs };

@@ -1,7 +1,7 @@
 /**
- * One request, top to bottom: authenticate, limits, credit, read and validate, count the prompt, take the hold, dispatch,
- * relay, count the output, settle, release the limits, answer. Chat, completions and embeddings differ only in the
- * `Endpoint` they bring. The order of the refusals is part of the contract.
+ * A whole request: authenticate, check limits and credit, read and validate, count the prompt, take the hold, dispatch, relay, count the
+ * output, settle, release the limits, answer. Chat, completions and embeddings differ only in their `Endpoint`. The order of refusals is
+ * part of the API's contract.
  */
 import { ahead } from "../base/ahead.ts";
 import { suffixOf } from "../base/ids.ts";
@@ -26,7 +26,7 @@ import { requireKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
 
-/** Throws a fault for every refusal before the reply is committed; afterwards it answers by itself. */
+/** Throws a fault until the reply has started; afterwards it sends errors itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const entry = gw.inFlight.enter(call.cancelSignal);
   const requestLog = gw.requestLogger.begin(endpoint.name, call);
@@ -43,7 +43,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   }
 }
 
-/** What goes along with a request: its place among those in flight, and what operators are told of it. */
+/** The request's entry in flight and its log. */
 interface Along {
   entry: InFlightEntry;
   requestLog: RequestLog;
@@ -82,7 +82,7 @@ async function answerOne(
       requestLog.step("hold");
       const order = { caller, endpoint, ask, model, meter, promptTokens };
       const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
-      // While the database commits it: all that the job needs besides. It is offered to no one before.
+      // Prepares the job while the database commits the hold. Nothing is offered before that.
       const job = ahead(gw.clock, () => prepareJob(gw, order));
       const hold = await holding; // 402
       done = await work(gw, { ...order, entry, requestLog, hold, job });
@@ -92,7 +92,7 @@ async function answerOne(
   } finally {
     await pass.leave(done.tokens);
   }
-  // Last: who has its answer may send the next request at once, and must find its slot free and its tokens counted.
+  // The last step: after its answer the client may send the next request at once, and must find its slot free and its tokens counted.
   requestLog.step("answer");
   await done.answer();
 }
@@ -111,7 +111,7 @@ interface Work extends Along, Order {
   job: () => Job;
 }
 
-/** What a node is asked for, and where its output goes. Nothing of it is sent yet. */
+/** The job for a node and the sink for its output. Nothing has been sent yet. */
 interface Job {
   meta: AnswerMeta;
   writer: StreamWriter | null;
@@ -140,7 +140,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     vectorsDue: ask.vectorsDue,
     stop: ask.sampling.stop,
     stream,
-    // The only cost of checks to a request that is not drawn: one random number.
+    // Costs an unchecked request one random number.
     draws: key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId, model.id) : undefined,
   });
   const header = {
@@ -157,17 +157,17 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
   return { meta, writer, stream, relay, order };
 }
 
-/** A request whose ledger is closed. */
+/** A settled request. */
 interface Done {
-  /** What counts against the key's minute. */
+  /** The tokens for the key's minute. */
   tokens: number;
-  /** Says the last that the client is told. Throws the fault of an ending that still has a status to tell it by. */
+  /** Sends the final response. Throws the fault if the status has not been sent. */
   answer: () => void | Promise<void>;
 }
 
 const NOTHING_DONE: Done = { tokens: 0, answer: () => {} };
 
-/** From the hold to the settled ending. The hold ends here, whatever happens. */
+/** From the hold to the settlement. The hold ends here in any case. */
 async function work(gw: Gateway, order: Work): Promise<Done> {
   const { caller, entry, requestLog, endpoint, ask, model, promptTokens, hold, job } = order;
   const { call, key } = caller;
@@ -181,7 +181,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const startedAt = gw.clock.monotonic();
     const result = await gw.dispatcher.run(dispatched, relay, entry.signal);
     const end = result.end === "cancelled" && entry.isStopped ? "stopped" : result.end;
-    // What a broken node gave last is not let through any more; of an answer that we break off, only what went out counts.
+    // After a break of the protocol later output is dropped; an answer that we break off counts as delivered.
     const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";
     const counts = onlyDelivered ? relay.delivered() : relay.end();
     stream?.flush();
@@ -193,7 +193,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
         ? explains(gw, model.id, result, { startedAt, promptTokens, counts })
         : { waitExplained: true, paceExplained: true };
     const ending = judge(end, { accepted, hadOutput, reachedClient, ...explained });
-    // What the gateway cut it ended itself; all else is the node's to say.
+    // The gateway's own reason if it ended the output, otherwise the node's.
     const finish = relay.cut ?? result.finish ?? "stop";
     requestLog.ended(ending, result, counts);
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
@@ -205,7 +205,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const settling = settle(gw, {
       ...{ call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish },
     });
-    // While the database commits it: what the client is going to read. It is sent afterwards.
+    // Builds the response while the database commits the settlement. It is sent afterwards.
     const isWhole = ending.outcome === "ok" && writer === null && endpoint.parts === undefined;
     const whole = isWhole ? ahead(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
     await settling;
@@ -231,7 +231,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
       },
     };
   } catch (error) {
-    // A bug on the way must not keep the builder's credit until the lease ends.
+    // A bug must not keep the hold until its lease expires.
     if (!settled) await gw.ledger.void(hold.id);
     throw error;
   } finally {
@@ -239,7 +239,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
   }
 }
 
-/** Whether what a client that left had of its node explains the time that this took. */
+/** Whether a client's wait before it left is explained by what it got. */
 function explains(
   { clock, dispatcher }: Gateway,
   model: string,
@@ -252,7 +252,7 @@ function explains(
   const outputMs = pace === null ? 0 : pace.spanMs - pace.ttftMs;
   return {
     waitExplained: explainsWait({ waitedMs, promptTokens }, usual),
-    // Vectors have no pace.
+    // Embeddings have no pace.
     paceExplained: tokens === 0 || explainsPace({ tokens, outputMs }, usual),
   };
 }
@@ -297,7 +297,7 @@ function endStream(call: Call, writer: StreamWriter, ask: ReadAsk, answer: Param
   call.reply.endStream();
 }
 
-/** As a status, or, where the status is gone, as the stream's terminal event. */
+/** Sends a status, or the stream's final error event if the stream has started. */
 function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null, isUnbuilt: boolean): void {
   if (code === null) return;
   const failure = fault(code, isUnbuilt ? { message: UNBUILT } : detailsOf(code, billed));
@@ -312,7 +312,7 @@ function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof
     return {
       message: "The platform failed during this response. The prompt and the output delivered so far are billed.",
     };
-  // Silence that cost nothing may be tried again; the client decides.
+  // A stall without charge may be retried; the client decides.
   if (code === "upstream_stall" && billed === "nothing") return { retry: "unsaid" };
   if (code !== "upstream_failed" || billed === "all") return {};
   const cost = billed === "nothing" ? "Nothing is billed." : "The prompt and the output delivered so far are billed.";

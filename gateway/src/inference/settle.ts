@@ -1,4 +1,4 @@
-/** The end of a request: what it cost, who is paid, what its record says. */
+/** Settles a request: its cost, its payee and its record. */
 import { ZERO } from "../base/money.ts";
 import type { EndpointName, FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
@@ -21,11 +21,11 @@ interface Closing {
   counts: OutputCount;
   result: DispatchResult;
   ending: Ending;
-  /** Why the output ended, where the request ended well. */
+  /** Why the output ended, for requests that ended well. */
   finish: FinishReason;
 }
 
-/** Settles the request. When this returns the charge is final: in the ledger, or on this gateway's disk on its way there. */
+/** Settles the request. Afterwards the charge is final: in the ledger, or in this gateway's spool on its way there. */
 export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
   const durationMs = gw.clock.monotonic() - call.arrivedAt;
@@ -53,7 +53,7 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   await gw.ledger.secure({
     id: hold.id,
     accountId: key.accountId,
-    // The node stays on the record, paid or not.
+    // Recorded whether paid or not.
     nodeId: result.server?.nodeId ?? null,
     paidHostId: share === "paid" ? host : null,
     ...(isWithheld && { withheld: { hostId: host, reason: share } }),

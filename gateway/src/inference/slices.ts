@@ -1,15 +1,14 @@
 /**
- * A long answer is built in slices, between which everyone else has a turn: an event loop that writes two thousand
- * vectors in one go serves no one meanwhile.
+ * Builds a long answer in slices and lets other requests run in between: writing two thousand vectors at once would block the event loop.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 
-/** Some milliseconds' work. */
+/** Takes a few milliseconds. */
 const SLICE_CHARS = 64 * 1024;
 
-/** The bytes of `parts`; undefined when `cancelSignal` says that no one wants them any more. */
+/** The bytes of `parts`; undefined when `cancelSignal` fires. */
 export async function bytesOf(
   parts: Iterable<string>,
   { clock, cancelSignal }: { clock: Clock; cancelSignal: Pick<CancelSignal, "aborted"> },

@@ -28,7 +28,7 @@ describe("separating thinking from the answer", () => {
     ["<think>a</think>b</think>c", "a", "b</think>c"],
     ["<think>x </thi y</think>z", "x </thi y", "z"],
     ["", "", ""],
-    // White space alone is an answer's own: there is no delimiter that it could belong to.
+    // Only white space is part of the answer, because no delimiter is near.
     ["\n\n", "", "\n\n"],
   ] as const) {
     test(JSON.stringify(text), () => assert.deepEqual(split([text]), { reasoning, answer }));

@@ -12,7 +12,7 @@ interface Part {
   text: string;
 }
 
-/** So many characters of white space at most are no text, before a delimiter and again after it. */
+/** At most this much white space is dropped before a delimiter, and after it. */
 export const SPACE_MAX = 64;
 
 export class ThinkingSplitter {
@@ -20,9 +20,9 @@ export class ThinkingSplitter {
   readonly #close: string;
   #isOpened: boolean;
   #state: "start" | "thinking" | "answer" = "start";
-  /** Text that may yet turn out to be a delimiter, or space before one. Short once `push` returns. */
+  /** Text that may become a delimiter, or space before one. Short after `push`. */
   #pending = "";
-  /** How many line breaks may still be dropped: those that follow a delimiter, until something else comes. */
+  /** The line breaks after a delimiter that may still be dropped. */
   #breaksLeft: number;
 
   constructor(tags: { open: string; close: string }, { isOpened }: { isOpened: boolean }) {
@@ -32,7 +32,7 @@ export class ThinkingSplitter {
     this.#breaksLeft = isOpened ? SPACE_MAX : 0;
   }
 
-  /** The engine parts the thinking itself: what it calls the answer begins outside of it. */
+  /** The engine separates thinking itself, so its answer begins outside of it. */
   isApart(): void {
     if (!this.#isOpened || this.#state !== "start") return;
     this.#isOpened = false;
@@ -49,8 +49,8 @@ export class ThinkingSplitter {
   }
 
   /**
-   * What was held back when the output ended. Of one that broke off no one knows whether it would have become a delimiter: it is
-   * neither part, and no one pays for it.
+   * The held-back text at the end of the output. If the output broke off it might have become a delimiter, so it belongs to neither part
+   * and is not charged.
    */
   end({ isWhole }: { isWhole: boolean }): Part[] {
     const parts: Part[] = [];
@@ -68,7 +68,7 @@ export class ThinkingSplitter {
       this.#state = "thinking";
       this.#breaksLeft = SPACE_MAX;
     } else if (space > SPACE_MAX || !this.#open.startsWith(text)) {
-      // Not a delimiter after all: the space before it is the text's own.
+      // Not a delimiter, so the space before it is text.
       this.#state = this.#isOpened ? "thinking" : "answer";
     }
   }
@@ -83,7 +83,7 @@ export class ThinkingSplitter {
       this.#breaksLeft = SPACE_MAX;
       return;
     }
-    // Hold back what may be the beginning of the closing tag, and the space before it.
+    // Holds back a possible start of the closing tag and the space before it.
     const end = this.#pending.length - heldBack(this.#pending, this.#close);
     this.#pass(parts, "reasoning", this.#take(end - spaceBefore(this.#pending, end)));
   }
@@ -108,13 +108,13 @@ export class ThinkingSplitter {
   }
 }
 
-/** How much white space stands before `end`, as far as it may be dropped. */
+/** The white space before `end` that may be dropped. */
 function spaceBefore(text: string, end: number): number {
   const near = text.slice(Math.max(0, end - SPACE_MAX), end);
   return near.length - near.trimEnd().length;
 }
 
-/** The length of the longest end of `text` that `tag` begins with. */
+/** The length of the longest suffix of `text` that is a prefix of `tag`. */
 function heldBack(text: string, tag: string): number {
   for (let length = Math.min(text.length, tag.length - 1); length > 0; length--) {
     if (text.endsWith(tag.slice(0, length))) return length;

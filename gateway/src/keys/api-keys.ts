@@ -1,4 +1,4 @@
-/** Builders' API keys: secrets that have settings of their owner's, and can be given a new secret. */
+/** Builders' API keys: secrets with settings of their owner that can be rotated. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -10,7 +10,7 @@ import { makeSecret } from "./secrets.ts";
 import { changeKey, type KeyChange, type KeySettings } from "./settings.ts";
 
 const ApiKeyRecord = SecretRecord.extend({
-  /** What an operator set. */
+  /** Set by an operator. */
   limits: LimitOverrides,
   ownLimits: LimitOverrides,
   budgetDay: column.pico.nullable(),
@@ -20,9 +20,9 @@ const ApiKeyRecord = SecretRecord.extend({
   spotChecks: z.boolean(),
   labels: z.boolean(),
   reasoningContent: z.boolean(),
-  /** The secret before this one works until then; null where none does. */
+  /** Until when the previous secret works; null when none does. */
   previousUntil: column.moment.nullable(),
-  /** Who created it; null where that was not recorded, or the person is gone. */
+  /** The creator; null when not recorded or deleted. */
   createdById: column.uuid.nullable(),
   createdByName: z.string().nullable(),
   createdByEmail: z.string().nullable(),
@@ -30,18 +30,17 @@ const ApiKeyRecord = SecretRecord.extend({
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
 export interface ApiKeys extends Secrets<ApiKeyRecord> {
-  /** `by` is the identity that makes it; null for the platform itself. Throws `TooManyOpen`. */
+  /** `by` is the creator's identity; null for the platform. Throws `TooManyOpen`. */
   create(
     accountId: Uuid,
     key: { name: string; by: Uuid | null; settings?: Partial<KeySettings> },
   ): Promise<{ id: Uuid; token: string }>;
-  /** False when the account has no such key, or it is revoked. Throws `TooManyOpen` where one that had ended would work again. */
+  /** False when the account has no such key or it is revoked. Throws `TooManyOpen` if an expired key would work again above the limit. */
   change(accountId: Uuid, id: Uuid, change: KeyChange): Promise<boolean>;
-  /** A new secret; the one before it works for as long. Undefined when the account has no such key, or it is revoked. */
+  /** Issues a new secret; the previous one works for `keepOldMs`. Undefined when the account has no such key or it is revoked. */
   rotate(accountId: Uuid, id: Uuid, keepOldMs: number): Promise<string | undefined>;
   /**
-   * An operator's limits for the key; null where the default shall hold. Returns what its owner set; undefined when there is
-   * no such key, or it is revoked.
+   * Sets an operator's limits; null restores the default. Returns the owner's limits; undefined when there is no such key or it is revoked.
    */
   setLimits(id: Uuid, limits: LimitOverrides): Promise<LimitOverrides | undefined>;
 }
@@ -50,7 +49,10 @@ const OVERRIDES = `json_build_object('requestsPerMinute', k.requests_per_minute_
   'tokensPerMinute', k.tokens_per_minute_max, 'inFlight', k.in_flight_max)`;
 const OWN = `json_build_object('requestsPerMinute', k.own_requests_per_minute,
   'tokensPerMinute', k.own_tokens_per_minute, 'inFlight', k.own_in_flight)`;
-/** By way of JSON, because the last release's table has no such columns. A session's key is the playground's, which shows thinking as it comes. */
+/**
+ * Via JSON, because the last release's table lacks these columns. A session's key belongs to the playground, which shows thinking as it
+ * arrives.
+ */
 const SWITCHES = `coalesce((to_jsonb(k) ->> 'spot_checks')::boolean, true) as "spotChecks",
   coalesce((to_jsonb(k) ->> 'labels')::boolean, false) as labels,
   coalesce((to_jsonb(k) ->> 'reasoning_content')::boolean, false) or k.session_id is not null as "reasoningContent"`;
@@ -63,7 +65,7 @@ const KIND = {
   reference: "(k.reference = $1 or k.previous_reference = $1)",
   hash: "case when k.reference = $1 then k.secret_hash else k.previous_hash end",
   madeWith: "case when k.reference = $1 then k.pepper else k.previous_pepper end",
-  // A session's key is the playground's.
+  // A session's key belongs to the playground.
   listed: "k.session_id is null",
   ends: "k.expires_at",
   record: {
@@ -88,7 +90,7 @@ export function openApiKeys(options: SecretsOptions): ApiKeys {
       }),
     async change(accountId, id, change) {
       const act = (client: pg.PoolClient): Promise<boolean> => changeKey(client, { accountId, id }, change);
-      // One that has expired and is given a later end works again.
+      // A later expiry makes an expired key work again.
       const isDone = await (change.expiresAt === undefined
         ? inTransaction(pool, act)
         : secrets.withRoom(accountId, act));

@@ -2,9 +2,9 @@
 import { domain, rotationMistakes, text } from "../base/settings.ts";
 
 interface KeysConfig {
-  /** Undefined: kept in the data directory. */
+  /** Undefined: the pepper in the data directory is used. */
   keyPepper: string | undefined;
-  /** While it is being replaced: the one before it, or the one that comes after it. */
+  /** During a replacement: the previous or the next pepper. */
   keyPepperOld: string | undefined;
   keyPepperNext: string | undefined;
 }

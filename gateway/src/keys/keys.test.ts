@@ -43,7 +43,7 @@ describe("API keys", () => {
     await db.close();
   });
 
-  /** Resolves once the second gateway has heard every message that the first one sent. They come in order. */
+  /** Resolves once the second gateway has received every message of the first. Messages arrive in order. */
   let marks = 0;
   const allHeard = async (): Promise<void> => {
     const [from, to] = broadcasts as [Broadcast, Broadcast];
@@ -127,7 +127,7 @@ describe("API keys", () => {
       async () => (await there.authenticate(`Bearer ${token}`)) === undefined,
     );
     assert.equal(await here.revoke(account, id), false, "once");
-    // That told the others again, and a gateway does not remember what it reads while it hears of a change.
+    // The call above notified gateways, which do not cache what they read during a change.
     await allHeard();
 
     const quiet = await here.issue(account, "quiet");

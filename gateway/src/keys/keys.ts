@@ -21,13 +21,13 @@ import { bearerToken, cacheKeyOf, makeSecret, referenceOf, type SecretKind } fro
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
 
-/** How many secrets of an account may work at once: more than anyone needs, and an end to what one account can fill. */
+/** The most active secrets of an account, so that it cannot fill the database. */
 export const OPEN_MAX = { api_key: OPEN_KEYS_MAX, host_token: OPEN_HOST_TOKENS_MAX } as const;
 
-/** A secret was changed, revoked or given a new one: its id. */
+/** The topic of changed, revoked and rotated secrets; messages have the id. */
 export const CHANGED = { api_key: "api_key_changed", host_token: "host_token_changed" } as const;
 
-/** Limits that someone set for one key; null where nothing was. */
+/** Limits set for one key; null where not set. */
 export const LimitOverrides = row({
   requestsPerMinute: column.count.nullable(),
   tokensPerMinute: column.count.nullable(),
@@ -35,54 +35,54 @@ export const LimitOverrides = row({
 });
 export type LimitOverrides = z.infer<typeof LimitOverrides>;
 
-/** Whom a verified secret acts for. */
+/** The owner and settings of a verified secret. */
 const Holder = row({
   id: column.uuid,
   name: z.string(),
   accountId: column.uuid,
-  /** What an operator set. Null for a host token, as all that follows. */
+  /** Set by an operator. Null for a host token, like the fields below. */
   overrides: LimitOverrides.nullable(),
-  /** What the key's owner set. */
+  /** Set by the key's owner. */
   own: LimitOverrides.nullable(),
-  /** The models that it may ask for; null: every one. */
+  /** The models that it may use; null: all. */
   models: z.array(z.string()).nullable(),
-  /** Whether its answers may be checked by a second host. */
+  /** Whether other hosts' nodes may check its answers. */
   spotChecks: z.boolean(),
   /** Whether its requests may have labels. */
   labels: z.boolean(),
   /** Whether thinking is also sent in `reasoning_content`. */
   reasoningContent: z.boolean(),
-  /** When this secret ends, in Unix milliseconds: with its key, or because the key has a newer one. */
+  /** When this secret expires, in Unix milliseconds: with its key, or because it was rotated. */
   until: z.number().nullable(),
 });
 export type Holder = z.infer<typeof Holder>;
 
-/** With the hash that the secret is compared with, and which pepper it was made with where that is asked for. */
+/** With the secret's hash, and on request the pepper of the hash. */
 const StoredHolder = Holder.extend({ hash: column.bytes, pepper: z.string().nullable() });
 
 export interface Secrets<Record extends SecretRecord = SecretRecord> {
-  /** The token is returned here and never again. Throws `TooManyOpen` where the account has as many as it may. */
+  /** The token is returned only here. Throws `TooManyOpen` at the account's limit. */
   issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
-  /** The holder behind an Authorization header; undefined for every reason it may not act. */
+  /** The holder of an Authorization header; undefined if it is invalid for any reason. */
   authenticate(authorization: string | undefined): Promise<Holder | undefined>;
-  /** An account's secrets: those that work, then those that were revoked, each newest first. */
+  /** An account's secrets: active ones, then revoked ones, each newest first. */
   list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<Record[]>;
-  /** `accountId` null: whosever it is. */
+  /** `accountId` null: of any account. */
   find(accountId: Uuid | null, id: Uuid): Promise<Record | undefined>;
-  /** False when the account has no such secret, or it is revoked. */
+  /** False when the account has no such secret or it is revoked. */
   rename(accountId: Uuid, id: Uuid, name: string): Promise<boolean>;
-  /** `accountId` null: whosever it is. False when there is none, or it is revoked already. */
+  /** `accountId` null: of any account. False when there is none or it is already revoked. */
   revoke(accountId: Uuid | null, id: Uuid): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Where a page of a list continues: after this one, as it was when it was shown. */
+/** The last secret of the previous page, as it was shown. */
 export interface SecretPosition {
   id: Uuid;
   revoked: boolean;
 }
 
-/** The account has as many secrets of the kind as may work at once. */
+/** The account has reached its limit of active secrets of this kind. */
 export class TooManyOpen extends Error {
   override name = "TooManyOpen";
   constructor(table: keyof typeof OPEN_MAX) {
@@ -90,7 +90,7 @@ export class TooManyOpen extends Error {
   }
 }
 
-/** What may be shown of a secret. */
+/** The fields of a secret that may be shown. */
 export const SecretRecord = row({
   id: column.uuid,
   accountId: column.uuid,
@@ -107,48 +107,48 @@ const Open = row({ open: column.count });
 
 export interface SecretsOptions extends Peppers {
   pool: pg.Pool;
-  /** Whether the database has columns for which pepper a hash was made with, by now. */
+  /** Whether the database has the columns for peppers yet. */
   keepsPeppers?: () => boolean;
   clock: Clock;
   random: Random;
   newId: NewId;
   log: Log;
-  /** How gateways tell each other that a secret was revoked. */
+  /** Tells other gateways about revoked secrets. */
   broadcast: Broadcast;
-  /** Keeps the row as it is now, in case the database loses it. Resolves when that is written. */
+  /** Journals the current row, in case a failover loses it. Resolves when it is written. */
   journal?: (table: keyof typeof OPEN_MAX, id: Uuid) => Promise<void>;
 }
 
-/** A kind of secret: its table, and what its holders and records have beside what every secret has. */
+/** A kind of secret: its table, and its own fields. */
 interface Kind<Record extends SecretRecord> {
   kind: SecretKind;
   table: keyof typeof OPEN_MAX;
-  /** Columns of `k` that make the rest of a holder. The secret that was shown is `$1`, by its reference. */
+  /** The columns of `k` for the holder. The presented secret's reference is `$1`. */
   holder: string;
-  /** Which rows a reference finds, the hash that the secret must have, and the pepper it was made with. */
+  /** SQL that finds the row of a reference, its hash and its pepper. */
   reference: string;
   hash: string;
   madeWith: string;
-  /** Which rows are the account's own: those it sees. */
+  /** The condition for the account's listed rows. */
   listed: string;
-  /** When one ends by itself; one that has ended does not count. */
+  /** The expiry, after which a secret does not count. */
   ends: string;
   record: { schema: z.ZodType<Record, Record>; columns: string; from: string };
 }
 
 interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
   /**
-   * Does what may leave the account with one more secret that works, in one transaction. Throws `TooManyOpen` where that is
-   * one too many; then nothing is done.
+   * Runs `act`, which may add an active secret, in a transaction. Throws `TooManyOpen` and rolls back if the account is then over its
+   * limit.
    */
   withRoom<Done>(accountId: Uuid, act: (client: pg.PoolClient) => Promise<Done>): Promise<Done>;
-  /** `then` is done in the same transaction. */
+  /** `then` runs in the same transaction. */
   issueWith(
     accountId: Uuid,
     name: string,
     then: (client: pg.PoolClient, id: Uuid) => Promise<void>,
   ): Promise<{ id: Uuid; token: string }>;
-  /** To be called when a row was changed: gateways forget what they know of it. */
+  /** Call it after changing a row, so that gateways drop it from their caches. */
   changed(id: Uuid): Promise<void>;
 }
 
@@ -197,10 +197,10 @@ export function openSecrets<Record extends SecretRecord>(
   const findHolder = finding(`find_${table}`, "null::text");
   const findWithPepper = finding(`find_${table}_pepper`, hashedWith);
   const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
-  /** Grows with every change that was heard of: what was read before one is not remembered after it. */
+  /** Incremented with every change: a row read before one is not cached. */
   let changes = 0;
 
-  /** By the secret's id or its account's. Undefined after a gap in the broadcast: any of them may have changed. */
+  /** By the secret's or account's id. Undefined after missed messages: any may have changed. */
   const forget = (id: string | undefined): void => {
     changes += 1;
     if (id === undefined) remembered.clear();
@@ -212,7 +212,7 @@ export function openSecrets<Record extends SecretRecord>(
   broadcast.on(topic, forget);
   broadcast.on(ACCOUNT_TOPIC, (accountId) => {
     forget(accountId);
-    // Whose a rejected secret is was not kept: it may be of an account that is restored now.
+    // Rejected secrets are cached without their account, which may now be restored.
     for (const [cacheKey, { holder }] of remembered) if (holder === undefined) remembered.delete(cacheKey);
   });
   const changed = async (id: Uuid): Promise<void> => {
@@ -231,11 +231,11 @@ export function openSecrets<Record extends SecretRecord>(
     const how = found === undefined ? undefined : madeWith(found.hash, token, options);
     if (found === undefined || how === undefined) return undefined;
     rehashing.seen({ reference, token, hash: found.hash, madeWith: how, writtenDown: found.pepper });
-    // Not the whole row: it is remembered, and the hash need not be.
+    // The hash need not be cached.
     const { hash: _, pepper: __, ...holder } = found;
     return holder;
   };
-  /** A secret that has ended is as good as none, also one that is remembered. */
+  /** Expired secrets are invalid, cached or not. */
   const unlessEnded = (holder: Holder | undefined): Holder | undefined =>
     holder === undefined || (holder.until !== null && holder.until <= clock.now()) ? undefined : holder;
 
@@ -244,7 +244,7 @@ export function openSecrets<Record extends SecretRecord>(
 
     withRoom: (accountId, act) =>
       inTransaction(pool, async (client) => {
-        // One at a time for each account, so that the count holds.
+        // Locks the account, so that the count is exact.
         await client.query("select from account where id = $1 for no key update", [accountId]);
         const done = await act(client);
         const { open } = await queryOne(
@@ -291,7 +291,7 @@ export function openSecrets<Record extends SecretRecord>(
       const found = await lookUp(reference, token);
       remembered.delete(cacheKey);
       if (before === changes) {
-        // The oldest goes first: a Map keeps the order of insertion.
+        // The oldest entry: a Map keeps insertion order.
         if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);
         remembered.set(cacheKey, { holder: found, until: now + REMEMBER_MS });
       }

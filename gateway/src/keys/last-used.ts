@@ -10,7 +10,7 @@ const WRITE_EVERY_MS = 10_000;
 
 interface LastUsed {
   touch(id: Uuid): void;
-  /** Writes what is due. */
+  /** Writes pending times. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export function keepLastUsed(
       [plainArray([...batch.keys()]), plainArray([...batch.values()])],
     );
     await write.catch((error) => {
-      // The next time, with what was used since.
+      // Kept for the next write, with newer ones.
       used = new Map([...batch, ...used]);
       throw error;
     });
@@ -45,7 +45,7 @@ export function keepLastUsed(
     flush,
     async close() {
       stop();
-      // Nothing of it is worth keeping a gateway from stopping.
+      // A failure must not delay the shutdown.
       await tryToFlush();
     },
   };

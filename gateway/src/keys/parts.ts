@@ -1,4 +1,4 @@
-/** Keys and tokens as routes use them. */
+/** Keys and tokens, for routes. */
 import type { ApiKeys } from "./api-keys.ts";
 import { openHostTokens, type Secrets, type SecretsOptions } from "./keys.ts";
 import { openSessionKeys, type SessionKeys } from "./session-keys.ts";
@@ -6,11 +6,11 @@ import { openSessionKeys, type SessionKeys } from "./session-keys.ts";
 export interface KeyParts {
   apiKeys: ApiKeys;
   hostTokens: Secrets;
-  /** What the playground calls with. */
+  /** The keys of the playground. */
   sessionKeys: SessionKeys;
 }
 
-/** `apiKeys` are the request path's own: both share one cache. */
+/** `apiKeys` is shared with the request path, for a common cache. */
 export const openKeyParts = (options: SecretsOptions, apiKeys: ApiKeys): KeyParts => ({
   apiKeys,
   hostTokens: openHostTokens(options),

@@ -1,4 +1,4 @@
-/** The pepper is replaced while keys are in use: each is known by the old one until it was shown, and by the new one from then on. */
+/** The pepper is replaced while keys are in use: a key is accepted under the old one until it is used, then under the new one. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -28,7 +28,7 @@ async function openPlace(t: TestContext) {
     log: createLog("silent"),
     broadcast: silence,
   };
-  /** A gateway that knows these peppers. */
+  /** A gateway with these peppers. */
   const gateway = (peppers: Peppers, keepsPeppers = true) => {
     const options = { ...common, ...peppers, keepsPeppers: () => keepsPeppers };
     const [keys, tokens] = [openApiKeys(options), openHostTokens(options)];
@@ -75,7 +75,7 @@ test("rehashes both secrets of a rotated key, each when it is used", async (t) =
   assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
   const after = gateway({ pepper: SECOND });
   for (const shown of [previous, token]) assert.equal((await after.keys.authenticate(bearer(shown)))?.id, id);
-  // What was written down moves with the secret.
+  // The recorded pepper moves with the secret.
   const third = (await after.keys.rotate(account, id, 3_600_000)) ?? assert.fail("no new secret");
   assert.equal((await seenUnder(pool, "api_key", SECOND)).unseen, 0);
   assert.equal((await after.keys.authenticate(bearer(third)))?.id, id);

@@ -1,7 +1,7 @@
 /**
- * The pepper, and the one before or after it while it is being replaced. Secrets are known by any of them. One that was hashed
- * under the old pepper is hashed anew when it is shown, because no one but its holder has it; which pepper a hash was made with is
- * written beside it, so that an operator sees when the old one is needed no more.
+ * The pepper, and the previous or next one during a replacement. Secrets are accepted under any of them. A secret hashed under the old
+ * pepper is hashed again when it is used, because only its holder has it. The pepper of each hash is recorded, so that operators see when
+ * the old one can be removed.
  */
 import { createHmac } from "node:crypto";
 import type pg from "pg";
@@ -9,23 +9,23 @@ import { z } from "zod";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { hashToken, sameHash } from "./secrets.ts";
 
-/** The migration that has the columns for it. */
+/** The migration that added the columns. */
 export const PEPPERS_SCHEMA = 29;
 
 export interface Peppers {
-  /** What is issued is hashed under it. */
+  /** Hashes new secrets. */
   pepper: string;
-  /** The one before it. What is seen under it is hashed anew. */
+  /** The previous pepper. Secrets under it are hashed again when used. */
   old?: string | undefined;
-  /** The one that other gateways may have already. What is seen under it is left as it is. */
+  /** The next pepper, which other gateways may already use. Secrets under it stay as they are. */
   next?: string | undefined;
 }
 
-/** Tells peppers apart, and nothing about them. */
+/** Identifies a pepper without revealing it. */
 export const fingerprintOf = (pepper: string): string =>
   createHmac("sha256", pepper).update("which pepper").digest("hex").slice(0, 16);
 
-/** Which of the peppers the stored hash was made with. */
+/** The pepper of the stored hash. */
 export function madeWith(stored: Buffer, token: string, peppers: Peppers): keyof Peppers | undefined {
   for (const which of ["pepper", "old", "next"] as const) {
     const pepper = peppers[which];
@@ -36,7 +36,7 @@ export function madeWith(stored: Buffer, token: string, peppers: Peppers): keyof
 
 const There = row({ there: z.boolean() });
 
-/** For a command: whether the database can tell. Gateways know their schema. */
+/** For a command: whether the database has the columns. Gateways know their schema. */
 export async function keepsPeppers(pool: pg.Pool): Promise<boolean> {
   const { there } = await queryOne(pool, There, "select count(*) > 0 as there from migration where version >= $1", [
     PEPPERS_SCHEMA,
@@ -47,14 +47,14 @@ export async function keepsPeppers(pool: pg.Pool): Promise<boolean> {
 const Unseen = row({ total: column.count, unseen: column.count, unseenInUse: column.count });
 
 export interface SeenUnder {
-  /** Secrets that work, without those of sessions, which end within half a day. */
+  /** Active secrets, without those of sessions, which expire within half a day. */
   total: number;
-  /** Not known to be hashed under the pepper, and how many of these were used in the last 30 days. */
+  /** Secrets not recorded under the pepper, and those among them used in the last 30 days. */
   unseen: number;
   unseenInUse: number;
 }
 
-/** How many secrets were seen since the pepper was changed. A key's secret before its last counts while it works. */
+/** Counts the secrets used since the pepper changed. A key's previous secret counts while it works. */
 export async function seenUnder(pool: pg.Pool, table: "api_key" | "host_token", pepper: string): Promise<SeenUnder> {
   const previous =
     table === "api_key"

@@ -1,8 +1,7 @@
 /**
- * Writes down which pepper a secret's hash was made with, and hashes anew what was seen under the old one. Both happen beside the
- * request that showed the secret, which was answered for by the hash that was there: no one waits, and what fails is done the
- * next time. The hash is only replaced while it is the one that was seen, so two gateways at once, or a secret that is given a new
- * one meanwhile, lose nothing.
+ * Records the pepper of a secret's hash, and hashes secrets under the old pepper again when they are used. Both happen beside the request,
+ * which does not wait, and a failure is repeated at the next use. A hash is replaced only if it is unchanged, so concurrent gateways and
+ * rotations lose nothing.
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
@@ -19,24 +18,24 @@ interface Options extends Peppers {
 interface Seen {
   reference: string;
   token: string;
-  /** As it is stored. */
+  /** The stored hash. */
   hash: Buffer;
   madeWith: keyof Peppers;
-  /** The fingerprint beside it. */
+  /** The recorded fingerprint. */
   writtenDown: string | null;
 }
 
 interface Rehashing {
-  /** Whether the pepper is being replaced, and the database can tell how far that is. */
+  /** Whether the pepper is being replaced and the database has the columns. */
   isOn(): boolean;
   seen(secret: Seen): void;
-  /** In the transaction that made the secret. */
+  /** Runs in the transaction that creates the secret. */
   issued(client: pg.PoolClient, reference: string): Promise<void>;
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is in flight. */
   idle(): Promise<void>;
 }
 
-/** A key has its secret in one pair of columns, and the one before it in another. */
+/** A key's current and previous secrets are in different columns. */
 const PLACES = {
   api_key: [
     { reference: "reference", hash: "secret_hash", pepper: "pepper" },

@@ -1,4 +1,4 @@
-/** What is remembered of secrets: good or bad, for a minute at most, and nothing that a change has overtaken. */
+/** The cache of secrets: valid or invalid, for at most a minute, and never older than a change. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -10,7 +10,7 @@ import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openApiKeys } from "./api-keys.ts";
 
-/** One gateway alone: no one to tell, no one to hear. */
+/** A broadcast for a single gateway. */
 const silence: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
 async function openKeys(t: TestContext) {
@@ -47,7 +47,7 @@ for (const change of ["revocation", "suspension"] as const) {
     const { pool, keys, account, heard } = await openKeys(t);
     const { id, token } = await keys.issue(account, "a key");
     const header = `Bearer ${token}`;
-    // What was read a moment before the change arrives a moment after the news of it.
+    // The row was read just before the change and arrives just after the message about it.
     const read = Promise.withResolvers<void>();
     const told = Promise.withResolvers<void>();
     const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;

@@ -1,6 +1,6 @@
 /**
- * Keys of sessions: what the console's playground calls the public API with. Such a key is an API key that its account does
- * not see among its own; it ends with its session, and has lower limits, because a page in a browser holds it.
+ * The playground's keys, one per session, for the public API. Such a key is not listed among the account's keys, ends with its session, and
+ * has lower limits, because a browser page holds it.
  */
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -19,9 +19,9 @@ const Key = row({ id: column.uuid });
 const Issued = row({ id: column.uuid, expiresAt: column.moment });
 
 export interface SessionKeys {
-  /** In the place of the one before it. Undefined where the session is over. */
+  /** Replaces the session's previous key. Undefined when the session has ended. */
   issue(of: { accountId: Uuid; sessionId: Uuid }): Promise<{ id: Uuid; token: string; expiresAt: Date } | undefined>;
-  /** All that the account ever had, also those that have ended: what was done with them is found by them. */
+  /** All keys that the account ever had, including ended ones, to find their requests. */
   ofAccount(accountId: Uuid): Promise<Uuid[]>;
 }
 
@@ -40,7 +40,7 @@ export function openSessionKeys(options: Options): SessionKeys {
     async issue({ accountId, sessionId }) {
       const { token, reference, hash } = makeSecret("tsk", random, pepper);
       const [column, value, put] = keepsPeppers() ? [", pepper", ", $11", ", pepper = excluded.pepper"] : ["", "", ""];
-      // The session's row is held meanwhile: one that ends now finds the key, and takes it along.
+      // Locks the session, so that ending it now also ends this key.
       const issued = await queryRow(
         pool,
         Issued,
@@ -69,7 +69,7 @@ export function openSessionKeys(options: Options): SessionKeys {
         ],
       );
       if (issued === undefined) return undefined;
-      // Gateways may remember the secret that was replaced.
+      // Gateways may have cached the replaced secret.
       await broadcast.send(CHANGED.api_key, issued.id);
       return { ...issued, token };
     },

@@ -1,29 +1,29 @@
-/** What the owner of an API key sets for it: budgets, an end, the models it may ask for, and limits below the platform's. */
+/** The owner's settings of an API key: budgets, expiry, models, and limits below the platform's. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Pico } from "../base/money.ts";
 import type { LimitOverrides } from "./keys.ts";
 
 export interface KeySettings {
-  /** In a UTC day, and in a UTC month. */
+  /** Per UTC day, and per UTC month. */
   budgetDay: Pico | null;
   budgetMonth: Pico | null;
   expiresAt: Date | null;
   models: string[] | null;
-  /** Whether its answers may be checked by a second host. */
+  /** Whether other hosts' nodes may check its answers. */
   spotChecks: boolean;
   /** Whether `user` and `metadata.label` of its requests are stored. */
   labels: boolean;
   /** Whether thinking is also sent in `reasoning_content`. */
   reasoningContent: boolean;
-  /** One that is not named stays as it is. */
+  /** Absent limits stay unchanged. */
   ownLimits: Partial<LimitOverrides>;
 }
 
-/** What is not named stays as it is. */
+/** Absent settings stay unchanged. */
 export type KeyChange = Partial<KeySettings> & { name?: string };
 
-/** The first setting that a change makes less strict, by its name in the API; undefined where it only tightens. */
+/** The first setting that a change loosens, by its API name; undefined if it only tightens. */
 export function loosened(was: KeySettings, change: KeyChange): string | undefined {
   const isMore = <Value extends Pico | Date | number>(before: Value | null, now: Value | null | undefined): boolean =>
     before !== null && now !== undefined && (now === null || now > before);
@@ -37,7 +37,7 @@ export function loosened(was: KeySettings, change: KeyChange): string | undefine
   return limits.some((name) => isMore(was.ownLimits[name] ?? null, change.ownLimits?.[name])) ? "limits" : undefined;
 }
 
-/** Within the caller's transaction. False when the account has no such key, or it is revoked. */
+/** Runs in the caller's transaction. False when the account has no such key or it is revoked. */
 export async function changeKey(
   client: pg.PoolClient,
   { accountId, id }: { accountId: Uuid; id: Uuid },

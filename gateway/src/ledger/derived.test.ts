@@ -54,7 +54,7 @@ async function assertProved(): Promise<void> {
   );
 }
 
-/** All that people are told of it. Lines are named by their place, which is another one since. */
+/** Everything that users see. Lines are named by their position, because their ids change. */
 async function told() {
   const { pool } = database;
   const statement = openStatement({ pool });

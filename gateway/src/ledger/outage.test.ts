@@ -53,7 +53,7 @@ describe("settling during database failures", () => {
       clock.advance(100);
       return check();
     });
-  /** A ledger whose pool fails as it is told, and what it logs. Its clock stands still: this machine is never too slow. */
+  /** A ledger with a scripted pool, and its log. Its clock stands still, so that a slow machine does not matter. */
   const open = async (t: TestContext, options: { directory?: string; gatewayId?: string; trouble?: Trouble } = {}) => {
     const { directory = await newDirectory(t), gatewayId = newId(), trouble = {} } = options;
     const lines: { level: number; msg: string; request?: string }[] = [];

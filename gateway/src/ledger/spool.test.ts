@@ -247,7 +247,7 @@ describe("spool files of other gateways", () => {
     await Promise.all([living.append(ours), remote.append(theirs)]);
     const mine = await open(directory, "mine");
     const clock = manualClock();
-    // It looks when it is told to, not by itself every minute.
+    // It scans when the test asks, not every minute.
     const { replay, books } = await replaying(t, mine, new Map(), { ...clock, every: () => () => {} });
     const names = await spools(directory);
     // The clocks of their machines may be anything.

@@ -1,21 +1,21 @@
 /**
- * How long an answer may take, from when its question was written. This process' own delays are never the server's: what
- * lies in the socket came in time, and the time that a late timer took from the answer is given back, once.
+ * The timeout of an answer, counted from when its question was written. Delays of this process do not count against the server: data in the
+ * socket arrived in time, and the time of one late timer is added.
  */
 import type { Clock } from "../base/clock.ts";
 
-/** A timer that runs later than this was kept waiting by this process, and so was what it should have read and sent. */
+/** A timer later than this was delayed by this process, and so were its reads and writes. */
 const LATE_MS_MAX = 50;
 
 interface AnswerTime {
   clock: Clock;
   timeoutMs: number;
-  /** Part of what was asked has not left this process. */
+  /** Part of the question has not been sent. */
   isUnsent: () => boolean;
   passed: () => void;
 }
 
-/** Calls `passed` once, when the time has passed. Returns the way out. */
+/** Calls `passed` once at the timeout. Returns the function that cancels it. */
 export function answerTime({ clock, timeoutMs, isUnsent, passed }: AnswerTime): () => void {
   let stopped = false;
   let prolonged = false;
@@ -27,7 +27,7 @@ export function answerTime({ clock, timeoutMs, isUnsent, passed }: AnswerTime): 
       const lostMs = isUnsent() ? timeoutMs : lateMs > LATE_MS_MAX ? Math.min(lateMs, timeoutMs) : 0;
       clock.soon(() => {
         if (stopped) return;
-        // Once, or a process that is always late would never give up.
+        // Extended once, or a process that is always late would never time out.
         if (prolonged || lostMs === 0) return passed();
         prolonged = true;
         wait(lostMs);

@@ -2,9 +2,9 @@
 import { choice, domain, text } from "../base/settings.ts";
 
 interface LimitsConfig {
-  /** Where limits are counted. Undefined: in memory, for one gateway. */
+  /** The server that counts limits. Undefined: this gateway's memory. */
   valkeyUrl: string | undefined;
-  /** While the limits' store is unreachable: nothing is admitted, or each gateway counts alone with its share. */
+  /** While the limits server is unreachable: refuse requests, or count each gateway's share locally. */
   limitsWhenAway: "refuse" | "local";
 }
 

@@ -1,6 +1,6 @@
 /**
- * Limits of several worker processes, counted exactly by the primary process, in its memory. A worker asks over its channel, and of a worker
- * that died everything is freed at once. Both sides are here, so that they agree.
+ * Limits for several worker processes, counted by the primary process in its memory. Workers ask over their channels, and the slots of a
+ * worker that died are freed at once. Both sides are in this file so that they agree.
  */
 import { type Channel, ChannelError, FIRST_KIND } from "../base/channel.ts";
 import type { Clock } from "../base/clock.ts";
@@ -11,11 +11,11 @@ import { type Board, memoryLimits } from "./memory.ts";
 const KINDS = { enter: 0, standing: 1, leave: 2, enterModel: 3, leaveModel: 4 };
 const kind = (name: keyof typeof KINDS): number => FIRST_KIND + KINDS[name];
 
-/** None of what is said has one: ids, names of models and numbers. */
+/** No id, model name or number contains it. */
 const SEPARATOR = "\n";
 const join = (...parts: (string | number)[]): string => parts.join(SEPARATOR);
 
-/** In the primary: what one worker enters and leaves. */
+/** In the primary process: counts for one worker. */
 export function serveLimits(channel: Channel, { clock, board }: { clock: Clock; board: Board }): void {
   const limits = memoryLimits({ clock, board });
   channel.answer(kind("enter"), async ({ text }) => {
@@ -45,7 +45,7 @@ export function serveLimits(channel: Channel, { clock, board }: { clock: Clock; 
   });
 }
 
-/** In a worker. Without the primary there is no worker: it ends when the channel does. */
+/** In a worker. A worker cannot run without the primary, so it ends when the channel closes. */
 export function limitsOfPrimary(channel: Channel): Limits {
   return {
     health: alwaysThere("limits"),
@@ -61,7 +61,7 @@ export function limitsOfPrimary(channel: Channel): Limits {
       const words = join(keyId, requestsPerMinute, tokensPerMinute, inFlight);
       return readEntry((await channel.ask(kind("standing"), words)).text, limits).standing;
     },
-    // Answered, because a client that has its answer may send its next request to another worker at once.
+    // Waits for the answer, because the client may send its next request to another worker at once.
     async leave(keyId, id, tokens) {
       checkCount("tokens", tokens);
       await channel.ask(kind("leave"), join(keyId, id, tokens)).catch(unlessGone);
@@ -70,7 +70,7 @@ export function limitsOfPrimary(channel: Channel): Limits {
       checkCount("ceiling", ceiling);
       return (await channel.ask(kind("enterModel"), join(model, id, ceiling, account))).text === "1";
     },
-    // Messages keep their order: a request leaves its model before its key, and that is answered.
+    // Messages keep their order, and leaving the key, which follows, is answered.
     async leaveModel(model, id) {
       channel.tell(kind("leaveModel"), { text: join(model, id) });
     },
@@ -78,7 +78,7 @@ export function limitsOfPrimary(channel: Channel): Limits {
   };
 }
 
-/** The primary frees everything of a worker that it does not hear any more. */
+/** The primary frees the slots of a worker whose channel closed. */
 function unlessGone(error: unknown): void {
   if (!(error instanceof ChannelError)) throw error;
 }

@@ -1,6 +1,6 @@
 /**
- * The leases this process holds: what it entered and has not left. They are renewed as long as they are here, so a lease
- * outlives its request only when the process dies, and then by no more than its length.
+ * The leases of this process: slots taken and not returned. They are renewed while they are held, so a lease outlives its request only if
+ * the process dies, and then for at most its duration.
  */
 import type { Clock } from "../base/clock.ts";
 import { RENEW_EVERY_MS } from "./limits.ts";
@@ -9,12 +9,12 @@ export class Held {
   readonly #groups = new Map<string, Set<string>>();
   readonly #stop: () => void;
 
-  /** `renew` reads what is held itself, when it sends, so that it cannot bring back what was left meanwhile. */
+  /** `renew` reads the held leases when it sends, so that it cannot revive a returned one. */
   constructor(clock: Clock, renew: () => void) {
     this.#stop = clock.every(RENEW_EVERY_MS, renew);
   }
 
-  /** The keys and models with something held. */
+  /** The keys and models with leases. */
   groups(): string[] {
     return [...this.#groups.keys()];
   }

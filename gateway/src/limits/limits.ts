@@ -15,7 +15,7 @@ import { invariant } from "../base/invariant.ts";
 import type { LimitOutcome } from "../base/states.ts";
 
 export const MINUTE_MS = 60_000;
-/** A dead gateway's slots are free after at most this long. */
+/** The longest time until a dead gateway's slots are free. */
 export const LEASE_MS = 60_000;
 /** Three renewals may fail before a living request loses its slot. */
 export const RENEW_EVERY_MS = 15_000;
@@ -29,10 +29,10 @@ export interface KeyLimits {
 
 export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
 
-/** What someone set for one key; null where nothing was. */
+/** Limits set for one key; null where not set. */
 type SetLimits = { [Name in keyof KeyLimits]: number | null };
 
-/** An operator's limits take the place of the platform's; the owner's own hold where they are lower. */
+/** The effective limits: an operator's replace the platform's, and the owner's apply if they are lower. */
 export function limitsInForce(set: { overrides: SetLimits | null; own: SetLimits | null }): KeyLimits {
   const ceiling = limitsCeiling(set.overrides);
   return {
@@ -42,7 +42,7 @@ export function limitsInForce(set: { overrides: SetLimits | null; own: SetLimits
   };
 }
 
-/** Up to where an owner may set a key's limits. */
+/** The highest limits that an owner may set. */
 export function limitsCeiling(overrides: SetLimits | null): KeyLimits {
   return {
     requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
@@ -51,7 +51,7 @@ export function limitsCeiling(overrides: SetLimits | null): KeyLimits {
   };
 }
 
-/** Where a key stands after a check, for the `x-ratelimit-*` headers. */
+/** The key's use and limits after a check, for the `x-ratelimit-*` headers. */
 interface Standing {
   limitRequests: number;
   remainingRequests: number;
@@ -61,7 +61,7 @@ interface Standing {
   resetTokensMs: number;
 }
 
-/** A model's ceiling refuses apart from these. */
+/** The outcomes of a key's limits, without the model's request limit. */
 export type Refusal = Exclude<LimitOutcome, "rate_limit_sku_capacity">;
 
 export type Entry =
@@ -69,36 +69,36 @@ export type Entry =
   | { admitted: false; code: Refusal; retryAfterS: number; standing: Standing };
 
 export interface Limits {
-  /** Where the counts live. */
+  /** The state of the counts' server. */
   readonly health: Dependency;
   /**
-   * One round trip: checks the windows, counts the request and takes a slot leased under `id`. A repeat with an id that
-   * holds a slot is admitted and counts nothing. Rejects with `LimitsUnavailable`.
+   * In one round trip checks the windows, counts the request and takes a slot leased to `id`. Repeating an id that holds a slot is admitted
+   * and counts nothing. Rejects with `LimitsUnavailable`.
    */
   enter(keyId: string, id: string, limits: KeyLimits): Promise<Entry>;
-  /** Where the key stands, counting nothing. Rejects with `LimitsUnavailable`. */
+  /** The key's use without counting. Rejects with `LimitsUnavailable`. */
   standing(keyId: string, limits: KeyLimits): Promise<Standing>;
   /**
-   * One round trip: gives the slot back and adds the request's tokens to the minute it ends in. Never rejects; for an id
-   * that this process did not enter, or has left already, it does nothing.
+   * In one round trip returns the slot and adds the tokens to the current minute. Never rejects; does nothing for an id that this process
+   * did not enter or has already returned.
    */
   leave(keyId: string, id: string, tokens: number): Promise<void>;
   /**
-   * Takes one of the model's places, which count what is in flight and what is queued on the whole platform. False: the
-   * model is at its ceiling, or the account has its share while places are scarce (`mayEnter`). Rejects with `LimitsUnavailable`.
+   * Takes one of the model's places, which count queued and running requests on the whole platform. False at the model's limit, or if the
+   * account has its share while places are scarce (`mayEnter`). Rejects with `LimitsUnavailable`.
    */
   enterModel(model: string, id: string, ceiling: number, account?: string): Promise<boolean>;
   leaveModel(model: string, id: string): Promise<void>;
-  /** Renews nothing from now on. What was not left is given up to its lease. */
+  /** Stops renewals. Leases that were not returned expire. */
   close(): Promise<void>;
 }
 
-/** An account that asked for a model within this time shares its places with the others that did, admitted or not. */
+/** An account shares a model's places with others that asked within this time, admitted or not. */
 export const SHARING_MS = 10_000;
 
 /**
- * Whether an account may take one more of a model's places. One that has its equal share leaves the second half, in which
- * requests wait for slots, to the others that asked lately; alone it may hold all.
+ * Whether an account may take one more of a model's places. At its equal share it leaves the second half, in which requests wait for slots,
+ * to accounts that asked recently; alone it may take all.
  */
 export function mayEnter(held: { places: number; own: number }, ceiling: number, accounts: number): boolean {
   const each = Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
@@ -106,13 +106,13 @@ export function mayEnter(held: { places: number; own: number }, ceiling: number,
   return held.own < each || held.places < Math.floor(ceiling / 2);
 }
 
-/** What kept the counts from being asked: no answer in time, no connection, or an answer that was an error. */
+/** Why the counts are unavailable: no answer in time, no connection, or an error answer. */
 export type UnavailableCause = "timeout" | "disconnected" | "error";
 
-/** No one could say whether the request is within its limits. It must be refused: nothing goes through unlimited. */
+/** The limits cannot be checked, so the request must be refused. */
 export class LimitsUnavailable extends Error {
   override name = "LimitsUnavailable";
-  /** The operation may have been carried out although no answer came. */
+  /** The operation may have been applied although no answer came. */
   readonly maybeDone: boolean;
 
   constructor(cause: unknown, { maybeDone }: { maybeDone: boolean }) {
@@ -121,14 +121,14 @@ export class LimitsUnavailable extends Error {
   }
 }
 
-/** What a key has used: in this minute, and now. */
+/** A key's use: in this minute, and now. */
 interface Usage {
   requests: number;
   tokens: number;
   inFlight: number;
 }
 
-/** The first limit that a further request would break, or null. */
+/** The first limit that another request would exceed, or null. */
 export function judge(used: Usage, limits: KeyLimits): Refusal | null {
   if (used.requests >= limits.requestsPerMinute) return "rate_limit_requests";
   if (used.tokens >= limits.tokensPerMinute) return "rate_limit_tokens";

@@ -81,7 +81,7 @@ describe("Valkey outages", { skip }, () => {
       clock.advance(STEP_MS);
       return !limits.health.isAway;
     });
-  /** Once a probe is answered requests pass, and after a while without any failure the outage is told to be over. */
+  /** Once a probe is answered requests pass, and after some time without a failure the end of the outage is logged. */
   const back = async (): Promise<Line> => {
     await untilBack();
     await pass(QUIET_MS);

@@ -19,7 +19,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const SILENT_MS_MAX = 2_000;
 const PROBE_MS_MIN = 250;
 const PROBE_MS_MAX = 1_000;
-/** An outage is told to be over when no question has failed for this long; a flapping one is one outage. */
+/** The end of an outage is logged after this time without a failure, so that repeated short outages are one. */
 const QUIET_MS = 1_000;
 
 type Question<T = unknown> = (redis: ScriptedRedis) => Promise<T>;
@@ -157,7 +157,7 @@ export class ValkeyLink implements Dependency {
         this.#unanswered -= 1;
         stopTimer();
       };
-      // After the time has passed both change nothing more: who asked was told that there is no answer.
+      // After the timeout neither has an effect: the caller already got the error.
       answer.then(
         (value) => {
           heard();

@@ -55,7 +55,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     // A write: a server that only reads is of no use.
     probe: (redis) => redis.limitsRenew(`${prefix}:limits:{probe}`, time(), "probe"),
     unavailable: options.unavailable,
-    // It may have lost its memory: what is in flight is told at once.
+    // The server may have lost its data, so slots in use are sent again at once.
     back: () => renew(),
   });
   // The braces are the hash tag: on a cluster, the keys of one call are on one server.

@@ -1,4 +1,4 @@
-/** Finds special tokens such as `<|im_start|>` in text. At one place the longest counts. */
+/** Finds special tokens such as `<|im_start|>` in text. Where several start at one position, the longest counts. */
 import { invariant } from "../base/invariant.ts";
 
 interface Node {

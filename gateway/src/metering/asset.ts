@@ -27,17 +27,17 @@ interface SectionSize {
 
 export interface BpeHeader {
   kind: "bpe";
-  /** Where the data came from, for people. */
+  /** The origin of the data, for human readers. */
   source: string;
   /** The most digits one piece may have. */
   digitsMax: number;
-  /** Whether text is brought to Unicode's form NFC before it is cut into pieces. */
+  /** Whether text is normalised to Unicode's form NFC before it is cut into pieces. */
   nfc: boolean;
-  /** The longest token, in UTF-8 bytes: text of n bytes is at least n / tokenBytesMax tokens. */
+  /** The longest token in UTF-8 bytes: a text of n bytes has at least n / tokenBytesMax tokens. */
   tokenBytesMax: number;
   merges: number;
   words: number;
-  /** The texts that are one token wherever they stand in a prompt: `<|im_start|>` and the like. */
+  /** Texts such as `<|im_start|>` that are one token anywhere in a prompt. */
   addedTokens: string[];
   sections: SectionSize[];
 }
@@ -46,7 +46,7 @@ export interface UnigramHeader {
   kind: "unigram";
   source: string;
   nodes: number;
-  /** The node of the unknown piece itself, which runs together with unknown characters. */
+  /** The node of the unknown piece itself, which is merged with unknown characters. */
   unknownNode: number;
   pieceUnitsMax: number;
   scoreMin: number;
@@ -61,7 +61,7 @@ export interface Asset<Header extends AssetHeader = AssetHeader> {
   section(name: string): Uint8Array;
 }
 
-/** The file is not the one the gateway was built with: counts, and so money, would be wrong. */
+/** The file differs from the one the gateway was built with, so counts, and therefore charges, would be wrong. */
 export class AssetMismatchError extends Error {
   override name = "AssetMismatchError";
 }
@@ -77,7 +77,7 @@ export async function readAsset(file: URL, sha256: string): Promise<Asset> {
 
 function parseAsset(bytes: Buffer): Asset {
   invariant(bytes.toString("latin1", 0, ASSET_MAGIC.length) === ASSET_MAGIC, "not a tokenizer asset");
-  // The default chunk is small and would be joined a few hundred times.
+  // The default chunk is small and would need a few hundred joins.
   const payload = zstdDecompressSync(bytes.subarray(ASSET_MAGIC.length), { chunkSize: 1024 * 1024 });
   const headerBytes = payload.readUInt32LE(0);
   const header = JSON.parse(payload.toString("utf8", 4, 4 + headerBytes)) as AssetHeader;
@@ -98,7 +98,7 @@ function parseAsset(bytes: Buffer): Asset {
   };
 }
 
-/** Undoes the byte planes. `bytesPerNumber` planes of equal length lie one after another. */
+/** Joins byte planes: `bytesPerNumber` planes of equal length follow each other. */
 export function readPlanes(section: Uint8Array, bytesPerNumber: number): Int32Array {
   const count = section.length / bytesPerNumber;
   const numbers = sharedInt32(count);

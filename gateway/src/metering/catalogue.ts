@@ -1,6 +1,6 @@
 /**
- * The models on offer: a data file, checked once at the door. An active model has a build, a context and a price; a
- * coming one is listed and cannot be called.
+ * The catalogue of models: a data file that is validated when it is read. An active model has a build, a context and a price; a coming
+ * model is listed but cannot be called.
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { z } from "zod";
 import { type Pico, pico } from "../base/money.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES, type ModelKind } from "../base/states.ts";
 
-/** The one that comes with the gateway. */
+/** The catalogue in the package. */
 export const CATALOGUE_FILE = fileURLToPath(new URL("../../catalogue/models.json", import.meta.url));
 
 const Price = z.int().min(0).max(1_000_000_000_000).nullable();
@@ -16,7 +16,7 @@ const Price = z.int().min(0).max(1_000_000_000_000).nullable();
 const Build = z.strictObject({
   id: z.string().min(1).max(64),
   tokenizer: z.string().min(1),
-  /** How the build delimits its thinking; absent when it does not think apart. */
+  /** The delimiters of the build's thinking; absent when it does not think separately. */
   reasoning: z
     .strictObject({
       open: z.string().min(1),
@@ -26,20 +26,20 @@ const Build = z.strictObject({
     })
     .optional(),
   vector_width: z.int().min(1).optional(),
-  /** The weights' licence, as whoever made the build states it. Null or absent: no one did. */
+  /** The licence of the weights as published with the build. Null or absent: not stated. */
   licence: z.string().min(1).max(100).nullish(),
 });
 
-/** A question whose answer tells whether a node runs the model it claims. */
+/** A question whose answer shows whether a node runs the model that it reports. */
 export const Canary = z.union([
   z.strictObject({
     prompt: z.string().min(1).max(4000),
     expect: z.string().min(1).refine(isRegExp, "must be a regular expression"),
-    /** What an answer must not hold beside what is expected, so that naming everything does not pass. */
+    /** What an answer must not contain, so that listing every possible answer does not pass. */
     forbid: z.string().min(1).refine(isRegExp, "must be a regular expression").optional(),
     max_tokens: z.int().min(1).max(4096),
   }),
-  /** For embeddings: the first two texts mean much the same, the third does not. */
+  /** For embeddings: the first two texts have a similar meaning, the third does not. */
   z.strictObject({ near: z.tuple([z.string().min(1), z.string().min(1)]), far: z.string().min(1) }),
 ]);
 
@@ -47,7 +47,7 @@ const Model = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lowercase letters, digits, '.', '_' or '-'"),
   kind: z.enum(MODEL_KINDS),
   class: z.enum(MODEL_CLASSES),
-  /** A string for every model: one that is coming has not said yet. */
+  /** Required for active models only. */
   quant_label: z
     .string()
     .nullable()
@@ -58,17 +58,17 @@ const Model = z.strictObject({
   status: z.enum(MODEL_STATUSES),
   listed: z.iso.date(),
   build: Build.nullable(),
-  /** Overrides the admission ceiling worked out from the connected slots. */
+  /** Overrides the request limit computed from the connected slots. */
   admission_max: z.int().min(1).optional(),
-  /** Overrides the class's ceiling: a node that is faster does not run this model. */
+  /** Overrides the class's speed limit: a faster node does not run this model. */
   tps_max: z.number().positive().optional(),
-  /** Overrides the class's ceiling of reading: a node whose first token comes sooner did not read the prompt. */
+  /** Overrides the class's prompt-reading limit: a node with an earlier first token did not read the prompt. */
   prompt_tps_max: z.number().positive().optional(),
-  /** Beside those that the gateway makes up. An empty list: this model is asked none at all. */
+  /** In addition to generated canaries. An empty list: nodes are asked none for this model. */
   canaries: z.array(Canary).max(16).optional(),
 });
 
-/** Tokens per second of one answer (embeddings: of one input) that no machine reaches with a model of the class. */
+/** Tokens per second of one answer (embeddings: of one input) that no hardware reaches with a model of the class. */
 const SPEED_CEILINGS: Record<z.infer<typeof Model>["class"], number> = {
   tiny: 2_000,
   small: 1_200,
@@ -79,8 +79,8 @@ const SPEED_CEILINGS: Record<z.infer<typeof Model>["class"], number> = {
 };
 
 /**
- * Tokens per second of one prompt that no machine reads with a model of the class: more than the fastest accelerator there is
- * computes, in eight bits and without a pause. Two operations for each weight and token.
+ * Prompt tokens per second that no hardware reaches with a model of the class: more than the fastest accelerator's peak in eight bits, at
+ * two operations per weight and token.
  */
 const READING_CEILINGS: typeof SPEED_CEILINGS = {
   tiny: 1_000_000,
@@ -116,17 +116,17 @@ export interface ActiveModel {
   prices: { in: Pico; out: Pico };
   priceVersion: number;
   build: Build;
-  /** The most requests admitted at once on the whole platform; undefined: worked out from the connected slots. */
+  /** The limit of concurrent requests on the whole platform; undefined: computed from the connected slots. */
   admissionMax: number | undefined;
-  /** Tokens per second that no one reaches who runs this model. */
+  /** Tokens per second that no node with this model can reach. */
   speedMax: number;
-  /** Tokens per second of a new prompt that no one reads who runs this model. */
+  /** Tokens per second of a new prompt that no node with this model can read. */
   readingSpeedMax: number;
-  /** Null: nodes are asked no canaries for this model. */
+  /** Null: nodes get no canaries for this model. */
   canaries: Canary[] | null;
 }
 
-/** As much of a model as counting a prompt for it takes. */
+/** The properties of a model that counting a prompt needs. */
 export type CountedModel = Pick<ActiveModel, "id" | "kind" | "contextLimit"> & { build: Pick<Build, "tokenizer"> };
 
 export interface Catalogue {

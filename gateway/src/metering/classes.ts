@@ -1,4 +1,4 @@
-/** What kind of character a code point is: the tables are part of each asset, this gives their values a name. */
+/** Names for the character classes in each asset's tables. */
 import { readPlanes, sharedUint8 } from "./asset.ts";
 
 /** Code points from here on are all of class 0. */
@@ -8,22 +8,22 @@ export const CLASSES_END = 0x40000;
 export const OTHER = 0;
 export const LETTER = 1;
 export const NUMBER = 2;
-/** White space, save the two newlines. */
+/** White space except the two newlines. */
 export const SPACE = 3;
 export const NEWLINE = 4;
 export const CLASS_MASK = 7;
-/** NFC may join or reorder this character with what stands before it. */
+/** NFC may join or reorder this character with its predecessor. */
 export const JOINS = 8;
-/** NFC replaces this character even when it stands alone. */
+/** NFC replaces this character even on its own. */
 export const CHANGES = 16;
 
-/** Bits of the unigram tokenizer's table. */
+/** Bits in the unigram tokenizer's table. */
 export const WHITESPACE = 1;
-/** Continues the grapheme cluster before it. */
+/** Extends the grapheme cluster before it. */
 export const EXTENDS = 2;
-/** Takes the next character into its grapheme cluster. */
+/** Includes the next character in its grapheme cluster. */
 export const PREPENDS = 4;
-/** A grapheme cluster by itself. */
+/** A grapheme cluster on its own. */
 export const CONTROL = 8;
 
 /** The code point at `units[at]`; `units` must be well-formed there. */

@@ -1,4 +1,4 @@
-/** The settings of the models on offer. */
+/** The settings of the model catalogue. */
 import { domain, text } from "../base/settings.ts";
 
 interface CatalogueConfig {

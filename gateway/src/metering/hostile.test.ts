@@ -1,4 +1,4 @@
-/** Texts chosen to be slow to count. Times are for the benchmark; here the answers must be right and the work bounded. */
+/** Texts that are slow to count. The tests check results and bound the work; the benchmark measures times. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createLog } from "../base/log.ts";

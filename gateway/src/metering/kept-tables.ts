@@ -13,21 +13,21 @@ import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-/** Whoever can write there could change the code as well. */
+/** Users who can write here could change the code as well. */
 const FOLDER = new URL("../../node_modules/.cache/tokenizers/", import.meta.url);
 const ALIGNMENT = 8;
 
 const ARRAYS = { Uint8Array, Uint16Array, Int32Array, Float32Array };
 type ArrayName = keyof typeof ARRAYS;
 type Numbers = InstanceType<(typeof ARRAYS)[ArrayName]>;
-/** Stands for an array in the header: what it is, where it begins after the header, and how many numbers it has. */
+/** Represents an array in the header: its type, its offset after the header, and its length. */
 interface Place {
   array: ArrayName;
   at: number;
   length: number;
 }
 
-/** The tables that were kept under this name; undefined where there are none, or they are not what they should be. */
+/** The tables stored under this name; undefined if there are none or they are damaged. */
 export async function readKept<Tables extends object>(sha256: string, folder = FOLDER): Promise<Tables | undefined> {
   try {
     const bytes = await readShared(new URL(sha256, folder));
@@ -38,7 +38,7 @@ export async function readKept<Tables extends object>(sha256: string, folder = F
   }
 }
 
-/** Keeps the tables for the next start, if that name is theirs and this user may write there. */
+/** Stores the tables for the next start, if the name matches and this user may write there. */
 export async function keep(tables: object, sha256: string, folder = FOLDER): Promise<void> {
   const file = fileURLToPath(new URL(sha256, folder));
   const unfinished = `${file}.${process.pid}`;
@@ -47,16 +47,16 @@ export async function keep(tables: object, sha256: string, folder = FOLDER): Pro
     const bytes = pack(tables);
     if (hashOf(bytes) !== sha256) return;
     await writeFile(unfinished, bytes);
-    // Whoever starts meanwhile finds all of it or nothing.
+    // Renamed at the end, so that another process finds a complete file or none.
     await rename(unfinished, file);
   } catch (error) {
     if (!isTroubleWithFiles(error)) throw error;
-    // What cannot be removed could not be written either.
+    // A file that cannot be removed could not be written either.
     await rm(unfinished, { force: true }).catch(() => undefined);
   }
 }
 
-/** By this name they are kept. */
+/** The name under which tables are stored. */
 export const nameOf = (tables: object): string => hashOf(pack(tables));
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -65,7 +65,7 @@ const isTroubleWithFiles = (error: unknown): boolean => error instanceof Error &
 
 const aligned = (length: number): number => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 
-/** Straight into the memory that the threads share: nothing is copied, nothing left over. */
+/** Reads into the memory that threads share, without a copy. */
 async function readShared(file: URL): Promise<Uint8Array> {
   const handle = await open(file);
   try {
@@ -109,7 +109,7 @@ function unpack({ buffer }: Uint8Array): object {
   const start = aligned(4 + headerBytes);
   return JSON.parse(bytes.toString("utf8", 4, 4 + headerBytes), (_key, value: Place | string | number | null) => {
     if (typeof value !== "object" || value === null || !("array" in value)) return value;
-    // They are made the same way; the compiler knows it of one at a time.
+    // All have the same constructor, which the compiler only knows for one type at a time.
     const Numbers = ARRAYS[value.array] as typeof Uint8Array;
     return new Numbers(buffer, start + value.at, value.length);
   });

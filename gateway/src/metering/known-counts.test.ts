@@ -13,7 +13,7 @@ import { loadTables, TOKENIZERS } from "./tokenizers.ts";
 
 const NO_LIMIT = 10_000_000;
 
-/** What stands around line breaks: white space of all kinds, marks that join, special tokens, halves of characters. */
+/** Characters near line breaks: white space of all kinds, combining marks, special tokens, lone surrogates. */
 const near = fc
   .array(
     fc.oneof(
@@ -26,7 +26,7 @@ const near = fc
   )
   .map((parts) => parts.join(""));
 
-/** Texts of several blocks, whose ends are anything. */
+/** Texts of several blocks with arbitrary ends. */
 const longText = fc
   .array(
     fc.record({ near, filler: fc.constantFrom("word ", "x", "\n", " \n", "- item\n", "  if (a) {\n", "的\n", "!?") }),

@@ -1,13 +1,13 @@
-/** The catalogue in force, which an operator can replace without a restart. A bad file changes nothing. */
+/** The catalogue in use, which an operator can replace without a restart. An invalid file changes nothing. */
 import { type Catalogue, loadCatalogue } from "./catalogue.ts";
 
 export interface LiveCatalogue {
   current(): Catalogue;
-  /** Reads the file again. Rejects, and keeps what was, when the file or what `accept` asks of it is not in order. */
+  /** Reads the file again. Rejects, and keeps the previous catalogue, when the file or the check by `accept` fails. */
   reload(): Promise<void>;
 }
 
-/** `accept` rejects a catalogue that the platform cannot serve: an unknown tokenizer, a price changed in place. */
+/** `accept` rejects a catalogue that the platform cannot serve, such as an unknown tokenizer or a price changed in place. */
 export async function openLiveCatalogue(options: {
   file: string;
   accept: (catalogue: Catalogue) => Promise<void>;

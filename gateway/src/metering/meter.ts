@@ -1,6 +1,6 @@
 /**
- * What the rest of the gateway sees of counting. One meter per tokenizer; a request uses the one its build names.
- * Counts are the gateway's own: text goes in, numbers come out, and nothing a node claims is looked at.
+ * The interface for counting tokens. There is one meter per tokenizer, chosen by the request's build. Counts are the gateway's own; a
+ * node's claims are not used.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 
@@ -12,20 +12,20 @@ export interface ChatMessage {
 export type Prompt =
   | { kind: "chat"; messages: ChatMessage[] }
   | { kind: "text"; text: string }
-  /** Embeddings: each element is counted alone, and each must fit the context by itself. */
+  /** For embeddings: each element is counted separately and must fit the context. */
   | { kind: "texts"; texts: string[] };
 
 export interface PromptCount {
-  /** The prompt's tokens. Only a lower bound when `over` is set. */
+  /** The prompt's tokens; a lower bound when `over` is set. */
   tokens: number;
-  /** Set when the prompt passed `limit` (for `texts`: an element did): nothing after it was counted. */
+  /** Set when the prompt (for `texts`: an element) is over `limit`. Counting stopped there. */
   over: OverLimit | null;
 }
 
 interface OverLimit {
-  /** The element of `texts`; otherwise 0. */
+  /** The index in `texts`; otherwise 0. */
   index: number;
-  /** Its tokens, or, when counting stopped before its end, no more than it has. */
+  /** Its tokens, or a lower bound if counting stopped early. */
   tokens: number;
   isExact: boolean;
 }
@@ -35,21 +35,21 @@ export interface OutputCount {
   reasoningTokens: number;
 }
 
-/** Counts one answer while it streams and holds it to its cap. */
+/** Counts an answer while it streams and enforces its cap. */
 export interface OutputMeter {
-  /** Takes text as the node delivered it and returns the part within the cap: all of it, or a prefix at the cap. */
+  /** Takes text from the node and returns the part within the cap. */
   push(channel: Channel, text: string): string;
-  /** The cap is reached: nothing more will be let through. */
+  /** The cap is reached, so no more text passes. */
   readonly full: boolean;
-  /** The exact counts of everything `push` let through. Their sum never exceeds the cap. */
+  /** The exact counts of everything that `push` returned. Their sum never exceeds the cap. */
   end(): OutputCount;
 }
 
 export interface Meter {
-  /** The tokenizer's name and the SHA-256 of its data, as they stand on every history record. */
+  /** The tokenizer's name and the SHA-256 of its data, as recorded in the history. */
   readonly tokenizer: string;
   readonly tokenizerSha256: string;
-  /** `payer`: whose prompt it is. What that one sent before is not counted again; without one nothing is remembered. */
+  /** `payer`: the account that pays. Text that it sent before is not counted again. Undefined: no cache. */
   countPrompt(prompt: Prompt, limit: number, payer?: string): Promise<PromptCount>;
   openOutput(tokensMax: number): OutputMeter;
 }

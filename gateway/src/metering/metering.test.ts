@@ -47,7 +47,7 @@ describe("metering", async () => {
         const messages = contents.map((content, i) => ({ role: i % 2 === 0 ? "user" : "function", content }));
         return (await meter.countPrompt({ kind: "chat", messages }, LIMIT)).tokens;
       };
-      // The long prompt differs from the short one by words of one token each.
+      // The long prompt has additional words of one token each.
       assert.equal(await chat(story, `x${filler}`), (await chat(story, "x")) + 4000);
     }
   });

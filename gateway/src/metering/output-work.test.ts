@@ -1,4 +1,4 @@
-/** What a node can make the gateway do with little text. Work is measured in bytes given to the encoder, not in time. */
+/** Bounds the work that a node can cause with little text, measured in bytes passed to the encoder. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PieceCounter } from "./bpe/piece-counter.ts";
@@ -45,7 +45,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       it(`stays small for finding the position of a cut: ${what}`, () => {
         const text = make(12_000);
         const output = new CappedOutput(20, () => new TextStream(pieces));
-        // As long as what may come in one frame.
+        // As long as one frame allows.
         const bytes = spent(() => output.push("answer", text));
         assert.equal(output.full, true);
         assert.ok(bytes < 80_000, `${bytes} bytes encoded`);

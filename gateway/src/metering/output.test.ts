@@ -34,7 +34,7 @@ const deltas: fc.Arbitrary<Delta[]> = fc.array(
   { maxLength: 40 },
 );
 
-/** Places between two characters, the end included. */
+/** Positions between characters, the end included. */
 function* boundaries(text: string): Generator<number> {
   for (let at = 0; at < text.length; at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1) yield at;
   yield text.length;
@@ -91,7 +91,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    /** No part that is longer by a little would have been within the cap. */
+    /** No slightly longer part would have been within the cap. */
     function assertLongest(passed: Record<Channel, string>, delta: Delta, kept: string, tokensMax: number): void {
       const ends = [...boundaries(delta.text)].filter((end) => end > kept.length);
       for (const end of ends.filter((end) => end <= kept.length + LOOK_AHEAD_UNITS)) {
@@ -101,7 +101,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     }
 
     it("counts merged deltas in one step, and not letter by letter", () => {
-      // On the way to " refactoring" there are longer counts than at its end.
+      // Some prefixes of " refactoring" have more tokens than the whole.
       const output = open(counter.countPlain(" refactoring"));
       assert.equal(output.push("answer", " refactoring"), " refactoring");
       assert.equal(output.full, false);

@@ -18,16 +18,16 @@ import type { TextStream } from "./bpe/text-stream.ts";
 import { isHighSurrogate, isLowSurrogate } from "./classes.ts";
 import type { OutputCount, OutputMeter } from "./meter.ts";
 
-/** Near the cap, text is taken in steps of this many units: the search for the cut looks at one of them. */
+/** Near the cap, text is processed in steps of this many units, and the search for the cut covers one step. */
 const STEP_UNITS = 128;
 export const LOOK_AHEAD_UNITS = 32;
 
 export class CappedOutput implements OutputMeter {
   readonly #tokensMax: number;
   readonly #openStream: () => TextStream;
-  /** Opened with the first text of their channel: hardly any answer has both. */
+  /** Opened at the first text of each channel; most answers use only one. */
   readonly #streams: Partial<Record<Channel, TextStream>> = {};
-  /** The channel that text came on last, and the tokens it may have beside the other. */
+  /** The current channel, and the tokens left for it beside the other. */
   #channel: Channel = "answer";
   #room: number;
   full = false;
@@ -98,10 +98,10 @@ interface Search {
   tokensMax: number;
 }
 
-/** Pushes `text` from `from` to some place where it fits, though what follows does not, and returns that place. */
+/** Pushes `text` from `from` up to a position that fits although the rest does not, and returns the position. */
 function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: Search): number {
   const fits = (): boolean => stream.tokensDecided <= tokensMax && stream.total() <= tokensMax;
-  // Counts mostly grow with the text, so halving finds a place that fits, just before one that does not.
+  // Counts mostly grow with the text, so bisection finds a position that fits just before one that does not.
   let short = from;
   for (let long = to; ; ) {
     const middle = boundaryBetween(text, short, long);
@@ -115,13 +115,13 @@ function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: S
       long = middle;
     }
   }
-  // A little further on it may fit again.
+  // The text may fit again a little further on.
   let mark = stream.mark();
   for (let at = short; at < text.length && at - short < LOOK_AHEAD_UNITS; ) {
     const next = at + (isInside(text, at + 1) ? 2 : 1);
     stream.push(text.slice(at, next));
     at = next;
-    // Decided tokens never become fewer.
+    // Decided tokens never decrease.
     if (stream.tokensDecided > tokensMax) break;
     if (!fits()) continue;
     short = at;
@@ -131,7 +131,7 @@ function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: S
   return short;
 }
 
-/** A place between two characters, about halfway; undefined when there is none. */
+/** A position between two characters about halfway; undefined when there is none. */
 function boundaryBetween(text: string, short: number, long: number): number | undefined {
   const middle = (short + long) >> 1;
   if (middle > short && !isInside(text, middle)) return middle;
@@ -139,15 +139,15 @@ function boundaryBetween(text: string, short: number, long: number): number | un
   return middle > short && middle + 1 < long ? middle + 1 : undefined;
 }
 
-/** `at`, or the text's end before it, or the place before the character that `at` is in the middle of. */
+/** `at`, limited to the text's end and moved before a character that it would split. */
 const characterEnd = (text: string, at: number): number =>
   at >= text.length ? text.length : isInside(text, at) ? at - 1 : at;
 
-/** Whether `at` is in the middle of a character. */
+/** Whether `at` splits a character. */
 const isInside = (text: string, at: number): boolean =>
   at < text.length && isHighSurrogate(text.charCodeAt(at - 1)) && isLowSurrogate(text.charCodeAt(at));
 
-/** For a model that returns no text. */
+/** For models that return no text. */
 export const noOutput: OutputMeter = {
   full: true,
   push: () => "",

@@ -1,6 +1,6 @@
 /**
- * A prompt as it travels to a worker thread: one string and two arrays. Copying a hundred thousand small objects between
- * threads would hold up the event loop, and joining their texts does not.
+ * A prompt in the form sent to a worker thread: one string and two arrays. Copying a hundred thousand small objects between threads would
+ * block the event loop; joining their texts does not.
  */
 import type { Prompt } from "./meter.ts";
 import { type RenderedRole, renderedRole } from "./templates.ts";
@@ -9,14 +9,14 @@ const ROLES: readonly RenderedRole[] = ["system", "user", "assistant", "tool"];
 
 export interface PackedPrompt {
   kind: Prompt["kind"];
-  /** All texts, back to back. */
+  /** All texts joined. */
   text: string;
   lengths: Int32Array;
-  /** For a chat, each message's role as a place in ROLES. */
+  /** For a chat, each message's role as an index in ROLES. */
   roles: Uint8Array;
 }
 
-/** Roughly how long a prompt is: an element weighs something even when empty. */
+/** The approximate length of a prompt; each element adds something even when empty. */
 export function promptUnits(prompt: Prompt): number {
   const elementUnits = 16;
   switch (prompt.kind) {

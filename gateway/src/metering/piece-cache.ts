@@ -1,15 +1,15 @@
-/** Remembers the counts of short pieces, in a fixed amount of memory: a newcomer takes the place of what was there. */
+/** Caches the counts of short pieces in a fixed amount of memory: a new entry overwrites the slot's old one. */
 const UNITS_MAX = 24;
 const BITS = 15;
 
 export class PieceCache {
   readonly #hashes = new Int32Array(1 << BITS);
-  /** 0 in a slot that is empty. */
+  /** 0 in an empty slot. */
   readonly #lengths = new Uint8Array(1 << BITS);
   readonly #counts = new Uint8Array(1 << BITS);
   readonly #units = new Uint16Array(UNITS_MAX << BITS);
 
-  /** The count of `units[from..to)`, or undefined. */
+  /** The cached count of `units[from..to)`, or undefined. */
   get(hash: number, units: Uint16Array, from: number, to: number): number | undefined {
     const slot = hash >>> (32 - BITS);
     if (this.#hashes[slot] !== hash || this.#lengths[slot] !== to - from) return undefined;
@@ -32,7 +32,7 @@ export function isSame(left: Uint16Array, at: number, units: Uint16Array, from: 
   return true;
 }
 
-/** Hashes `units[from..to)`. Not keyed: whoever finds colliding words gains a few more comparisons. */
+/** Hashes `units[from..to)`. Unkeyed: colliding words only cost a few more comparisons. */
 export function hashUnits(units: Uint16Array, from: number, to: number): number {
   let hash = 0x811c9dc5;
   for (let i = from; i < to; i++) hash = Math.imul(hash ^ (units[i] as number), 0x01000193);

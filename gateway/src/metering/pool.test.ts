@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { Worker } from "node:worker_threads";
 import { PoolBusyError, PoolClosedError, type PoolOptions, WorkerPool } from "./pool.ts";
 
-/** Doubles numbers; dies of "die" and of every "die once" that the pool has not survived yet; throws on "throw". */
+/** A worker that doubles numbers. It exits on "die", once on "die once", and throws on "throw". */
 const SCRIPT = `
   const { parentPort, workerData } = require("node:worker_threads");
   parentPort.on("message", (message) => {

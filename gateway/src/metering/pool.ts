@@ -1,7 +1,7 @@
 /**
- * A few worker threads that count long prompts and read large bodies, one at a time each. They start when first needed. Jobs
- * wait in lanes that take turns: whoever sends many waits for himself, not others for him. A thread that dies takes
- * nothing with it: its job goes to a fresh one, and fails only if that one dies of it as well.
+ * A few worker threads that count long prompts and read large bodies, one job at a time each. They start when first needed. Jobs wait in
+ * lanes that take turns, so a caller with many jobs delays only itself. If a thread dies, its job runs again on a new one and fails only if
+ * that dies too.
  */
 import type { Worker } from "node:worker_threads";
 
@@ -14,22 +14,22 @@ export class PoolClosedError extends Error {
   override name = "PoolClosedError";
 }
 
-/** What a worker posts back. */
+/** A worker's reply. */
 export type Reply<Result> = { result: Result } | { error: string };
 
 export interface PoolOptions {
   startWorker: () => Worker;
   workersMax: number;
-  /** How many jobs may wait, and how much they may weigh together. */
+  /** The limits on waiting jobs: their number and total weight. */
   waitingMax: number;
   waitingUnitsMax: number;
   onCrash: (error: Error) => void;
 }
 
 interface JobOptions {
-  /** What the job weighs while it waits. */
+  /** The job's weight while it waits. */
   units: number;
-  /** Whose turn it takes. */
+  /** The lane of the job. */
   lane?: string;
 }
 
@@ -46,11 +46,11 @@ const CRASHES_MAX = 2;
 
 export class WorkerPool<Result> {
   readonly #options: PoolOptions;
-  /** The lanes in which jobs wait, in the order of their turns. */
+  /** The lanes of waiting jobs, in the order of their turns. */
   readonly #lanes = new Map<string, Job<Result>[]>();
   #waiting = 0;
   #waitingUnits = 0;
-  /** Every live worker with the job it is at. */
+  /** All live workers with their current jobs. */
   readonly #workers = new Map<Worker, Job<Result> | null>();
   #isClosed = false;
 
@@ -85,7 +85,7 @@ export class WorkerPool<Result> {
       if (worker === undefined) return;
       const job = this.#next();
       this.#workers.set(worker, job);
-      // A worker holds the process open only while someone waits for it.
+      // A worker keeps the process alive only while a caller waits for it.
       worker.ref();
       worker.postMessage(job.message);
     }
@@ -99,7 +99,7 @@ export class WorkerPool<Result> {
     this.#waitingUnits += job.units;
   }
 
-  /** The first of the lane whose turn it is; the lane goes to the end of the line. */
+  /** Takes the first job of the lane whose turn it is and moves the lane to the end. */
   #next(): Job<Result> {
     const [name, lane] = this.#lanes.entries().next().value as [string, Job<Result>[]];
     const job = lane.shift() as Job<Result>;

@@ -1,4 +1,4 @@
-/** Counts whole prompts, on whatever thread it is called. */
+/** Counts whole prompts on the calling thread. */
 import { invariant } from "../base/invariant.ts";
 import { BpeCounter } from "./bpe/counter.ts";
 import type { ChatMessage, OutputMeter, Prompt, PromptCount } from "./meter.ts";
@@ -7,18 +7,18 @@ import { type ChatTemplate, SPECIAL } from "./templates.ts";
 import type { Tables, Tokenizer } from "./tokenizers.ts";
 import { UnigramCounter } from "./unigram/counter.ts";
 
-/** What passed its limit is counted on to so many times the limit: who sent it is told how much too long it is. */
+/** Counting continues up to this multiple of the limit, so that the error can say by how much the prompt is too long. */
 const TELL_TIMES = 2;
 
 export interface PromptCounter {
-  /** The verdict on a chat of so many messages that it is over the limit whatever they say; null for all others. */
+  /** Refuses a chat whose number of messages alone exceeds the limit; null for other prompts. */
   refuse(prompt: Prompt, limit: number): PromptCount | null;
-  /** `payer`: of whom what was counted before is known. Undefined: nothing is remembered. */
+  /** `payer`: the account whose cached counts are used. Undefined: no cache. */
   count(prompt: Prompt, limit: number, payer?: string): PromptCount;
   openOutput(tokensMax: number): OutputMeter;
 }
 
-/** The tokens of a text, special tokens in it included. More than `limit` is only a bound. */
+/** The tokens of a text with its special tokens. A result above `limit` is only a lower bound. */
 type CountText = (text: string, limit: number, payer: string | undefined) => number;
 
 export function openPromptCounter(tokenizer: Tokenizer, tables: Tables): PromptCounter {

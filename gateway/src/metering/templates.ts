@@ -16,14 +16,13 @@ export const SPECIAL = null;
 
 export interface ChatTemplate {
   segments(messages: readonly ChatMessage[]): Generator<Segment>;
-  /** A message is at least so many tokens, even when empty. */
+  /** The least number of tokens of a message, even an empty one. */
   messageTokensMin: number;
 }
 
 /**
- * The role under which a message is rendered. `developer` is the newer name of `system` and `function` the older name
- * of `tool`; neither template knows them, so the node must be sent the rendered role for its prompt to be the one that
- * was counted.
+ * The role under which a message is rendered. `developer` is the newer name of `system` and `function` the older name of `tool`. Neither
+ * template knows them, so nodes are sent the rendered role, which makes their prompt equal to the counted one.
  */
 export function renderedRole(role: string): RenderedRole {
   switch (role) {
@@ -41,9 +40,8 @@ export function renderedRole(role: string): RenderedRole {
 }
 
 /**
- * Llama 3.2. The system message, which is always there, starts with two dates. An engine puts the current day for the
- * second one; every day is the same number of tokens, so any will do. A system message that is not the first keeps its
- * place. The template writes a tool's text as a JSON string, quotes and all.
+ * Llama 3.2. The system message, which is always present, starts with two dates. Engines use the current day for the second; every day has
+ * the same number of tokens. A later system message keeps its place. The template writes a tool's text as a JSON string with quotes.
  */
 export const llama3Chat: ChatTemplate = { segments: llama3Segments, messageTokensMin: 4 };
 
@@ -78,8 +76,8 @@ function* llama3Message(role: string, text: string): Generator<Segment> {
 }
 
 /**
- * Qwen 2.5. Without a system message at the start it has one of its own. What tools say is a user's turn, and
- * neighbouring tool messages share one.
+ * Qwen 2.5. Without a system message at the start it adds its own. Tool messages are rendered as a user's turn, and adjacent ones share one
+ * turn.
  */
 export const qwen2Chat: ChatTemplate = { segments: qwen2Segments, messageTokensMin: 4 };
 

@@ -1,6 +1,6 @@
 /**
- * The tokenizers that the gateway knows, by the name the catalogue uses. A file is pinned by its SHA-256: to change one
- * is to change what people are charged, and every history record says which was used.
+ * The gateway's tokenizers by their names in the catalogue. Each file is pinned by its SHA-256, because another file would change charges;
+ * every history record names the one used.
  */
 import { type Asset, type BpeHeader, readAsset, type UnigramHeader } from "./asset.ts";
 import { type BpeTables, buildBpeTables } from "./bpe/tables.ts";
@@ -10,16 +10,16 @@ import { buildUnigramTables, type UnigramTables } from "./unigram/tables.ts";
 
 export interface Tokenizer {
   sha256: string;
-  /** Of the tables that are built of it (kept-tables.ts). */
+  /** The digest of the tables built from it (kept-tables.ts). */
   tablesSha256: string;
   /** Null for a model that does not chat. */
   chat: ChatTemplate | null;
-  /** The special tokens an engine puts around a text that is not a chat: a completion's prompt, or text to embed. */
+  /** The special tokens that an engine adds around a text outside a chat: a completion's prompt, or text to embed. */
   textTokensAdded: number;
 }
 
 export const TOKENIZERS = {
-  /** A completion's prompt gets `<|begin_of_text|>` in front, as the tokenizer itself and every engine put it there. */
+  /** Tokenizer and engines put `<|begin_of_text|>` before a completion's prompt. */
   llama3: {
     sha256: "07d7be3f59e6ba75ff7716ef081fe5d2e7725115817a5bafe40b855861e8fcfe",
     tablesSha256: "bea2157fe40a654651e4b6370f48262c81fb5d16f68d04a36c1a966840b0fd9f",
@@ -33,7 +33,7 @@ export const TOKENIZERS = {
     chat: qwen2Chat,
     textTokensAdded: 0,
   },
-  /** BGE-M3 reads `<s>` text `</s>`, and its context of 8,192 holds both. */
+  /** BGE-M3 reads `<s>` text `</s>`, and its context of 8,192 includes both. */
   "xlm-roberta": {
     sha256: "f8554797a31f2ff7917c32dfdd8822f60f48689408b23cb5659f4729bb57bf80",
     tablesSha256: "052aaca4764d8b72a1a4d9677e7f8e402a5f072d90647e2c5f4b5a1485a2e150",
@@ -46,12 +46,12 @@ export type TokenizerName = keyof typeof TOKENIZERS;
 
 export const TOKENIZER_NAMES = Object.keys(TOKENIZERS) as TokenizerName[];
 
-/** What a tokenizer needs to count: numbers in shared memory, which threads can pass each other. */
+/** The data for counting: numbers in shared memory, which threads can share. */
 export type Tables = BpeTables | UnigramTables;
 
 const FOLDER = new URL("../../catalogue/tokenizers/", import.meta.url);
 
-/** Those that an earlier start kept, or built anew. */
+/** Tables stored by an earlier start, or newly built. */
 export async function loadTables(name: TokenizerName): Promise<Tables> {
   const { tablesSha256 } = TOKENIZERS[name];
   const kept = await readKept<Tables>(tablesSha256);

@@ -1,4 +1,4 @@
-/** A worker thread: counts long prompts so that the event loop need not wait for them. */
+/** A worker thread that counts long prompts, so that the event loop does not block. */
 import { parentPort, workerData } from "node:worker_threads";
 import { invariant } from "../base/invariant.ts";
 import { stepBack } from "../base/threads.ts";

@@ -4,7 +4,9 @@
  */
 import { BlockList, isIP } from "node:net";
 
-/** Everything that IANA lists as special, but for what is globally reachable. IPv4-mapped and translated IPv6 are never public. */
+/**
+ * IANA's special-purpose addresses, except those that are globally reachable. IPv4-mapped and translated IPv6 addresses are never public.
+ */
 const SPECIAL: [string, number][] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -55,7 +57,7 @@ export type AddressRule = (address: string) => boolean;
 export const addressRule = ({ allowLoopback }: { allowLoopback: boolean }): AddressRule =>
   allowLoopback ? (address) => isPublic(address) || isLoopback(address) : isPublic;
 
-/** What is wrong with a webhook's URL, before any name is looked up; undefined: nothing. */
+/** What is wrong with a webhook's URL before DNS; undefined: nothing. */
 export function urlMistake(text: string, { allowLoopback }: { allowLoopback: boolean }): string | undefined {
   const url = URL.parse(text);
   if (url === null) return "must be a URL, such as https://example.com/hook";
@@ -69,5 +71,5 @@ export function urlMistake(text: string, { allowLoopback }: { allowLoopback: boo
   return undefined;
 }
 
-/** Without the brackets of IPv6. */
+/** The host without the brackets of IPv6. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");

@@ -20,7 +20,7 @@ export interface Deliverer {
 interface DelivererOptions {
   deliveries: Deliveries;
   post: Post;
-  /** Undefined: emails wait for as long as they would be tried, in case a gateway comes that can send them. */
+  /** Undefined: emails wait until their retries end, for a gateway that can send them. */
   mail: Mail | undefined;
   clock: Clock;
   log: Log;
@@ -28,7 +28,7 @@ interface DelivererOptions {
   version: string;
 }
 
-/** How one try ended: the status of an answer, `sent` where there is none, or what went wrong. */
+/** The result of one attempt: the response's status, `sent`, or the problem. */
 type Outcome = { status: number } | { sent: true } | { problem: string; isFinal?: boolean };
 
 export function openDeliverer({ deliveries, post, mail, clock, log, origin, version }: DelivererOptions): Deliverer {
@@ -67,7 +67,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
     await deliveries.tried(taken, how);
     return how.state === "delivered";
   };
-  /** An address that fails is its account's business; a mail server that does is the operator's. */
+  /** A failing webhook is the account's problem; a failing mail server is the operator's. */
   const report = ({ id, channel, attempts }: TakenDelivery, how: Tried, reason: string | undefined): void => {
     const what = { delivery: id, channel, attempts, status: how.answerStatus, reason: reason ?? how.problem };
     const isOurs = channel === "email";
@@ -87,7 +87,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
   };
 }
 
-/** Its own words may tell of the operator's network: they are for the operator's log. */
+/** The mail server's own message may reveal the operator's network, so it is only logged. */
 const MAIL_FAILED = "the mail server did not accept the email";
 const REMOVED: Outcome = { problem: "the webhook address was removed", isFinal: true };
 

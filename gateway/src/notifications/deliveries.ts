@@ -14,7 +14,7 @@ import type { StoredFact } from "./words.ts";
 /** Longer than one try takes: until then it is the business of the gateway that took it. */
 const TAKEN_S = 120;
 const AT_ONCE_MAX = 20;
-/** One account with an address that never answers does not keep the others waiting. */
+/** Limited per account, so that one slow address does not delay other accounts. */
 const AT_ONCE_PER_ACCOUNT_MAX = 4;
 const SHOWN_MAX = 50;
 const KEPT_MS = 90 * DAY_MS;
@@ -64,14 +64,14 @@ export interface Tried {
 }
 
 export interface Deliveries {
-  /** Those that are due, of these channels. */
+  /** Takes due deliveries of these channels. */
   take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
   tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: Tried): Promise<void>;
   /** The account's latest, newest first. */
   log(accountId: Uuid): Promise<ShownDelivery[]>;
-  /** How many test deliveries the account has begun since then. */
+  /** The number of the account's test deliveries since then. */
   testsSince(accountId: Uuid, since: Date): Promise<number>;
-  /** Gives up emails that no gateway could send, and deletes notifications, with their deliveries, after 90 days. */
+  /** Gives up emails that no gateway can send, and deletes notifications and their deliveries after 90 days. */
   prune(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export function openDeliveries({ pool, clock }: { pool: pg.Pool; clock: Clock })
       return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredFact }));
     },
     async tried({ id, attempts }, { state, nextAt, answerStatus, problem }) {
-      // Not where another took it meanwhile, because this one was late.
+      // Unless another gateway took it because this one was late.
       await pool.query(
         `update notification_delivery
             set state = $3, next_at = $4, answer_status = $5, problem = $6, ended_at = case when $3 = 'pending' then null else $7::timestamptz end

@@ -11,10 +11,10 @@ import { DAY_MS, seconds } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { type Event, NOTIFICATIONS_SCHEMA, type Notify } from "./notify.ts";
 
-/** How far back: longer than all gateways are unreachable. No one is told of what is older. */
+/** Longer than all gateways are ever down. Older events cause no notification. */
 const LOOK_BACK_MS = 3 * DAY_MS;
 const FOUND_MAX = 200;
-/** A key's end is told so long before, and no sooner than in the last quarter of its life. */
+/** A key's expiry is announced this many days ahead, but not before the last quarter of its life. */
 const ENDS_WITHIN_DAYS = 7;
 
 const Budget = row({
@@ -35,7 +35,7 @@ const Quarantine = row({
 });
 const Ending = row({ accountId: column.uuid, id: column.uuid, name: z.string(), expiresAt: column.moment });
 
-/** From `$1` on, but nothing from before there were notifications. */
+/** From `$1`, but not before notifications existed. */
 const SINCE = `greatest($1::timestamptz, (select applied_at from migration where version = ${NOTIFICATIONS_SCHEMA}))`;
 const untold = (kind: string, account: string, about: string): string =>
   `not exists (select from notification told where told.account_id = ${account} and told.kind = '${kind}' and told.about = ${about})`;
@@ -43,7 +43,7 @@ const untold = (kind: string, account: string, about: string): string =>
 const BUDGET_DATE = `to_char(u.hour at time zone 'UTC', case u.reason when 'budget_day' then 'YYYY-MM-DD' else 'YYYY-MM' end)`;
 
 export interface Events {
-  /** Tells of what it finds; how many there were. */
+  /** Creates notifications for new events and returns their number. */
   find(): Promise<number>;
 }
 

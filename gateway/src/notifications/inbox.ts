@@ -5,7 +5,7 @@ import type { Uuid } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { StoredFact } from "./words.ts";
 
-/** No one reads a greater number. */
+/** Higher counts are shown as this. */
 const UNREAD_MAX = 100;
 
 const Listed = row({

@@ -20,7 +20,7 @@ export type Event = Fact & {
   about: string;
 };
 
-/** False where it was told before. */
+/** Returns false when the notification exists already. */
 export type Notify = (client: pg.Pool | pg.PoolClient, event: Event, only?: DeliveryChannel) => Promise<boolean>;
 
 interface NotifyOptions {

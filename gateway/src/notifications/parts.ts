@@ -10,7 +10,7 @@ import type { NotificationSettings } from "./settings.ts";
 interface Notifications {
   /** Whether the database has the tables by now. */
   isThere: () => boolean;
-  /** Tells in a transaction of its own. */
+  /** Creates a notification in its own transaction. */
   tell: (event: Event, only?: DeliveryChannel) => Promise<boolean>;
   notify: Notify;
   settings: NotificationSettings;
@@ -18,7 +18,7 @@ interface Notifications {
   deliveries: Deliveries;
   events: Events;
   deliverer: Deliverer;
-  /** Sends soon what is due, where this gateway does that by itself. */
+  /** Sends due deliveries soon, if this gateway runs background jobs. */
   soon: () => void;
 }
 

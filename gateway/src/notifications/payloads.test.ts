@@ -1,4 +1,4 @@
-/** Bodies and signatures of webhooks, as receivers were told of them. */
+/** Bodies and signatures of webhooks, as documented for receivers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";

@@ -29,13 +29,13 @@ export function webhookBody({ id, fact, account, createdAt, origin }: Told): str
   });
 }
 
-/** As Stripe signs: the time and an HMAC-SHA256 over time, point and body. */
+/** Stripe's scheme: the time, and an HMAC-SHA256 over time, dot and body. */
 export function signatureOf(body: string, { secret, unixSeconds }: { secret: string; unixSeconds: number }): string {
   const mac = createHmac("sha256", secret).update(`${unixSeconds}.${body}`).digest("hex");
   return `t=${unixSeconds},v1=${mac}`;
 }
 
-/** What Slack, Mattermost and others take at an incoming webhook. */
+/** The format of Slack's incoming webhooks, which Mattermost and others accept too. */
 export function slackBody({ fact, account, origin }: Told): string {
   const words = wordsOf(fact, account);
   return JSON.stringify({
@@ -43,5 +43,5 @@ export function slackBody({ fact, account, origin }: Told): string {
   });
 }
 
-/** These three alone mean something there: https://docs.slack.dev/messaging/formatting-message-text */
+/** Only these three need escaping: https://docs.slack.dev/messaging/formatting-message-text */
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -1,4 +1,4 @@
-/** Posting to addresses that someone else chose: what is connected to, and how much of an answer is read. */
+/** Requests to addresses that users chose: which are allowed, and how much of a response is read. */
 import assert from "node:assert/strict";
 import type { LookupAddress } from "node:dns";
 import { createServer, type RequestListener } from "node:http";
@@ -56,7 +56,7 @@ describe("connects only to public addresses", () => {
     ["169.254.169.254"],
     ["fe80::1"],
     ["224.0.0.1"],
-    // One good address beside a bad one: connections try them all.
+    // One allowed address beside a forbidden one, because connections try all of them.
     ["8.8.8.8", "127.0.0.1"],
     [],
   ]) {

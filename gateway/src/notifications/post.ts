@@ -12,10 +12,10 @@ import { type AddressRule, hostOf } from "./addresses.ts";
 const ANSWER_MS_MAX = 10_000;
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Resolves with the answer's status; throws where there is none. */
+/** Resolves with the response's status; throws without a response. */
 export type Post = (url: string, parts: { headers: Record<string, string>; body: string }) => Promise<number>;
 
-/** Nothing was sent: the address is none that webhooks are sent to. */
+/** Nothing was sent, because webhooks must not be sent to this address. */
 export class AddressRefused extends Error {
   override name = "AddressRefused";
 }
@@ -37,7 +37,7 @@ interface PostOptions {
 }
 
 export function openPost({ allows, allowsHttp, clock, lookUp = lookup, ca }: PostOptions): Post {
-  /** All that a name leads to has to be allowed, or none is used. */
+  /** Every address of the name must be allowed. */
   const checkedLookup: LookupFunction = (host, options, done) =>
     lookUp(host, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return done(error, "");
@@ -52,7 +52,7 @@ export function openPost({ allows, allowsHttp, clock, lookUp = lookup, ca }: Pos
       const url = new URL(text);
       const host = hostOf(url);
       if (url.protocol !== "https:" && !allowsHttp) return reject(new AddressRefused("The address must use https."));
-      // An address that is written out is not looked up.
+      // A literal address does not pass through `lookup`.
       if (isIP(host) !== 0 && !allows(host)) return reject(new AddressRefused(NOT_PUBLIC));
       const send = url.protocol === "https:" ? requestHttps : requestHttp;
       const request = send(url, {

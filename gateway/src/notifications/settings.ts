@@ -18,7 +18,7 @@ const Settings = row({
 type Settings = z.infer<typeof Settings>;
 const AccountId = row({ id: column.uuid });
 
-/** Also before the database has the tables. */
+/** Also the settings while the database lacks the tables. */
 export const NOTHING_SET: Settings = { muted: [], webhookUrl: null, webhookSecret: null, slackUrl: null };
 
 type Choice = { kind: NotificationKind; channel: NotificationChannel; on: boolean };

@@ -23,7 +23,7 @@ export type StoredFact = Fact | { kind: "email"; data: { subject: string; text: 
 interface Words {
   title: string;
   text: string;
-  /** What can be done about it, and on which page of the console. */
+  /** The next step, and the console page for it. */
   advice: string;
   page: string;
 }
@@ -121,7 +121,7 @@ const dollarsOf = (micro: string): string => dollarsText(picoOfMicro(micro));
 const dateText = (unixSeconds: number): string =>
   new Date(unixSeconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 
-/** Whole cents, never more than there is. */
+/** In whole cents, rounded down. */
 export function dollarsText(amount: Pico): string {
   const unit = PICO_PER_DOLLAR / 100n;
   const cents = amount >= 0n ? amount / unit : -((-amount + unit - 1n) / unit);

@@ -26,7 +26,7 @@ export interface NodeToLookAt {
 interface Look {
   /** The nodes that are connected. */
   connected: Uuid[];
-  /** Within which their failures are counted. */
+  /** The span in which failures are counted. */
   span: Pick<Slots, "grain" | "from" | "to">;
   limit: number;
 }
@@ -35,10 +35,10 @@ export interface Attention {
   nodes(look: Look): Promise<{ total: number; nodes: NodeToLookAt[] }>;
 }
 
-/** So many failures, and more than this share of what a node was asked: less is bad luck. */
+/** This many failures, and more than this share of a node's jobs; fewer may be chance. */
 const FAILED_MIN = 3;
 const FAILED_SHARE = 0.1;
-/** Who has been unreachable for longer has probably left permanently. */
+/** A node unreachable for longer has probably left permanently. */
 const MISSED_DAYS = 7;
 
 const Found = ListedNodeRow.extend({
@@ -80,7 +80,7 @@ const LOOK = `
                  else 6 end, "seenAt" desc nulls last, id desc
    limit $7`;
 
-/** `version`: ours; an agent that is older than its gateway is told so. */
+/** `version`: the gateway's; older agents are reported. */
 export function openAttention(options: { pool: pg.Pool; rules: NodeRules; version: string }): Attention {
   const { pool, rules, version } = options;
   return {

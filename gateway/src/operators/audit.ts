@@ -11,7 +11,7 @@ interface OperatorAct {
   operator: string;
   /** `account.suspend`, `node.release`, … */
   action: string;
-  /** The public id of whom or what it was done to. */
+  /** The public id of the action's subject. */
   subject: string;
   details?: Record<string, unknown>;
 }
@@ -40,7 +40,7 @@ export interface AuditFilter {
 }
 
 export interface Audit {
-  /** Runs `act` on the record. What it throws is recorded by its code and thrown on. */
+  /** Runs `act` and records it. An error is recorded by its code and thrown again. */
   record<T>(what: OperatorAct, act: () => Promise<T>): Promise<T>;
   /** Newest first. */
   list(page: AuditFilter & { before?: Uuid | undefined; limit: number }): Promise<OperatorAction[]>;

@@ -20,7 +20,7 @@ describe("the ledger check runs on a schedule", () => {
   });
   after(() => db.close());
 
-  /** A gateway that proves: what it logged, and `turn`, which lets it look and waits until it has. */
+  /** A gateway that runs ledger checks: its log, and `turn`, which lets it check and waits for the result. */
   const gateway = () => {
     const clock = manualClock();
     const lines: { level: number; msg: string; differing?: { name: string }[] }[] = [];

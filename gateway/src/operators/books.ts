@@ -9,12 +9,12 @@ import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
-/** Of a verdict that no one asked for. */
+/** The requester of a scheduled check. */
 export const BY_ITSELF = "by itself";
 const LOOK_EVERY_MS = 10 * 60 * 1000;
 const WATCH_EVERY_MS = 60 * 1000;
 const VERDICTS_KEPT = 400;
-/** How long a statement that is told to end has for it, until it is told again: it may just have begun. */
+/** The time until an unfinished statement is cancelled again: it may have just begun. */
 const ENDS_MS = 100;
 
 const Verdict = row({
@@ -32,10 +32,10 @@ const Due = row({ isDue: z.boolean() });
 const DUE = `select not exists (select from books_verdict where at > now() - interval '1 day') as "isDue"`;
 
 export interface LedgerChecks {
-  /** Works every figure out again from what lies below it. Throws `ProofGivenUp` where the gateway stops meanwhile. */
+  /** Recomputes every sum from its entries. Throws `ProofGivenUp` when the gateway stops meanwhile. */
   prove(askedBy: string): Promise<Verdict>;
   last(): Promise<Verdict | undefined>;
-  /** Gives up what is being proved, which can take long: a gateway that stops does not wait for it. */
+  /** Cancels running checks, which can take long, so that the gateway can stop. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ const LAST = `select at, asked_by as "askedBy", took_ms as "tookMs", balanced, c
 export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock; newId: NewId }): LedgerChecks {
   const stopping = new AbortController();
   const { signal } = stopping;
-  /** What is being proved, with the process of the database that does it. */
+  /** Running checks, with their database processes. */
   const running = new Map<Promise<unknown>, number | undefined>();
   const check = async () => {
     const checking = checkLedger(pool, { signal, onBackend: (pid) => running.set(checking, pid) });
@@ -91,7 +91,7 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
         try {
           await pool.query("select pg_cancel_backend(pid) from unnest($1::integer[]) pid", [pids]);
         } catch (error) {
-          // A database that cannot be reached proves nothing either.
+          // An unreachable database cannot be checked.
           if (isStorageTrouble(error)) return;
           throw error;
         }
@@ -129,9 +129,9 @@ export function keepProving(
   };
 }
 
-/** The last verdict as this gateway knows it, whoever gave it: for those who may not wait for the database. */
+/** The latest result, cached for readers that must not wait for the database. */
 interface WatchedVerdict {
-  /** Undefined while there is none. */
+  /** Undefined before the first result. */
   current(): Pick<Verdict, "at" | "balanced"> | undefined;
   stop(): Promise<void>;
 }
@@ -167,7 +167,7 @@ async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<Verdict |
       LOCK.books,
     ]);
     if (!isFree) return undefined;
-    // Asked once the lock is held: whoever had it before has left its verdict.
+    // Read under the lock, because its previous holder may have stored a result.
     const { isDue } = await queryOne(client, Due, DUE);
     return isDue ? await books.prove(BY_ITSELF) : undefined;
   } finally {

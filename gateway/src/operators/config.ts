@@ -2,7 +2,7 @@
 import { domain, flag, number } from "../base/settings.ts";
 
 interface OperatorsConfig {
-  /** How long earnings are held back before they are paid out. */
+  /** How long earnings are held before a payout. */
   payoutHoldDays: number;
   /** Prove the ledger once a day without being asked. */
   provesBooks: boolean;

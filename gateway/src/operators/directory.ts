@@ -21,7 +21,7 @@ const AccountEntry = row({
   held: column.pico,
   /** Their email addresses. */
   owners: z.array(z.string()),
-  /** Those who were invited. */
+  /** Invited members. */
   members: z.array(z.object({ email: z.string(), role: z.enum(ROLES) })),
 });
 export type AccountEntry = z.infer<typeof AccountEntry>;
@@ -37,9 +37,9 @@ interface AccountSearch {
 export interface Directory {
   search(search: AccountSearch): Promise<AccountEntry[]>;
   find(id: Uuid): Promise<AccountEntry | undefined>;
-  /** Every gateway hears of it. False when there is no such account; to suspend the suspended changes nothing. */
+  /** Notifies every gateway. False when there is no such account. Repeating it changes nothing. */
   setSuspended(id: Uuid, suspended: boolean): Promise<boolean>;
-  /** What each key of an account spent since a moment. */
+  /** The spending of each key of an account since a time. */
   spendByKey: Usage["byKey"];
   nodes: NodeDirectory;
 }

@@ -5,7 +5,7 @@ import { dollars, type Pico } from "../base/money.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 
 export const GRANT_MAX: Pico = dollars(1_000_000);
-/** What one account can own: the ledger's constraint `within_64_bits`. */
+/** The most that an account can hold, by the ledger's constraint `within_64_bits`. */
 export const BALANCE_MAX: Pico = dollars(9_000_000);
 
 interface CreditGrant {

@@ -29,7 +29,7 @@ export interface NodeDirectory {
   /** Newest first. */
   search(search: NodeSearch): Promise<ListedEntry[]>;
   find(id: Uuid): Promise<NodeEntry | undefined>;
-  /** Of one host, retired ones too; the newest thousand. */
+  /** A host's nodes, including retired ones; the newest thousand. */
   idsOf(hostAccountId: Uuid): Promise<Uuid[]>;
 }
 
@@ -66,9 +66,6 @@ export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool;
   };
 }
 
-/**
- * For `ilike`: what has this text as a part. Null where nothing is looked for. What are wildcards to the database are plain
- * characters to people.
- */
+/** A pattern for `ilike` that matches this text anywhere. Null without a text. The database's wildcards are escaped. */
 export const partOf = (text: string | undefined): string | null =>
   text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;

@@ -30,7 +30,7 @@ describe("operators", () => {
 
   const open = (kind: "builder" | "host", name: string): Promise<Uuid> =>
     openAccounts({ pool: db.pool, newId }).open(kind, name);
-  /** A host that has earned: a grant is the shortest way to money. */
+  /** Gives a host a balance by a grant. */
   const earn = (accountId: Uuid, amount: bigint) =>
     ledger.transfer({ id: newId(), kind: "grant", accountId, amount: pico(amount), reason: "test" });
 

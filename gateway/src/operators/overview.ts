@@ -8,7 +8,7 @@ import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { ledgerViews } from "../ledger/views.ts";
 
 const Money = row({
-  /** What builders own, what of it is held for requests in flight, what hosts are owed, what the platform earned. */
+  /** The builders' balances, the part held for requests in flight, the amount owed to hosts, and the platform's earnings. */
   builderCredit: column.pico,
   held: column.pico,
   hostsOwed: column.pico,
@@ -34,7 +34,7 @@ const TrafficHour = row({
 type TrafficHour = z.infer<typeof TrafficHour>;
 export type Traffic = Omit<TrafficHour, "hour">;
 
-/** How many nodes could serve a model by their records; which of them are connected, the gateways know. */
+/** The nodes that could serve a model by their records. Gateways know which are connected. */
 const ReadyNodes = row({ model: z.string(), nodes: column.count });
 type ReadyNodes = z.infer<typeof ReadyNodes>;
 
@@ -43,7 +43,7 @@ const SPAN = { from: "date_trunc('hour', $1::timestamptz)", to: "$2::timestamptz
 const Operators = row({ operators: column.count });
 
 export interface Overview {
-  /** How many people may act for the platform. */
+  /** The number of operators. */
   operators(): Promise<number>;
   totals(): Promise<Totals>;
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;

@@ -18,20 +18,20 @@ import { openSubjects, type Subjects } from "./subjects.ts";
 export interface OperatorParts {
   audit: Audit;
   books: LedgerChecks;
-  /** Who was charged, and for what. */
+  /** Charges by account. */
   spend: Spend;
   /** Nodes that need a look. */
   attention: Attention;
-  /** The names of what the audit record is about. */
+  /** The names of the audit log's subjects. */
   subjects: Subjects;
   directory: Directory;
   overview: Overview;
   payouts: Payouts;
   /** Disputes that no one has decided, oldest first. */
   disputes: OpenDisputes;
-  /** What the status page says of the past. */
+  /** Recorded incidents. */
   incidents: Incidents;
-  /** Who has to do with a request. */
+  /** The parties of a request. */
   partiesOf: PartiesOf;
 }
 
@@ -40,9 +40,9 @@ interface OperatorPartsOptions {
   clock: Clock;
   newId: NewId;
   rules: NodeRules;
-  /** Of this gateway's software: agents with another one need a look. */
+  /** The gateway's version, to compare with agents'. */
   version: string;
-  /** How many nodes are connected. */
+  /** The number of connected nodes. */
   online: () => number;
   payoutHoldDays: number;
   /** Whether the database has incidents by now. */

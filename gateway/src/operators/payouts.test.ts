@@ -1,4 +1,4 @@
-/** What a batch may pay and set off: old enough, and promised to no one yet. */
+/** A batch pays and sets off amounts that are old enough and in no other batch. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openAccounts } from "../accounts/accounts.ts";
@@ -32,7 +32,7 @@ const balance = async (id: Uuid) => (await ledger.balance(id))?.balance;
 test("earnings are held back until the whole hour they belong to is older than the hold-back period", async () => {
   const client = await db.pool.connect();
   try {
-    // In one transaction now() stands still: no hour begins between what is written and what is read.
+    // now() is constant within a transaction, so no hour begins between writing and reading.
     await client.query("begin");
     const heldBack = async (days: number, hour: string): Promise<unknown> => {
       const host = newId();
@@ -67,7 +67,7 @@ test("an amount in an open batch is not set off against the owner's debt", async
   await move("refund", builder, dollars(4));
   assert.equal(await payouts.create(ORDER), undefined, "nothing is left to set off");
   assert.deepEqual([await balance(host), await balance(builder)], [dollars(10), dollars(-4)]);
-  // What is earned since is no part of the promise.
+  // Later earnings are not part of the batch.
   await move("grant", host, dollars(3));
   const second = await payouts.create(ORDER);
   assert.deepEqual([second?.setOff, second?.total], [dollars(3), ZERO]);

@@ -13,14 +13,14 @@ const PayoutBatch = row({
   createdBy: z.string(),
   paidAt: column.moment.nullable(),
   paidBy: z.string().nullable(),
-  /** How many hosts it pays, and how much. */
+  /** The number of hosts, and the total. */
   hosts: column.count,
   total: column.pico,
-  /** What it left with hosts because it is too young to be paid. */
+  /** Earnings that were too recent to be paid. */
   heldBack: column.pico,
-  /** What it took from hosts for what their owners' builder accounts owed. */
+  /** Set off against debts of the owners' builder accounts. */
   setOff: column.pico,
-  /** What was withheld from its hosts and not released when it was made: no part of the others. */
+  /** Withheld shares of its hosts at that time, not included in the other sums. */
   withheld: column.pico,
 });
 export type PayoutBatch = z.infer<typeof PayoutBatch>;
@@ -31,7 +31,7 @@ const PayoutLine = row({
   accountName: z.string(),
   /** Their email addresses. */
   owners: z.array(z.string()),
-  /** What is paid; zero where all of it is held back, was set off, or is too little. */
+  /** The paid amount; zero if everything is held back, set off or too little. */
   amount: column.pico,
   heldBack: column.pico,
   setOff: column.pico,
@@ -55,7 +55,7 @@ interface LinesQuery {
   /** Continues a page after this line. */
   after?: Uuid | undefined;
   limit: number;
-  /** Only those that pay something. */
+  /** Only lines with an amount. */
   paying?: boolean;
 }
 
@@ -63,13 +63,13 @@ interface LinesQuery {
 type MarkPaid = "paid" | "repeated" | "absent" | { exceedsBalance: Uuid[] };
 
 export interface Payouts {
-  /** Of what is owed from `minimum` upwards and is old enough, but to suspended hosts; undefined when there is nothing to do. */
+  /** Includes balances of at least `minimum` that are old enough, except suspended hosts; undefined when there are none. */
   create(parts: { note: string; by: string; minimum: Pico }): Promise<PayoutBatch | undefined>;
   list(page: { before?: Uuid | undefined; limit: number }): Promise<PayoutBatch[]>;
   find(id: Uuid): Promise<PayoutBatch | undefined>;
-  /** By the hosts' names. */
+  /** Ordered by host name. */
   lines(id: Uuid, query: LinesQuery): Promise<PayoutLine[]>;
-  /** One host's lines, the newest batch first; `before` is a batch. */
+  /** One host's lines, newest batch first; `before` is a batch. */
   ofHost(accountId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<HostPayout[]>;
   markPaid(id: Uuid, by: string): Promise<MarkPaid>;
 }
@@ -81,7 +81,7 @@ interface PayoutsOptions {
   holdDays: number;
 }
 
-/** By way of JSON: before migration 0039 there is no such column. */
+/** Via JSON, because the column exists only since migration 0039. */
 const WITHHELD = "coalesce((to_jsonb(p) ->> 'withheld')::bigint, 0)";
 const BATCH = `select b.id, b.note, b.created_at as "createdAt", b.created_by as "createdBy", b.paid_at as "paidAt",
   b.paid_by as "paidBy", count(p.id) filter (where p.amount > 0)::int as hosts, coalesce(sum(p.amount), 0) as total,

@@ -1,18 +1,18 @@
-/** Reads what verdict.ts needs to judge the platform now, for operators, the status page and incidents. */
+/** Reads the data with which verdict.ts judges the platform, for operators, the status page and incidents. */
 import type { Outage } from "../base/dependency.ts";
 import { DAY_MS } from "../base/time.ts";
 import type { Availability, Incident } from "../history/availability.ts";
 import { judgePlatform, type PlatformVerdict } from "./verdict.ts";
 
-/** A model that no one served for so long is not missed. */
+/** A model not served for this long does not count as missing. */
 const SERVED_MS = 30 * DAY_MS;
-/** For so long, what was served lately is not asked again: it changes by the hour. */
+/** How long the list of recently served models is cached. */
 const SERVED_KEPT_MS = 60_000;
 const INCIDENTS_MAX = 200;
 
 interface Sources {
   availability: Pick<Availability, "sums" | "incidents">;
-  /** Of every model that is offered. */
+  /** For every active model. */
   capacity: () => { model: string; nodes: number }[];
   outages: { now(): Outage[] };
 }
@@ -25,7 +25,7 @@ export interface VerdictNow extends PlatformVerdict {
 
 export interface Verdicts {
   read(nowMs: number): Promise<VerdictNow>;
-  /** By what was read last: for when the database is unreachable. */
+  /** From cached data, while the database is unreachable. */
   remembered(): VerdictNow;
 }
 

@@ -1,4 +1,4 @@
-/** For operators: a request's owner, its node, and what happened to the host's share. */
+/** For operators: a request's owner, its node, and the host's share. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -16,13 +16,13 @@ interface Span {
 }
 
 export interface Spend {
-  /** Those that were charged most first, without those that were charged nothing. */
+  /** Accounts with charges, highest first. */
   accounts(span: Span, limit: number): Promise<Spender[]>;
   models(span: Span): Promise<ModelSpend[]>;
 }
 
 const SPAN = { from: "date_trunc('hour', $1::timestamptz)", to: "$2::timestamptz" };
-/** As the rollups of performance count: what a limit refused is no request, a client that left is no error. */
+/** As in performance rollups: refusals by a limit are no requests, client disconnects no errors. */
 const REQUEST = "outcome not like 'rate\\_limit\\_%'";
 const FAILED = `${REQUEST} and outcome not in ('ok', 'client_closed')`;
 

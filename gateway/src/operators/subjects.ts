@@ -7,12 +7,12 @@ import type { AuditFilter } from "./audit.ts";
 
 interface Subject {
   name: string;
-  /** Whose key or node it is. */
+  /** The account of the key or node. */
   account: { id: Uuid; name: string } | null;
 }
 
 export interface Subjects {
-  /** By public id; what is gone, or is no id, is not among them. */
+  /** By public id, without deleted and unknown ids. */
   named(ids: string[]): Promise<Map<string, Subject>>;
   /** The public ids of an account, its keys and its nodes, the newest of each. */
   ofAccount(accountId: Uuid): Promise<string[]>;
@@ -28,7 +28,7 @@ const Id = row({ id: column.uuid });
 
 const OF_ACCOUNT_MAX = 1_000;
 
-/** By the prefix of its ids. */
+/** By the ids' prefix. */
 const NAMES = {
   acc: `select id, name, null::uuid as "accountId", null::text as "accountName" from account where id = any ($1::uuid[])`,
   key: named("api_key"),

@@ -12,11 +12,11 @@ export type Cause =
 
 interface Seen {
   outages: Outage[];
-  /** Of every model that is offered, as the gateway sees it now. */
+  /** For every active model, as the gateway sees it now. */
   capacity: { model: string; nodes: number }[];
-  /** Models that a node served lately: what no one ever served is not missing. */
+  /** Recently served models. A model that was never served does not count as missing. */
   served: ReadonlySet<string>;
-  /** Those that have not ended. */
+  /** Open incidents. */
   incidents: Pick<Incident, "model" | "kind" | "beganAt">[];
 }
 
@@ -30,7 +30,7 @@ export function judgePlatform({ outages, capacity, served, incidents }: Seen): P
   const needed = outages.filter(({ isNeeded }) => isNeeded);
   const empty = capacity.filter(({ nodes }) => nodes === 0).map(({ model }) => model);
   const isEmpty = capacity.length > 0 && empty.length === capacity.length;
-  // Where nothing can be served at all, models that never were count too.
+  // If nothing can be served, models that were never served count too.
   const missing = isEmpty ? empty : empty.filter((model) => served.has(model));
   const failing = incidents
     .filter(({ kind, model }) => kind === "errors" && !missing.includes(model))

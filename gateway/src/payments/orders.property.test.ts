@@ -78,7 +78,7 @@ const step = fc.oneof(
 const history = fc.record({
   begin: fc.constantFrom("pay", "pay", "later-arrives", "later-arrives", "later-fails", "later", "expire", "nothing"),
   steps: fc.array(fc.record({ step, pauseMs: fc.constantFrom(0, 400, 2000) }), { maxLength: 8 }),
-  /** Some endpoints are subscribed to only one of the two ways in which refunds are told. */
+  /** Some endpoints subscribe to only one of the two kinds of refund events. */
   told: fc.constantFrom("both", "both", "totals", "singly"),
   repeats: fc.array(fc.nat(99), { maxLength: 8 }),
   order: fc.array(fc.nat(999), { minLength: 40, maxLength: 40 }),

@@ -154,7 +154,7 @@ function goodsOf(what: CheckoutRequest["what"]): Goods {
   return { pack: pack.id, name: pack.name, price: pack.price };
 }
 
-/** A client that waits on its own waits for a minute at most; a longer wait is told to the person. */
+/** Clients wait at most a minute on their own; for a longer wait they ask the person. */
 function tooManyOpen(waitS: number): Fault {
   return fault("rate_limit_requests", {
     retry: waitS > 60 ? "never" : "later",

@@ -19,7 +19,7 @@ interface SavedMethodsOptions {
   live: boolean;
   /** The answer within the deadline, or ProviderUnavailable. */
   asked: <T>(work: Promise<T>) => Promise<T>;
-  /** The same with the library's own errors. */
+  /** The same for the library's own errors. */
   within: <T>(work: Promise<T>) => Promise<T>;
 }
 

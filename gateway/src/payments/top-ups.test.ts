@@ -1,4 +1,4 @@
-/** Automatic top-up: exactly once whatever the events do and whoever dies, within its bounds whoever else buys. */
+/** Automatic top-ups happen exactly once, whatever events arrive and processes die, and stay within their limits beside other purchases. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import {

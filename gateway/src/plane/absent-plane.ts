@@ -1,4 +1,4 @@
-/** For a gateway without a dispatch plane: it serves the console and the ledger, and no node ever connects to it. */
+/** The plane of a gateway without one: it serves the console and the ledger, and no node ever connects. */
 import { alwaysThere } from "../base/dependency.ts";
 import type { Plane } from "./plane.ts";
 

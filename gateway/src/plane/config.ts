@@ -11,19 +11,19 @@ const seed = (letter: string, whose: string) => ({
 });
 
 interface PlaneConfig {
-  /** This gateway has none: no node works for it. */
+  /** The gateway has no plane, so no node works for it. */
   absent: boolean;
-  /** Where nodes are told to connect, if not at the plane's own address. */
+  /** The address that nodes connect to, if it differs from the plane's own. */
   publicUrl: string | undefined;
-  /** Signs credentials. Undefined: kept in the data directory. */
+  /** Signs credentials. Undefined: a seed in the data directory is used. */
   seed: string | undefined;
-  /** The one before it: what it signed is taken as long as it lives. */
+  /** The previous seed. Credentials that it signed stay valid until they expire. */
   seedOld: string | undefined;
-  /** On NATS servers: the account's public key, and keys that sign for it in the place of its own. */
+  /** On NATS servers: the account's public key, and keys that sign in place of the account's own. */
   account: string | undefined;
   signingSeeds: string[];
   credentialTtlMs: number;
-  /** Where the embedded hub listens, and the files of its certificate. Undefined: where the API does. */
+  /** Where the embedded hub listens, and its certificate files. Undefined: the same as the API. */
   host: string | undefined;
   port: number;
   tls: CertificateFiles | undefined;
@@ -31,7 +31,7 @@ interface PlaneConfig {
   nats: { url: string; operatorSeed: string; system: { jwt: string; seed: string } } | undefined;
 }
 
-/** What a plane on NATS cannot do without; `tollgate admin plane init` writes all of it. */
+/** Required for a plane on NATS. `tollgate admin plane init` writes all of them. */
 const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
 
 function natsMistakes(variables: Variables): string[] {

@@ -1,17 +1,17 @@
 /**
- * Subjects on which gateways speak with each other, on whichever plane. They lie outside of what a node's credentials allow
- * (`nodePermissions`), and a gateway of an earlier version has no one listening there.
+ * The subjects of messages between gateways, on any plane. Node credentials (`nodePermissions`) do not cover them, and gateways of earlier
+ * versions do not subscribe to them.
  */
 
-/** To all: signs of life, and what each of them sees of the nodes. */
+/** To all gateways: signs of life, and what each sees of the nodes. */
 export const PEERS = "tg.p";
-/** To one. */
+/** To one gateway. */
 export const toPeer = (gatewayId: string): string => `${PEERS}.${gatewayId}`;
 
-/** To all: the database history that a gateway follows. */
+/** To all gateways: the database history that the sender follows. */
 export const HISTORIES = "tg.h";
 
-/** To all: does your database have this mark? */
+/** To all gateways: asks whether their database has a mark. */
 export const DEPLOYMENTS = "tg.d";
-/** To the one that asked. */
+/** To the gateway that asked. */
 export const toAsker = (gatewayId: string): string => `${DEPLOYMENTS}.${gatewayId}`;

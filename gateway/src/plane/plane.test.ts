@@ -1,4 +1,4 @@
-/** What every dispatch plane does, seen by ordinary NATS clients and by peers that break the rules. */
+/** The behaviour of every dispatch plane, tested with ordinary NATS clients and with peers that break the rules. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { duplexPair } from "node:stream";
@@ -30,7 +30,7 @@ type TestPlane = Plane & { accountSeed: string };
 type OpenPlane = (t: TestContext, options?: { credentialTtlMs?: number; clock?: Clock }) => Promise<TestPlane>;
 
 describe("the embedded hub", () => {
-  // Client and hub share this thread: on a busy machine a greeting takes its time.
+  // Client and hub share this thread, so a greeting takes time on a busy machine.
   const limits = { connectDeadlineMs: HANG_LIMIT_MS };
   suite((t, options) => openTestHub(t, { clock, limits, ...options }));
 });
@@ -74,18 +74,18 @@ function suite(open: OpenPlane): void {
   describe("lifecycle and limits", () => bounds(open));
 }
 
-/** Tests share a server: each has nodes of its own. */
+/** Tests share a server, so each uses new node names. */
 let nodes = 0;
 const newNode = (): string => `n${++nodes}`;
 
-/** Resolves when everything the clients and the plane said so far has arrived where it goes. */
+/** Resolves when everything sent so far has arrived. */
 async function settle(plane: Plane, ...clients: NatsConnection[]): Promise<void> {
   await Promise.all(clients.map((client) => client.flush()));
   await echo(plane);
   await Promise.all(clients.map((client) => client.flush()));
 }
 
-/** A message of the plane to itself comes back after everything that came before it. */
+/** A message of the plane to itself arrives after everything sent before it. */
 function echo(plane: Plane): Promise<void> {
   const subject = `tg.test.${randomBytes(6).toString("hex")}`;
   return new Promise((resolve) => {
@@ -107,7 +107,7 @@ function rawPeer(t: TestContext, { url }: NodeCredentials): RawPeer {
   return peer;
 }
 
-/** The next `count` permission errors the client is told of. */
+/** The next `count` permission errors that the client receives. */
 async function violations(client: NatsConnection, count: number): Promise<string[]> {
   const seen: string[] = [];
   for await (const status of client.status()) {
@@ -151,7 +151,7 @@ function messages(open: OpenPlane): void {
     const arrived: Uint8Array[] = [];
     client.subscribe(toNode(node), { callback: (_, message) => void arrived.push(message.data) });
     await client.flush();
-    // Every other one in two parts.
+    // Every second one is sent in two parts.
     for (const [i, piece] of pieces.entries()) {
       if (i % 2 === 0) plane.publish(toNode(node), piece);
       else plane.publish(toNode(node), piece.subarray(0, i), piece.subarray(i));
@@ -386,7 +386,7 @@ function credentials(open: OpenPlane): void {
     assert.match(String(await done.closed()), EXPIRED);
     assert.ok(clock.now() >= credentials.expiresAt - 1_000, "not before its second");
     await eventually("the node is gone", () => gone.has(node));
-    // In the second of its expiry a server may still let it in, and out again at once.
+    // In the second of its expiry a server may still accept it and then disconnect it.
     await eventually("it is refused", () =>
       connectClient(t, credentials).then(
         (again) => again.closed().then(() => false),
@@ -415,8 +415,8 @@ function credentials(open: OpenPlane): void {
 const LIVES_MS = [2_000, 8_000, 32_000, 128_000];
 
 /**
- * Credentials expire by the server's clock, which no one drives. So several nodes do the same at once, each with a credential
- * that lives longer, and the test goes on with the first that was done while its credential lived.
+ * Credentials expire by the server's clock, which tests cannot move. So several nodes do the same at once with credentials of increasing
+ * lifetimes, and the test continues with the first one that finished while its credential was valid.
  */
 async function whileOneLives<T>(
   plane: TestPlane,
@@ -471,7 +471,7 @@ function revocation(open: OpenPlane): void {
   });
 }
 
-/** A node stays unreachable for this long after it was cut off for the first time. */
+/** The first disconnection keeps a node away for this long. */
 const AWAY_MS = 1_000;
 
 function cutting(open: OpenPlane): void {
@@ -487,7 +487,7 @@ function cutting(open: OpenPlane): void {
     await gone;
     for (const client of clients) assert.ok((await client.closed()) instanceof Error);
     const comeBack = async (): Promise<NatsConnection> => {
-      // As an agent does: what it has, and when that is refused, something new.
+      // Like an agent: uses its credentials, and fetches new ones when they are refused.
       return connectClient(t, credentials).catch(async () => connectClient(t, await plane.mint(node)));
     };
     time.advance(AWAY_MS - 1);

@@ -1,11 +1,11 @@
 /**
- * The dispatch plane as the gateway sees it: a broker that carries frames to nodes and back. Adapters: hub/ (in process,
- * speaks the NATS protocol to agents) and nats/ (NATS servers). Both are held to the same behaviour by plane.test.ts.
+ * The interface of the dispatch plane: a broker that carries frames to nodes and back. Adapters: hub/ (in process, speaks the NATS protocol
+ * to agents) and nats/ (NATS servers). plane.test.ts runs against both.
  */
 import type { Dependency } from "../base/dependency.ts";
 
 export interface NodeCredentials {
-  /** Where the agent connects: `nats://host:port`, or `tls://`; several addresses are separated by commas. */
+  /** The address for the agent: `nats://host:port` or `tls://`; several are separated by commas. */
   url: string;
   /** A NATS user JWT limited to the node's own subjects, and the nkey seed that proves its possession. */
   jwt: string;
@@ -14,65 +14,67 @@ export interface NodeCredentials {
   expiresAt: number;
 }
 
-/** A plane that outlives its gateways belongs to one deployment, and keeps its id. All of it rejects when the plane is unreachable. */
+/** A plane that outlives its gateways stores the id of the deployment that owns it. All methods reject when the plane is unreachable. */
 export interface PlaneOwnership {
-  /** Whose the plane is; undefined while it is no one's. */
+  /** The owner; undefined when there is none. */
   owner(): Promise<string | undefined>;
-  /** Makes it that deployment's unless it is another's. Returns whose it is then. */
+  /** Claims the plane for the deployment unless it has an owner. Returns the owner. */
   claim(deployment: string): Promise<string>;
-  /** Makes it that deployment's, whoever's it was. */
+  /** Makes the deployment the owner, in place of any other. */
   take(deployment: string): Promise<void>;
 }
 
 export interface Plane {
-  /** Other gateways are on it, or other workers of this one, and nodes may have connected before this process did. */
+  /** Other gateways or workers use it too, and nodes may have connected before this process did. */
   readonly isShared?: boolean;
-  /** Absent: the plane is part of its gateway, and belongs to no one else. */
+  /** Absent: the plane is part of its gateway. */
   readonly ownership?: PlaneOwnership;
-  /** Away: no node can be reached now. */
+  /** Unreachable: no node can be reached. */
   readonly health: Dependency;
-  /** Whether what nodes say arrives here; false also while an outage is likely and not yet certain. */
+  /** Whether nodes' messages arrive; also false while an outage is likely. */
   readonly hears: boolean;
-  /** At most once: a plane that is unreachable drops the message. `rest` follows in the same message; neither may be changed any more. */
+  /**
+   * Delivers at most once: an unreachable plane drops the message. `rest` follows in the same message. Neither may be changed afterwards.
+   */
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void;
-  /** Delivers every message whose subject matches `pattern` (`*` one token, a final `>` the rest). Returns the way out. */
+  /** Delivers messages whose subject matches `pattern` (`*` one token, a final `>` the rest). Returns the function that unsubscribes. */
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void;
-  /** `gone` runs when the plane knows that a node has no connection any more, and says who ended the last. */
+  /** Calls `gone` when a node has no connection any more, with the side that ended the last one. */
   onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void;
-  /** `run` runs when the plane is unreachable: no node is heard any more, and none of them is to blame. */
+  /** Calls `run` when the plane becomes unreachable: no messages arrive, and no node is to blame. */
   onAway(run: () => void): void;
-  /** It is there again; nodes have been asked for their state. */
+  /** Calls `run` when the plane is back and nodes have been asked for their state. */
   onBack(run: () => void): void;
   /**
-   * When the node came by the connection it has, if the plane heard of no end of the one before: a part of the plane may have
-   * failed under a node that is well, and what it said last may be lost. In the clock's monotonic milliseconds.
+   * When the node's connection began, if the end of the former one was not reported: a part of the plane may have failed under a healthy
+   * node, and its last messages may be lost. In monotonic milliseconds.
    */
   movedAt(nodeId: string): number | undefined;
-  /** The server of that former connection; undefined where no one knows it. */
+  /** The server of the former connection; undefined when not known. */
   movedFrom(nodeId: string): string | undefined;
-  /** False while the server does not answer, as this gateway itself sees. */
+  /** False while the server does not answer this gateway. */
   answers(server: string): boolean;
-  /** False while the part of the plane that the node is on does not answer: it may be well, and cannot be heard. */
+  /** False while the node's part of the plane does not answer: the node may be well. */
   reaches(nodeId: string): boolean;
   /**
-   * Tells whether the part of the plane that the node is on answers at this moment: one that froze a moment ago is not known to hang
-   * yet. It may tell before it returns.
+   * Calls `told` with whether the node's part of the plane answers now: a part that froze a moment ago is not known to hang yet. It may
+   * call back before it returns.
    */
   whenProven(nodeId: string, told: (isWell: boolean) => void): void;
   mint(nodeId: string): Promise<NodeCredentials>;
   /**
-   * Refuses everything issued to the node until now and drops its connections; what is minted afterwards is good. May be
-   * said again at any time. Rejects when the plane is unreachable; it makes up for it when it is back.
+   * Revokes everything issued to the node until now and closes its connections; credentials minted later are valid. Can be repeated.
+   * Rejects when the plane is unreachable, and then takes effect when it is back.
    */
   revoke(nodeId: string): Promise<void>;
   /**
-   * Drops the node's connections and keeps it away for a moment, longer each time it happens again soon. It may come back
-   * by itself then. Rejects when the plane is unreachable.
+   * Closes the node's connections and refuses new ones for a moment, longer each time it happens again soon. Rejects when the plane is
+   * unreachable.
    */
   cut(nodeId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A message in one, for whoever takes it so. */
+/** A payload and its rest as one buffer. */
 export const joined = (payload: Uint8Array, rest: Uint8Array | undefined): Uint8Array =>
   rest === undefined ? payload : Buffer.concat([payload, rest]);

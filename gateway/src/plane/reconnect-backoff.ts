@@ -1,6 +1,6 @@
 /**
- * How long a node that was cut off stays unreachable: a second, and twice as long each time it happens again soon, so that a loop
- * of connecting and flooding ends up doing nothing. A node that behaves for a while starts anew.
+ * How long a disconnected node is refused: a second, and twice as long each time it happens again soon, so that a loop of connecting and
+ * flooding has no effect. After a quiet time it starts again at one second.
  */
 import type { Clock } from "../base/clock.ts";
 
@@ -31,7 +31,7 @@ export class ReconnectBackoff {
     this.#nodes.set(nodeId, { lastMs, until: now + lastMs });
   }
 
-  /** How long the node still has to stay unreachable; 0 when it may come. */
+  /** How long the node is still refused; 0 when it may connect. */
   leftMs(nodeId: string): number {
     return Math.max(0, (this.#nodes.get(nodeId)?.until ?? 0) - this.#clock.monotonic());
   }

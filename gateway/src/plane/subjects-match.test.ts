@@ -8,7 +8,7 @@ const pattern = fc
   .tuple(fc.array(token, { minLength: 1, maxLength: 4 }), fc.boolean())
   .map(([tokens, open]) => [...tokens, ...(open ? [">"] : [])].join("."));
 
-/** The rule as the NATS documentation tells it, token by token. */
+/** The rule of the NATS documentation, token by token. */
 function coversByTokens(outer: string, inner: string): boolean {
   const [p, s] = [outer.split("."), inner.split(".")];
   for (const [i, want] of p.entries()) {

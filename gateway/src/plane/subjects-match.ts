@@ -1,6 +1,6 @@
 /**
- * Subjects are tokens between dots. A pattern may hold `*` for one token and end in `>` for one or more. Ours are
- * printable ASCII: NATS allows more, but nothing of ours uses it, and what is never legal cannot be confused.
+ * Subjects are tokens between dots. A pattern may use `*` for one token and end in `>` for one or more. Only printable ASCII is accepted
+ * here, though NATS allows more.
  */
 const DOT = 46;
 const STAR = 42;
@@ -8,7 +8,7 @@ const REST = 62;
 const SPACE = 32;
 const DELETE = 127;
 
-/** A subject that names one place: something to publish to. */
+/** A subject to publish to, without wildcards. */
 export const isSubject = (text: string): boolean => isWellFormed(text, false);
 
 /** A subject to subscribe to, wildcards allowed. */
@@ -25,7 +25,7 @@ function isWellFormed(text: string, wildcards: boolean): boolean {
       if (i === tokenStart) return false;
       tokenStart = i + 1;
     } else if (code === STAR || code === REST) {
-      // A wildcard stands alone in its token, and `>` in the last one.
+      // A wildcard fills its whole token, and `>` only the last one.
       const last = i + 1 === text.length;
       const alone = i === tokenStart && (last || text.charCodeAt(i + 1) === DOT);
       if (!wildcards || !alone || (code === REST && !last)) return false;
@@ -35,8 +35,8 @@ function isWellFormed(text: string, wildcards: boolean): boolean {
 }
 
 /**
- * Whether every subject that `inner` stands for matches `pattern`; for a plain subject, whether it matches. Both must be
- * well formed. Runs for every message, hence characters rather than split tokens.
+ * Whether `pattern` matches every subject that `inner` stands for. Both must be well formed. Runs for every message, so it compares
+ * characters instead of splitting tokens.
  */
 export function covers(pattern: string, inner: string): boolean {
   let p = 0;

@@ -7,7 +7,7 @@ interface Found {
   samples?: { samples: number; up: number } | undefined;
 }
 
-/** A share of fewer would tell how many there were. */
+/** With fewer requests, a share would reveal their number. */
 export const REQUESTS_MIN = 20;
 
 export function measuredOf({ kind }: Pick<CatalogueEntry, "kind">, { performance, samples }: Found) {
@@ -23,7 +23,7 @@ export function measuredOf({ kind }: Pick<CatalogueEntry, "kind">, { performance
   };
 }
 
-/** To the hundred-thousandth; what was down at all is never told as a whole. */
+/** Rounded to the hundred-thousandth, and never up to 1. */
 export function availabilityOf(
   { samples, up }: { samples: number; up: number } = { samples: 0, up: 0 },
 ): number | null {

@@ -19,7 +19,7 @@ import type { PaymentParts } from "../payments/parts.ts";
 import type { Live } from "./console/live.ts";
 import type { NodeParts } from "./nodes/parts.ts";
 
-/** What belongs to no domain. */
+/** Parts that belong to no domain. */
 export interface SiteParts {
   door: DoorOptions;
   log: Log;
@@ -27,12 +27,12 @@ export interface SiteParts {
   /** Unix milliseconds. */
   now: () => number;
   cursors: Cursors;
-  /** How browsers and clients reach the gateway, where that is known. */
+  /** The gateway's public address, if configured. */
   publicUrl: string | undefined;
-  /** What the public listener speaks TLS with. Undefined: plain HTTP. */
+  /** The public listener's certificate. Undefined: plain HTTP. */
   certificate?: LiveCertificate | undefined;
   live: Live;
-  /** What the gateway needs and cannot reach. */
+  /** Unreachable dependencies. */
   outages: Outages;
   status: { isPublic: boolean; sampleEveryMs: number };
 }

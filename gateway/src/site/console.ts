@@ -18,13 +18,13 @@ const TYPES: Record<string, string> = {
   ".svg": "image/svg+xml",
   ".woff2": "font/woff2",
 };
-/** By preference; each lies beside the file it stands for. */
+/** By preference; each compressed file is beside its original. */
 const ENCODINGS = [
   { name: "br", suffix: ".br" },
   { name: "gzip", suffix: ".gz" },
 ];
 
-/** Nothing inline, nothing from elsewhere: what runs and styles the page are files of this build. */
+/** Nothing inline and nothing from elsewhere: scripts and styles are files of this build. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -51,7 +51,7 @@ interface BuiltFile {
 }
 
 interface BuiltConsole {
-  /** By path below /console, without a slash at its front. */
+  /** By path below /console, without a leading slash. */
   files: Map<string, BuiltFile>;
   page: BuiltFile;
 }
@@ -82,7 +82,7 @@ export function staticRoutes(app: FastifyInstance, dist = DIST): void {
   let built = readBuild(dist);
   for (const url of ["/console", "/console/", "/console/*"]) {
     app.get<{ Params: { "*"?: string } }>(url, async (request, reply) => {
-      // A build that was made after the start is found too.
+      // A build made after the start is found too.
       built ??= readBuild(dist);
       if (built === undefined) return sayThereIsNone(reply);
       return send(request, reply, fileFor(built, request.params["*"] ?? ""));

@@ -16,7 +16,7 @@ import { openStatus } from "./status/status.ts";
 export function publicServer(parts: Parts): FastifyInstance {
   const app = bareServer(parts.door, { certificate: parts.certificate });
   const finish = refuseTheRest(app);
-  // For balancers that can only ask the public port. Whether requests can be served is what /readyz of the internal port says.
+  // For load balancers that can only reach the public port. /readyz on the internal port tells whether requests can be served.
   app.get("/health", () => ({ status: "ok" }));
   openAiRoutes(app, parts);
   nodeRoutes(app, parts);

@@ -1,7 +1,7 @@
 /**
- * Nodes without a model that try to pass canaries all the same. The solver here is what a patient host would make without reading
- * the questions one by one: it has many ways to take something out of a prompt, and learns from 2,000 canaries with their answers
- * which twelve rules ("where this word occurs, take that") answer most of them.
+ * Nodes without a model that try to pass canaries. The solver represents what a host could build without reading the questions one by one:
+ * it has many ways to extract an answer from a prompt, and learns from 2,000 canaries with answers the twelve rules ("where this word
+ * occurs, use that extractor") that answer most of them.
  */
 
 import assert from "node:assert/strict";
@@ -21,7 +21,7 @@ interface Read {
   all: string;
   /** The last message. */
   asks: string;
-  /** Of all of it. */
+  /** The numbers in the whole prompt. */
   numbers: number[];
   names: string[];
   words: string[];
@@ -50,7 +50,7 @@ function readOf({ messages }: Question): Read {
   };
 }
 
-/** Every simple way to take an answer out of a prompt. */
+/** Every simple way to extract an answer from a prompt. */
 function extractors(): Extract[] {
   const made: Extract[] = [];
   const at = <T>(list: readonly T[], i: number): T | undefined => list.at(i);
@@ -84,7 +84,7 @@ function extractors(): Extract[] {
   );
   made.push((read) => text(small(read).reduce((sum, value) => sum + value, 0)));
   made.push((read) => text(small(read).length));
-  // What stands beside a word of the question where it occurs before.
+  // The word next to an earlier occurrence of a word of the question.
   for (const key of [0, 1, 2, -1, -2]) {
     for (const offset of [-4, -3, -2, -1, 1, 2, 3, 4]) {
       made.push(({ keys, words }) => {
@@ -110,7 +110,7 @@ function extractors(): Extract[] {
       (read) => listed(read).toReversed().join(joint),
       (read) => listed(read).toSorted().join(joint),
     );
-  // The name on the line with the most, and with the least.
+  // The name on the line with the highest, and with the lowest number.
   for (const order of [1, -1]) {
     made.push(({ all }) => {
       const lines = all.split("\n").map((line) => ({ line, value: numbersIn(line)[0] ?? Number.NaN }));
@@ -130,7 +130,7 @@ const cuesOf = ({ asks }: Read): Set<string> => new Set(asks.toLowerCase().match
 const isSame = (one: string | undefined, other = ""): boolean =>
   one !== undefined && one.length === other.length && one.toLowerCase() === other.toLowerCase();
 
-/** The twelve rules that gain most, one after the other; the first whose word occurs decides. */
+/** The twelve rules with the highest gain, one after another; the first whose word occurs decides. */
 function learn(questions: Question[], ways: Extract[]): Rule[] {
   const reads = questions.map(readOf);
   const right = ways.map((way) => reads.map((read, i) => isSame(way(read), questions[i]?.answer)));
@@ -151,7 +151,7 @@ function learn(questions: Question[], ways: Extract[]): Rule[] {
       for (const [extract, passes] of right.entries()) {
         let gain = 0;
         for (const i of left) if (passes[i]) gain++;
-        // A rule that is often wrong stands in the way of those after it.
+        // A rule that is often wrong blocks later ones.
         if (gain - left.length / 50 > best.gain) best = { cue, extract, gain: gain - left.length / 50 };
       }
     }

@@ -1,7 +1,6 @@
 /**
- * Where canaries come from: made up for one asking, the operator's own (`CANARIES_FILE`), and the published ones of the
- * catalogue. Each set has the same chance, so that at least every second canary is one that no one could look up. The
- * operator's are secret: no message quotes them.
+ * Chooses canaries from three sources: generated for one use, the operator's own (`CANARIES_FILE`), and the catalogue's published ones.
+ * Each source has the same chance, so at least every second canary cannot be looked up. The operator's are secret: no message quotes them.
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
@@ -13,13 +12,13 @@ import { type Likeness, type MakeUp, makeUp as madeUp } from "./made-up.ts";
 /** By model. */
 export type SecretCanaries = Map<string, Canary[]>;
 
-/** `unknown`: none of the published ones. Undefined where a model is asked none. */
+/** `unknown`: none of the published ones. Undefined for a model without canaries. */
 export type DrawCanary = (model: ActiveModel, which: "any" | "unknown", like?: Likeness) => Question | undefined;
 
 interface Sources {
   secrets: SecretCanaries;
   random: Random;
-  /** In simulations those that are made up are written down: nodes without a model answer from there. */
+  /** Simulations record generated canaries, so that nodes without a model can answer them. */
   makeUp?: MakeUp | undefined;
 }
 
@@ -61,7 +60,7 @@ export function parseSecretCanaries(
   try {
     json = JSON.parse(text);
   } catch {
-    // What the parser says would quote the file.
+    // The parser's message would quote the file.
     return refuse(["it is not valid JSON"]);
   }
   const result = CanariesFile.safeParse(json);
@@ -86,7 +85,7 @@ function mistakeOf(issue: z.core.$ZodIssue): string {
   const [model, index, ...rest] = issue.path;
   const place = model === undefined ? "it" : `${String(model)}${index === undefined ? "" : `[${String(index)}]`}`;
   if (index === undefined) return `${place} ${plain(issue)}`;
-  // Of the two forms of a canary the one that it has more of.
+  // Reports the form of canary that fits better.
   const branches = issue.code === "invalid_union" ? issue.errors : [[issue]];
   const closest = branches.toSorted((a, b) => a.length - b.length)[0]?.[0];
   const inner = issue.code === "invalid_union" ? closest?.path[0] : rest[0];
@@ -95,7 +94,7 @@ function mistakeOf(issue: z.core.$ZodIssue): string {
   return `${place} must have prompt, expect and max_tokens, or near and far, and nothing else`;
 }
 
-/** Our own rules by their words; the library's by their kind, because its words may quote what it found. */
+/** Our own rules in their words; the library's only by kind, because its messages may quote the file. */
 function plain({ code, message }: Pick<z.core.$ZodIssue, "code" | "message">): string {
   return message.startsWith("must ") ? message : `is invalid (${code})`;
 }

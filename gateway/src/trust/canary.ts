@@ -1,4 +1,4 @@
-/** Whether an answer is one that the model a node claims to run would give. Pure. */
+/** Judges whether a node's answer fits the model that it reports. Pure. */
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Canary } from "../metering/catalogue.ts";
 import type { ChatMessage } from "../metering/meter.ts";
@@ -8,11 +8,11 @@ interface CanaryAnswer {
   vectors: Float32Array[];
 }
 
-/** A question to a node whose answer is known. */
+/** A question for a node with a known answer. */
 export interface Question {
-  /** The kind of question it is: how often honest nodes pass is counted by it. */
+  /** The kind of question; pass rates of honest nodes are counted by it. */
   family: string;
-  /** The part of honest nodes' answers that pass, as far as is known before any of them was asked. */
+  /** The expected share of honest answers that pass, before any was asked. */
   passRate: number;
   /** For a generation model. */
   messages: ChatMessage[];
@@ -21,17 +21,17 @@ export interface Question {
   outputTokensMax: number;
   /** Absent: as a stream. */
   stream?: boolean;
-  /** Absent: the likeliest answer of the model. */
+  /** Absent: the model's most likely answer. */
   sampling?: JobHeader["sampling"] | undefined;
-  /** No node can have read the like before, from its opening on. */
+  /** No node can have read a similar prompt before, not even its beginning. */
   isNew: boolean;
-  /** A right answer, where one is known and not only a pattern. */
+  /** A correct answer, if one is known and not only a pattern. */
   answer?: string;
   /** Why the answer is wrong; undefined when it is right. Never quotes it. */
   judge(answer: CanaryAnswer): string | undefined;
 }
 
-/** Of questions that every model answers practically always. */
+/** For questions that every model answers practically always. */
 export const ALWAYS = 0.999;
 
 export const questionOf = (canary: Canary): Question => ({
@@ -44,7 +44,7 @@ export const questionOf = (canary: Canary): Question => ({
   judge: (answer) => judgeCanary(canary, answer),
 });
 
-/** Several canaries of an embedding model in one question: vectors drawn at random pass one of them every second time. */
+/** Joins several canaries of an embedding model into one question, because random vectors pass a single one every second time. */
 export function questionOfAll(canaries: Extract<Canary, { far: string }>[]): Question {
   const questions = canaries.map(questionOf);
   return {
@@ -66,7 +66,7 @@ export function questionOfAll(canaries: Extract<Canary, { far: string }>[]): Que
   };
 }
 
-/** One text is sent twice: an honest engine gives the same vector. */
+/** One text is sent twice, because an honest engine returns the same vector for it. */
 const embeddingTexts = ({ near, far }: Extract<Canary, { far: string }>): string[] => [near[0], near[1], far, near[0]];
 
 /** Why the canary failed; undefined when it passed. Never quotes the answer. */
@@ -84,7 +84,7 @@ export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): st
   return undefined;
 }
 
-/** Batches may round differently; a different vector does not come this near. */
+/** Engines may round differently between batches; a different text's vector is not this close. */
 const SAME_MIN = 0.999;
 
 function cosine(a: Float32Array, b: Float32Array): number {

@@ -4,13 +4,13 @@ import { parseId, type Uuid } from "../base/ids.ts";
 import { domain, flag, number, parsed, text } from "../base/settings.ts";
 
 interface TrustConfig {
-  /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
+  /** Quarantine nodes that fail, cheat or run another model. Off: only logged. */
   autoQuarantine: boolean;
-  /** The operator's own canaries, which no one else has read. Undefined: there are none. */
+  /** The operator's own, unpublished canaries. Undefined: none. */
   canariesFile: string | undefined;
-  /** Host accounts of the operator's own nodes, whose word outranks others' in spot checks. */
+  /** Host accounts of the operator's own nodes, whose result overrules others in spot checks. */
   referenceHosts: Uuid[];
-  /** The part of honest nodes that may fail their spot checks in a day. */
+  /** The share of honest nodes that may fail their spot checks per day. */
   spotCheckFalseAlarms: number;
 }
 

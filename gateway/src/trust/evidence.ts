@@ -9,23 +9,23 @@
  * follows what the nodes of other hosts do that are in good standing. Pure but for its memory.
  */
 
-/** The part of the answers that a node without the model is thought to guess. */
+/** The share of questions that a node without the model is assumed to guess. */
 const GUESS_RATE = 0.2;
-/** Canaries that a gateway asks about one model on one node in a day, those that follow a wrong answer among them. */
+/** Canaries per model and node that a gateway sends in a day, including those after a wrong answer. */
 const PER_DAY = 60;
 const FALSE_ALARMS_PER_DAY = 1e-4;
-/** 13.3. */
+/** About 13.3. */
 const EVIDENCE_MAX = Math.log(PER_DAY / FALSE_ALARMS_PER_DAY);
-/** As many answers as the family's own rate counts for. */
+/** The family's own rate counts as much as this many answers. */
 const PRIOR_ANSWERS = 40;
-/** Of one host: half of its answers are forgotten then. No host alone says what is honest. */
+/** At this many answers of one host, half are dropped, so that no single host defines what is honest. */
 const HOST_ANSWERS_MAX = 64;
-/** These many tell enough. */
+/** With this many hosts the rate is known well enough. */
 const HOSTS_MAX = 256;
 const RATE_MAX = 0.98;
 const RATE_MIN = 0.5;
 
-/** What an answer adds to the evidence against its node. */
+/** The evidence that one answer adds. */
 export const weightOf = (passed: boolean, passRate: number): number =>
   passed ? Math.log(GUESS_RATE / passRate) : Math.log((1 - GUESS_RATE) / (1 - passRate));
 
@@ -56,7 +56,7 @@ interface Answers {
   asked: number;
 }
 
-/** How often honest nodes pass, by model and family, as nodes in good standing show it. */
+/** The pass rates of nodes in good standing, by model and family. */
 export class PassRates {
   readonly #seen = new Map<string, Map<string, Answers>>();
 
@@ -73,7 +73,7 @@ export class PassRates {
     answers.passed /= 2;
   }
 
-  /** The rate that a host's own nodes are held to: what its own have shown does not count. */
+  /** The pass rate that a host's nodes are compared with, without that host's own answers. */
   of(family: string, { host, prior }: { host: string; prior: number }): number {
     let [passed, asked] = [prior * PRIOR_ANSWERS, PRIOR_ANSWERS];
     for (const [other, answers] of this.#seen.get(family) ?? []) {

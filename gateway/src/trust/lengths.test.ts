@@ -6,18 +6,18 @@ import { Lengths } from "./lengths.ts";
 import { drawing } from "./questions/draw.ts";
 
 interface Fleet {
-  /** By node: how long its answer is, where an honest one has `honest`. */
+  /** By node: the length of its answer, given the honest length. */
   nodes: { host: string; answer: (honest: number) => number }[];
   accounts: number;
   answers: number;
-  /** How long honest answers of an account are, on average, at this time. */
+  /** The mean length of honest answers for an account at this time. */
   meanOf?: (account: number, time: number) => number;
 }
 
 /** Some builders ask for a few words, others for pages. */
 const spread = (account: number): number => 20 * 3 ** (account % 5);
 
-/** How many answers each node gave until it was suspected; nodes that never were are absent. */
+/** The answers of each node until it was suspected; unsuspected nodes are absent. */
 function suspicions(random: Random, { nodes, accounts, answers, meanOf = spread }: Fleet): Map<number, number> {
   const [lengths, d] = [new Lengths(random), drawing(random)];
   const given = nodes.map(() => 0);
@@ -70,7 +70,7 @@ describe("statistics on answer length", () => {
     const odd = (account: number, time: number): number => (account === 0 ? 1 + time / 50 : 60);
     const growing = suspicions(seeded(3), { nodes: fleet(6), accounts: 1, answers: 20_000, meanOf: odd });
     assert.deepEqual([...growing], [], "answers that grow longer and longer");
-    // It knows by which node it is answered, and asks for another length there.
+    // The node recognises the other node's requests and changes the length there.
     const [lengths, d] = [new Lengths(seeded(4)), drawing(seeded(5))];
     for (let i = 0; i < 20_000; i++) {
       const n = d.between(0, 5);

@@ -1,16 +1,12 @@
 /**
- * Whether a node's answers are as long as those of other hosts' nodes to the same builder. A node that answers from a tin is
- * shorter, longer or more alike than the rest. It is a reason to check it more often, and never one to bar it.
- *
- * Builders differ, and so do their prompts, but who answers a prompt is chance. So an answer is only compared with answers to the
- * same account, of the same model, with a prompt and a cap of the same size: of an honest node its rank among three of other hosts
- * is any of four with the same chance. Each answer is compared once, so that comparisons know nothing of each other. An answer
- * from a tin has one rank more often than others: the first, the last, or one in the middle.
- *
- * The test bets at fair odds on the rank that the node had most often (a test martingale): for an honest node the stake grows
- * n-fold in at most 1 of n stretches. The node is suspected when it has grown 1 / `FALSE_ALARM`; a stretch of `STRETCH` comparisons
- * begins anew. One account adds a bounded part, so that it takes at least four: no builder brings it about alone. Pure but for its
- * memory and its chance.
+ * Tests whether a node's answers are as long as those of other hosts' nodes to the same builder. Canned answers are shorter, longer or more
+ * alike. A suspicion makes spot checks more frequent and never leads to a quarantine. Builders and prompts differ, but which node answers a
+ * prompt is random. So an answer is compared only with answers to the same account and model, with prompt and cap of similar size: an
+ * honest node's rank among three answers of other hosts is uniform over four. Each answer is used in one comparison, so comparisons are
+ * independent. Canned answers have one rank more often. The test is a test martingale: it bets at fair odds on the rank that the node had
+ * most often. For an honest node the stake grows n-fold in at most 1 of n stretches. The node is suspected when it has grown 1 /
+ * `FALSE_ALARM`; a stretch of `STRETCH` comparisons starts anew. One account adds a bounded amount, so at least four are needed and no
+ * builder can cause a suspicion alone. Pure except for its memory and randomness.
  */
 import type { Random } from "../base/random.ts";
 
@@ -27,7 +23,7 @@ interface Answer {
   formatted: boolean;
 }
 
-/** What is known of a suspected node: how its answers ranked, from the shortest of four to the longest. */
+/** The evidence about a suspected node: how often its answers had each rank, from the shortest of four to the longest. */
 export interface LengthEvidence {
   model: string;
   compared: number;
@@ -35,16 +31,16 @@ export interface LengthEvidence {
   ranks: number[];
 }
 
-/** Of honest nodes and models, in one stretch. */
+/** Per honest node and model, in one stretch. */
 const FALSE_ALARM = 1e-4;
 const STRETCH = 200;
 const GROWTH_MAX = Math.log(1 / FALSE_ALARM);
 const ACCOUNT_GROWTH_MAX = GROWTH_MAX / 4;
 const ACCOUNTS_MAX = 32;
 const REFERENCES = 3;
-/** Fewer than the references: these are of two hosts at least. */
+/** Fewer than the references, which therefore come from at least two hosts. */
 const PER_HOST_MAX = 2;
-/** Answers that wait to be compared: of one builder, and of how many kinds of prompts. */
+/** The most waiting answers per kind of prompt, and the most kinds per builder. */
 const WAITING_MAX = 8;
 const KINDS_MAX = 8192;
 const NODES_MAX = 4096;
@@ -54,10 +50,10 @@ interface Waiting {
   length: number;
 }
 
-/** How the bets grew, by account. */
+/** The growth of the bets by account. */
 class Bets {
   readonly #byAccount = new Map<string, number>();
-  /** Losses with accounts that are forgotten: they count, gains do not. */
+  /** Losses with forgotten accounts count; gains do not. */
   #lost = 0;
 
   note(account: string, growth: number): void {
@@ -106,12 +102,12 @@ export class Lengths {
     this.#random = random;
   }
 
-  /** What is known of the node, when this answer makes it suspicious. */
+  /** Returns the evidence when this answer makes the node suspicious. */
   note(answer: Answer): LengthEvidence | undefined {
     const { nodeId, host, accountId, outputTokens: length } = answer;
     const key = keyOf(answer);
     const waiting = this.#waiting.get(key) ?? [];
-    // The kinds that were asked last are kept.
+    // The most recently used kinds are kept.
     this.#waiting.delete(key);
     this.#waiting.set(key, waiting);
     if (this.#waiting.size > KINDS_MAX) this.#waiting.delete(this.#waiting.keys().next().value as string);
@@ -139,7 +135,7 @@ export class Lengths {
     return [...records].flatMap(({ suspicion }) => (suspicion === undefined ? [] : [suspicion]));
   }
 
-  /** Of two other hosts: between two hosts no one could say which is odd. A suspected node is no measure for others. */
+  /** Needs two other hosts: between two hosts it is unclear which one is unusual. Suspected nodes are no reference. */
   #referencesIn(waiting: Waiting[], host: string): Waiting[] {
     const byHost = new Map<string, number>();
     const found = waiting.filter((each) => {
@@ -175,7 +171,7 @@ function judge(record: Record, model: string): LengthEvidence | undefined {
   const { ranks, bets, compared } = record.stretch;
   if (!bets.grown) {
     if (compared < STRETCH) return undefined;
-    // A whole stretch like everyone's.
+    // A whole stretch without a suspicion.
     [record.stretch, record.suspicion] = [new Stretch(), undefined];
     return undefined;
   }
@@ -184,7 +180,7 @@ function judge(record: Record, model: string): LengthEvidence | undefined {
   return record.suspicion;
 }
 
-/** Four times as long is another size. */
+/** Prompts of about four times the length count as another size. */
 const sizeOf = (tokens: number): number => Math.floor(Math.log2(Math.max(tokens, 1)) / 2);
 
 const keyOf = ({ accountId, model, promptTokens, outputTokensMax, formatted }: Answer): string =>

@@ -48,7 +48,7 @@ describe("generated canaries", () => {
     assert.ok(stories.length > 100);
     for (const question of stories) {
       const value = Number(question.answer);
-      // A number of the prompt is no second answer.
+      // Another number from the prompt does not count as a second answer.
       const other = 100_003;
       assert.ok(!promptOf(question).includes(String(other)));
       assert.equal(judge(question, `So ${value} are left.`), undefined);
@@ -116,7 +116,7 @@ describe("generated canaries", () => {
 
   describe("generated canaries for embeddings", () => {
     const texts = () => makeUp(modelOf("embed-m3"), random);
-    /** Counts words: the least that an engine which reads its input does. */
+    /** Counts words, as the simplest engine that reads its input would. */
     const bagOfWords = (text: string): Float32Array => {
       const vector = new Float32Array(256);
       for (const word of text.toLowerCase().match(/[a-z]+/g) ?? []) {
@@ -139,7 +139,7 @@ describe("generated canaries", () => {
           verdict(() => one),
           undefined,
         );
-        // One vector for one text, drawn at random: all that an engine can do that does not look at meaning.
+        // A random vector per text, like an engine that ignores meaning.
         const drawn = new Map<string, Float32Array>();
         const hashed = (text: string): Float32Array => {
           const vector = drawn.get(text) ?? noise();

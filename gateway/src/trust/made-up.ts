@@ -1,7 +1,7 @@
 /**
- * Canaries made up for one asking, so that no list of answers passes, in the shape of requests: a question of some family
- * (`questions/families.ts`) that the model's size can answer, in a conversation as long as the requests of others. Pure but for
- * the randomness that is passed in.
+ * Generates canaries for one use, so that no list of answers passes. They look like requests: a question of a family
+ * (`questions/families.ts`) that the model's size can answer, in a conversation of a usual length. Pure except for the randomness passed
+ * in.
  */
 import type { Random } from "../base/random.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
@@ -14,24 +14,24 @@ import { anyShape, type Shape } from "./questions/shapes.ts";
 import { givesAway, type Task, wrongIn } from "./questions/task.ts";
 
 export interface Likeness {
-  /** The shape of some request. Absent: any that requests might have. */
+  /** The shape of some request. Absent: any usual one. */
   shape?: Shape;
-  /** How often honest nodes of the model pass the family. Absent: as the family says. */
+  /** The pass rate of honest nodes for the family. Absent: the family's own rate. */
   rateOf?: (family: string, rate: number) => number;
 }
 
 export type MakeUp = (model: ActiveModel, random: Random, like?: Likeness) => Question;
 
-/** Room for the answer and some words around it. */
+/** Enough for the answer and a few words around it. */
 const ANSWER_TOKENS_MIN = 64;
-/** A model that thinks apart needs room for its thoughts before it, and some think long. */
+/** Room for the thinking of models that think before they answer. */
 const THINKING_TOKENS = 4096;
-/** More would cost the node more than a question is worth. */
+/** A longer prompt would cost the node more than a question is worth. */
 const PROMPT_TOKENS_MAX = 6000;
 const OUTPUT_TOKENS_MAX = 2048;
-/** Beyond this temperature a right answer is a matter of luck. */
+/** Above this temperature a correct answer depends on luck. */
 const TEMPERATURE_MAX = 1;
-/** A question that fewer honest nodes pass tells too little. */
+/** A question with a lower pass rate shows too little. */
 const RATE_MIN = 0.75;
 const TRIPLES = 4;
 
@@ -42,7 +42,7 @@ export const makeUp: MakeUp = (model, random, { shape, rateOf = asTheFamilySays 
     const rate = model.class === "embed" ? null : family.rates[model.class];
     return rate === null || rateOf(family.name, rate) < RATE_MIN ? [] : [{ family, rate }];
   });
-  // Where the fleet answers none of them, the easiest have to do.
+  // If the fleet passes none of the families, the easiest is used.
   const { family, rate } =
     usable.length > 0 ? d.pick(usable) : { family: FAMILIES.find(isEasy) as Family, rate: RATE_MIN };
   return questionIn(d, { model, family, rate, shape: shape ?? anyShape(d) });
@@ -77,7 +77,7 @@ function questionIn(d: Draw, { model, family, rate, shape }: Wanted): Question {
   };
 }
 
-/** A model that thinks goes round in circles without chance. */
+/** A model that thinks repeats itself at temperature 0. */
 function samplingOf(temperature: number | undefined, thinks: boolean): Question["sampling"] {
   if (temperature === undefined) return {};
   return { temperature: Math.max(Math.min(temperature, TEMPERATURE_MAX), thinks ? 0.6 : 0) };
@@ -89,7 +89,7 @@ interface Conversation {
   prompt: string;
 }
 
-/** English has about so many characters a token. */
+/** The average number of characters per token in English. */
 const CHARS_PER_TOKEN = 4.6;
 
 function conversation(d: Draw, family: Family, tokens: number): Conversation {
@@ -97,12 +97,12 @@ function conversation(d: Draw, family: Family, tokens: number): Conversation {
     const task = family.draw(d);
     const messages = phrase(d, task, tokens * CHARS_PER_TOKEN);
     const prompt = messages.map(({ content }) => content).join("\n");
-    // Chance may put the very answer among the numbers of a story: then another one is told.
+    // A random number of the story may equal the answer; then another question is drawn.
     if (!givesAway(task.check, prompt)) return { messages, task, prompt };
   }
 }
 
-/** The question with its material, among small talk and notes. */
+/** The question with its material, within small talk and notes. */
 function phrase(d: Draw, task: Task, chars: number): ChatMessage[] {
   const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
   if (d.percent(25)) messages.push(...prose.earlierTurns(d));
@@ -119,7 +119,7 @@ function phrase(d: Draw, task: Task, chars: number): ChatMessage[] {
   if (pages.length > 0 && d.percent(60)) pages.unshift(prose.heading(d));
   const joint = d.pick(["\n\n", "\n"]);
   const material = pages.join(joint);
-  // The text in a turn of its own, the question in front of it, or behind it as most people do.
+  // The material in its own turn, before or after the question.
   if (material !== "" && d.percent(15)) {
     messages.push({ role: "user", content: [...before, material].join(joint) });
     messages.push({ role: "assistant", content: prose.noted(d) });
@@ -144,7 +144,7 @@ const DUES = [
   "audit reports",
 ];
 
-/** One scene told twice in the same words, and a sentence from an office. */
+/** One scene in two wordings, and an unrelated sentence. */
 function triple(d: Draw): Extract<Canary, { far: string }> {
   const [look, thing, place] = [d.pick(LOOKS), d.pick(THINGS), d.pick(PLACES)];
   return {
@@ -153,7 +153,7 @@ function triple(d: Draw): Extract<Canary, { far: string }> {
   };
 }
 
-/** A question that any answer will do for, to see a node's speed: as a stream, and of no more tokens than that takes. */
+/** A question without a fixed answer, to measure a node's speed: streamed, with only as many tokens as that needs. */
 export function chatter(
   random: Random,
   { temperature }: Pick<Shape, "temperature">,

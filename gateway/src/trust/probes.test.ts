@@ -1,4 +1,4 @@
-/** Who is asked what and when, and what comes of the answers. Nodes here are functions from a job to its result. */
+/** Which nodes are probed when, and the consequences of their answers. Nodes here are functions from a job to its result. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { newIds, type Uuid } from "../base/ids.ts";
@@ -20,7 +20,7 @@ import { AnswerBook, answerToPublished } from "./testing.ts";
 const random = seeded(1);
 const book = new AnswerBook();
 const promptOf = ({ messages, texts }: PrivateJob): string => messages.at(-1)?.content ?? texts[0] ?? "";
-/** As an honest model would; undefined: any answer will do. */
+/** An honest model's answer; undefined: any answer is accepted. */
 const rightAnswer = (job: PrivateJob): string | undefined =>
   book.answerTo(job.messages) ?? answerToPublished(promptOf(job));
 const PUBLISHED: Canary[] = [
@@ -116,7 +116,7 @@ describe("probes", () => {
   };
   beforeEach(() => start());
 
-  /** The promises of one probe after another settle. */
+  /** Lets the promises of consecutive probes settle. */
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 5; i++) await turn();
   };
@@ -146,7 +146,7 @@ describe("probes", () => {
         ["canary"],
         constant,
       );
-      // Chance may make a constant right now and then.
+      // A constant answer may be correct by chance now and then.
       assert.ok(jobs.length <= 15, `${jobs.length} canaries`);
     }
   });
@@ -177,7 +177,7 @@ describe("probes", () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const first = jobs.length;
-    // At a time that no one knows, four times the usual one at most.
+    // The time is random, at most four times the mean.
     for (let i = 0; i < 122 && jobs.length === first; i++) {
       node.outstanding = 1;
       for (const run of measured)
@@ -299,7 +299,7 @@ describe("probes", () => {
     });
 
     test("is not reported where the node may have cached the prompt", async () => {
-      // Published canaries and small talk are the same for many.
+      // Published canaries and small talk are the same for many nodes.
       start();
       answer = async (job) => ({
         text: rightAnswer(job) ?? "prose",

@@ -1,7 +1,7 @@
 /**
- * Small jobs on nodes, when a node joins and every few minutes afterwards: they give a baseline of speed before any traffic
- * does, and canaries among them tell whether the node runs what it claims. To the node they look like requests. They go to
- * idle nodes; a canary that is overdue also goes to one that has never been idle since.
+ * Probes: small jobs for nodes when they join and every few minutes afterwards. They measure a node's speed before it has traffic, and
+ * canaries among them show whether it runs the reported model. Nodes cannot tell them from requests. They go to idle nodes; an overdue
+ * canary also goes to a node that has not been idle since.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -21,24 +21,24 @@ import type { Shape, Shapes } from "./questions/shapes.ts";
 import type { Verdict } from "./reliability.ts";
 
 const LOOK_EVERY_MS = 10_000;
-/** A model whose speed on a node was seen this lately needs no probe. */
+/** A node whose speed for a model was measured this recently needs no probe. */
 const FRESH_FOR_MS = 5 * 60_000;
-/** Every probe waits a little longer or shorter, so that none comes when it is expected. */
+/** A random variation, so that probes do not come at predictable times. */
 const FRESH_MORE_OR_LESS_MS = 45_000;
-/** On average a canary is asked this often per node and model, at times as random as requests; after a failure the next comes at once. */
+/** The mean interval of canaries per node and model, at random times like requests. After a failure the next one comes at once. */
 const CANARY_EVERY_MS = 30 * 60_000;
 const CANARY_EVERY_MS_MAX = 4 * CANARY_EVERY_MS;
-/** A node that is never idle is asked all the same, this long after a canary fell due, if it has a slot free. */
+/** A node that is never idle is asked this long after a canary was due, if it has a free slot. */
 const BUSY_GRACE_MS = 60_000;
-/** After a failed canary: a node that says it is free and declines to be asked again so often has failed again. */
+/** After a failed canary, this many refusals of a node with free slots count as another failure. */
 const DECLINED_MAX = 6;
 const PROBE_TOKENS = 24;
-/** How long a probe may take: for its prompt, and for each token of its answer. */
+/** The time limit of a probe: for its prompt, and per token of its answer. */
 const PROBE_MS_MAX = 60_000;
 const TOKEN_MS_MAX = 250;
-/** Of a prompt's tokens so many may be cached: the template, a system prompt and an opening that others have, too. */
+/** Prompt tokens that may be cached: the template, and a system prompt and opening that others share. */
 const CACHED_TOKENS_MAX = 256;
-/** Fewer new tokens prove nothing: any machine reads them in a moment. */
+/** Fewer new tokens prove nothing, because any machine reads them quickly. */
 const READ_TOKENS_MIN = 768;
 
 interface ProbesOptions {
@@ -46,10 +46,10 @@ interface ProbesOptions {
   dispatcher: Pick<Dispatcher, "onMeasured">;
   run: (job: PrivateJob, signal: AbortSignal) => Promise<PrivateResult | undefined>;
   activeModel: (id: string) => ActiveModel | undefined;
-  /** Whether canaries are asked, too. */
+  /** Whether canaries are asked too. */
   canaries: boolean;
   draw: DrawCanary;
-  /** What requests look like now. */
+  /** The shapes of recent requests. */
   shapes: Pick<Shapes, "like">;
   suspect: (nodeId: string, verdict: Verdict) => void;
   newId: () => Uuid;
@@ -58,11 +58,11 @@ interface ProbesOptions {
   log: Log;
 }
 
-/** What came of asking a node: `absent` when it could not be asked (not connected, or it declined). */
+/** The result of a probe; `absent` when the node was not connected or declined. */
 type Asked = "answered" | "empty" | "failed" | "absent";
 
 export interface Probes {
-  /** Asks this node now, as a probe, busy or not. What is wrong with its answer counts as with any probe. */
+  /** Probes this node now, busy or not. A wrong answer counts as in any probe. */
   ask(nodeId: string, model: string): Promise<Asked>;
   stop(): Promise<void>;
 }
@@ -72,18 +72,18 @@ interface Watched {
   models: Map<string, Entry>;
 }
 
-/** What is known of one model on one node. Moments are the clock's monotonic milliseconds. */
+/** The state of one model on one node. Times are monotonic milliseconds. */
 interface Entry {
-  /** Until then its speed is known. */
+  /** Until then its speed counts as known. */
   freshUntil: number;
   canaryDueAt: number;
-  /** The last canary was answered right. */
+  /** Its latest canary passed. */
   proven: boolean;
-  /** What its answers prove against the node. */
+  /** The evidence against the node. */
   evidence: Evidence;
-  /** Times in a row that it declined to be asked again after a failed canary. */
+  /** Refusals in a row after a failed canary. */
   declined: number;
-  /** Not asked again before: the last time brought nothing to judge. */
+  /** The time before which it is not probed again, because the previous probe gave nothing to judge. */
   notBefore: number;
 }
 
@@ -137,7 +137,7 @@ export function keepProbing(options: ProbesOptions): Probes {
       .catch((error) => log.error({ err: error, node: node.id }, "probe failed with an internal error"))
       .finally(() => {
         known.probing = false;
-        // The next model of the same node, if it is still idle.
+        // Probes the next model of the same node if it is still idle.
         const again = roster.find(node.id);
         if (again !== undefined) look(again);
       });
@@ -148,7 +148,7 @@ export function keepProbing(options: ProbesOptions): Probes {
   });
   roster.onJoin((node) => look(node));
   roster.onGone((nodeId) => {
-    // What it is known to have failed it still has failed; its speed is measured anew.
+    // Evidence is kept when a node reconnects; its speed is measured again.
     for (const entry of watched.get(nodeId)?.models.values() ?? []) entry.freshUntil = Number.NEGATIVE_INFINITY;
   });
   const stopTimer = clock.every(LOOK_EVERY_MS, () => {
@@ -160,7 +160,7 @@ export function keepProbing(options: ProbesOptions): Probes {
       if (model === undefined || roster.find(nodeId) === undefined || stopping.signal.aborted) {
         return Promise.resolve("absent");
       }
-      // Whoever asks at the same time gets the same answer.
+      // Concurrent calls share the result.
       const key = `${nodeId} ${modelId}`;
       const known = asking.get(key);
       if (known !== undefined) return known;
@@ -206,18 +206,19 @@ async function probeOnce(
   const now = clock.monotonic();
   const host = roster.find(nodeId)?.nodeRecord.hostAccountId ?? "";
   const rateOf = (family: string, prior: number): number => rates.of(`${model.id} ${family}`, { host, prior });
-  // Whatever comes of it, this one is done: a node that fails, and a mistake of our own, is not asked in a loop.
+  // Counts as done whatever the result, so that failures do not cause a loop of probes.
   const canaryDue = canary === "always" || now >= entry.canaryDueAt || entry.evidence.sum > 0;
   entry.freshUntil = freshUntil(clock, random);
   entry.notBefore = now + LOOK_EVERY_MS;
   if (canaryDue) entry.canaryDueAt = entry.freshUntil;
-  // The first canary of a node, and those that confirm a failure, are none that could have been looked up.
+  // A node's first canary, and those that confirm a failure, are ones that cannot be looked up.
   const which = entry.proven && entry.evidence.sum === 0 ? "any" : "unknown";
   const shape = options.shapes.like(model.id);
   const question = canaryDue && options.canaries ? options.draw(model, which, { shape, rateOf }) : undefined;
   const { outputTokensMax, ...asks } = question ?? smallTalk(options, model, shape);
   let overtime = false;
-  // One controller, and not `AbortSignal.any`: what ends all probes lives as long as the gateway, and would gather those that are over.
+  // One controller instead of `AbortSignal.any`: the signal that ends all probes lives as long as the gateway and would collect finished
+  // ones.
   const over = new AbortController();
   const end = (): void => over.abort();
   const stopTimer = clock.after(PROBE_MS_MAX + outputTokensMax * TOKEN_MS_MAX, () => {
@@ -245,7 +246,7 @@ async function probeOnce(
   return asked;
 }
 
-/** The likeliest answer of a model is the one to judge it by; one that thinks goes round in circles without chance. */
+/** Temperature 0 gives the most reliable answer; a model that thinks would repeat itself without randomness. */
 const samplingOf = ({ build }: ActiveModel): PrivateJob["sampling"] & object => ({
   temperature: build.reasoning === undefined ? 0 : 0.6,
 });
@@ -254,7 +255,7 @@ function askedOf(result: PrivateResult | undefined, model: ActiveModel, overtime
   if (result === undefined || result.end === "no_capacity") return "absent";
   if (result.end === "cancelled") return overtime ? "failed" : "absent";
   if (result.end !== "finished" && result.end !== "enough") return "failed";
-  // White space alone is no answer to any of our questions.
+  // Only white space counts as no answer.
   const silent = model.kind === "generation" && `${result.text}${result.reasoning}`.trim() === "";
   return silent ? "empty" : "answered";
 }
@@ -262,14 +263,14 @@ function askedOf(result: PrivateResult | undefined, model: ActiveModel, overtime
 interface Outcome {
   entry: Entry;
   question: Question | undefined;
-  /** How often honest nodes pass it. */
+  /** The pass rate of honest nodes. */
   rate: number;
   result: PrivateResult | undefined;
   asked: Asked;
   overtime: boolean;
 }
 
-/** Only a whole answer can be wrong; what failed on the way counts as a failed job already. */
+/** Judges complete answers only; a failure on the way already counts as a failed job. */
 function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outcome: Outcome): void {
   const { entry, question, rate, result, asked, overtime } = outcome;
   const { evidence } = entry;
@@ -285,7 +286,7 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
   }
   entry.proven = false;
   entry.declined = 0;
-  // Every model has something to say, and in time: only what it says may be a mistake.
+  // No output or a timeout is certain evidence; only a wrong answer may be an honest mistake.
   evidence.note(false, asked === "answered" ? rate : ALWAYS);
   const { failures } = evidence;
   options.log.warn({ node: nodeId, model: model.id, why: wrong, failures }, "node failed a canary");
@@ -308,9 +309,9 @@ const isTrusted = (node: RosterNode | undefined): boolean =>
   node !== undefined && (node.nodeRecord.answersOwed ?? 0) === 0;
 
 /**
- * The first token of an answer comes after the whole prompt was read. What a node has read before it need not read again, so this
- * is asked only of prompts that no one can have read, less what even these share with others. Measured from the offer: no delay
- * on the way can make an honest node look fast.
+ * Checks the time to first token against the time to read the prompt. Cached prompts need not be read again, so this applies only to
+ * prompts that no node can have read, minus the tokens they share with others. Measured from the offer, so that delays cannot make an
+ * honest node look fast.
  */
 function readTooFast(
   model: ActiveModel,
@@ -330,7 +331,7 @@ function readTooFast(
   };
 }
 
-/** A question that any answer will do for. */
+/** A question without a fixed answer. */
 function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: Shape): Asks {
   if (model.kind === "generation") return { ...chatter(random, shape, PROBE_TOKENS), texts: [] };
   return { messages: [], texts: chatter(random, shape, 0).messages.map(({ content }) => content), outputTokensMax: 0 };

@@ -1,4 +1,4 @@
-/** Three gateways keep one record of each node: what each of them saw counts at all of them. */
+/** Three gateways keep one record of each node: what one of them saw counts on all. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Clock } from "../base/clock.ts";
@@ -25,7 +25,7 @@ describe("records of several gateways", () => {
   let gateways: [TestGateway, TestGateway, TestGateway];
   let jobs: number;
 
-  /** Processes started at different times: their monotonic clocks have nothing in common. */
+  /** Processes started at different times, whose monotonic clocks differ. */
   const open = (gatewayId: string, startedMs: number): TestGateway => {
     const own = { ...clock, monotonic: () => clock.monotonic() - startedMs };
     const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
@@ -40,7 +40,7 @@ describe("records of several gateways", () => {
     gateways = [open("a", 0), open("b", 1e9), open("c", -5e8)];
   });
 
-  /** A job that lasted so long and ends now. */
+  /** A job of this duration that ends now. */
   const end = ({ records, clock: own }: TestGateway, failure: Failure | null, ms = 100): Verdict | undefined => {
     const endedAt = own.monotonic();
     return records.note("n", { job: `job-${jobs++}`, failure, offeredAt: endedAt - ms, endedAt });

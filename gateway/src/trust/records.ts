@@ -1,7 +1,4 @@
-/**
- * The records of all nodes' reliability. Gateways tell each other how every job ended, so that a record is the fleet's,
- * whichever gateway the jobs went through.
- */
+/** The reliability records of all nodes. Gateways report the end of every job to each other, so a record covers the whole fleet. */
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import { JOBS_WINDOW } from "../base/node-thresholds.ts";
@@ -19,46 +16,46 @@ const FAILURES: Record<Failure, true> = {
   miss: true,
 };
 
-/** As gateways tell each other of it. Times are the teller's. */
+/** The form in which gateways exchange it. Times are the sender's. */
 const ToldEnd = z.object({
   job: z.string(),
   failure: z.enum(Object.keys(FAILURES) as [Failure, ...Failure[]]).nullable(),
   offered: z.number(),
   ended: z.number(),
-  /** The builder, and the part of the context: only where they matter. */
+  /** The builder, and the share of the context that the prompt used. Only sent where they matter. */
   account: z.string().optional(),
   part: z.number().optional(),
 });
-/** The node was barred then. */
+/** The time when the node was quarantined. */
 const ToldBarring = z.object({ barred: z.number() });
-/** It gave us an answer then, and its misses are forgotten. */
+/** The node answered our own job at this time, so its earlier misses are dropped. */
 const ToldForgiving = z.object({ forgiven: z.number() });
-/** Its silence was the plane's then. */
+/** The plane caused the node's silence in this time. */
 const ToldExcuse = z.object({ excused: z.object({ from: z.number(), until: z.number() }) });
 const ToldItem = z.union([ToldEnd, ToldBarring, ToldForgiving, ToldExcuse]);
 type ToldEnd = z.infer<typeof ToldEnd>;
 type ToldItem = z.infer<typeof ToldItem>;
 
-/** A window of ends, and what else may have happened meanwhile. */
+/** A window of ends, and the other events that may occur meanwhile. */
 const ITEMS_MAX = JOBS_WINDOW + 4;
 
 interface RecordsOptions {
   /** The other gateways. Absent: there are none. */
   peers: Pick<Peers, "exchange"> | undefined;
   clock: Clock;
-  /** What another gateway told of a job made it one too many. */
+  /** A report of another gateway made the record fail. */
   judged: (nodeId: string, verdict: Verdict) => void;
 }
 
 export interface Records {
-  /** A job of this gateway ended. The verdict when it was one too many. */
+  /** Records the end of a job here. Returns the verdict when it was one failure too many. */
   note(nodeId: string, end: JobEnd & { job: string }): Verdict | undefined;
-  /** The node was barred. */
+  /** The node was quarantined. */
   startAnew(nodeId: string): void;
   forgetMisses(nodeId: string): void;
-  /** What was seen in the last day of a node that joined. */
+  /** The record of the last day of a node that joined. */
   carry(nodeId: string, lastDay: { answers: number; failures: number }): void;
-  /** What looked like its silence since then was the plane's. */
+  /** The plane caused the node's apparent silence since then. */
   forgive(nodeId: string, sinceMs: number): void;
   of(nodeId: string): Pick<Reliability, "count" | "restsOnMisses">;
 }

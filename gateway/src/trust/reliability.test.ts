@@ -4,7 +4,7 @@ import { failuresCarried } from "../base/node-thresholds.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 import { Reliability, type Verdict } from "./reliability.ts";
 
-/** Jobs one after the other, each a second long. */
+/** Consecutive jobs of one second each. */
 function inTurn(failures: (Failure | null)[]): (Verdict | undefined)[] {
   const record = new Reliability();
   return failures.map((failure, i) => record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 }));

@@ -16,20 +16,20 @@ import { FAILURES_MAX, failuresCarried, JOBS_WINDOW } from "../base/node-thresho
 import type { QuarantineReason } from "../base/states.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 
-/** "The engine cannot take this prompt" is the client's fault now and then; as a habit it is a node's excuse. */
+/** One refused prompt may be the client's fault; many are the node's. */
 const REFUSED_PROMPTS_MAX = 10;
 const REFUSED_PROMPTS_PER_ACCOUNT_MAX = 3;
-/** Beyond this part of the context, tokenizers and templates may differ enough for an engine to refuse in good faith. */
+/** Above this share of the context, tokenizers and templates may differ enough for an honest refusal. */
 const NEAR_LIMIT = 3 / 4;
 
 export interface JobEnd {
-  /** Tells it from every other on the platform. */
+  /** Unique on the platform. */
   job?: string;
   failure: Failure | null;
   /** In the clock's monotonic milliseconds. */
   offeredAt: number;
   endedAt: number;
-  /** The builder whose request it was, and the part of the model's context that its prompt took. Absent: our own job. */
+  /** The builder, and the share of the context that the prompt used. Absent: our own job. */
   origin?: { accountId: string; contextPart: number } | undefined;
 }
 
@@ -38,32 +38,32 @@ export interface Verdict {
   evidence: Record<string, unknown>;
 }
 
-/** When the silence was the plane's and not the node's: jobs that ended from then until then. */
+/** A time in which the plane, not the node, caused silences. */
 export interface Excuse {
   from: number;
   until: number;
 }
 
-/** What was excused longer ago than that has left the window. */
+/** Older excuses have left the window. */
 const EXCUSES_MAX = 8;
-/** Of a job's id: its request. */
+/** The first characters of a job's id name its request. */
 const REQUEST_CHARS = 26;
-/** A time before every other. */
+/** Before every other time. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
 export class Reliability {
-  /** In the order of their ends. */
+  /** Ordered by their ends. */
   #jobs: JobEnd[] = [];
-  /** The last failures that stand for everything that was in flight then. */
+  /** The latest failures that stand for all jobs in flight at that time. */
   readonly #losses: JobEnd[] = [];
-  /** Failures of the last day, the node's own and its host's retired nodes', in the place of jobs that are not there yet. */
+  /** Failures of the last day, of the node and its host's retired nodes, as long as the window has room for them. */
   #carried = 0;
-  /** What ended before counts no more: at all, or if it was a miss. */
+  /** Ends before this do not count: at all, or for misses. */
   #since = NEVER;
   #missesSince = NEVER;
   readonly #excuses: Excuse[] = [];
 
-  /** The verdict when this job was one too many. */
+  /** The verdict when this job was one failure too many. */
   note(end: JobEnd): Verdict | undefined {
     const { failure, origin } = end;
     if (this.#isOver(end) || this.#isKnown(end)) return undefined;
@@ -76,19 +76,19 @@ export class Reliability {
     if (failure === "prompt" && origin !== undefined && !this.#countsRefusal(origin)) return undefined;
     this.#jobs.splice(this.#jobs.findLastIndex(({ endedAt }) => endedAt <= end.endedAt) + 1, 0, end);
     if (this.#jobs.length > JOBS_WINDOW) this.#jobs.shift();
-    // Most jobs end well, and what was not too many before is not too many now.
+    // A job that ended well cannot add a failure.
     if (failure === null) return undefined;
     if (this.count().failures >= FAILURES_MAX) return { reason: "failures", evidence: this.#evidence() };
     if (this.#of("prompt") >= REFUSED_PROMPTS_MAX) return { reason: "refused_prompts", evidence: this.#evidence() };
     return undefined;
   }
 
-  /** The node joined; this is what was seen of it, and of what its host retired, in the last day. */
+  /** The node joined. Adds the last day's record of it and of its host's retired nodes. */
   carry(lastDay: { answers: number; failures: number }): void {
     this.#carried = failuresCarried(lastDay);
   }
 
-  /** The node was barred: it is not barred for the same again. */
+  /** The node was quarantined, so it is not quarantined again for the same failures. */
   startAnew(at: number): void {
     this.#carried = 0;
     this.#since = Math.max(this.#since, at);
@@ -110,7 +110,7 @@ export class Reliability {
     return { jobs: this.#jobs, since: this.#since, missesSince: this.#missesSince, excuses: this.#excuses };
   }
 
-  /** It was not the node that was silent then. */
+  /** The node was not the cause of the silence. */
   forgive(excuse: Excuse): void {
     this.#excuses.push(excuse);
     if (this.#excuses.length > EXCUSES_MAX) this.#excuses.shift();
@@ -123,7 +123,7 @@ export class Reliability {
     return { jobs: this.#jobs.length + carried, failures: this.#jobs.length - harmless + carried };
   }
 
-  /** It was forgotten, or lies before all that count. */
+  /** It was dropped, or ended before the window. */
   #isOver({ failure, endedAt }: JobEnd): boolean {
     if (endedAt < this.#since || (failure === "miss" && endedAt <= this.#missesSince)) return true;
     const isSilence = failure === "silent" || failure === "lost";
@@ -131,7 +131,7 @@ export class Reliability {
     return this.#jobs.length === JOBS_WINDOW && endedAt < (this.#jobs[0]?.endedAt ?? NEVER);
   }
 
-  /** The same request, tried on this node again. */
+  /** The same request failed on this node before. */
   #fellSilentWith({ job }: JobEnd): boolean {
     if (job === undefined) return false;
     const request = job.slice(0, REQUEST_CHARS);

@@ -1,7 +1,7 @@
 /**
- * Counts what this gateway sees of each node for its record in the database: good answers, failures, silences, refusals, late
- * acceptances. Written together every few seconds, so that it costs a request nothing worth naming; the answers of a node on probation
- * at once, because the next request waits for them.
+ * Counts what this gateway sees of each node for the node's record in the database: good answers, failures, silences, refusals, late
+ * acceptances. Written in batches every few seconds to keep requests cheap; answers of a node on probation immediately, because its next
+ * request waits for them.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -17,7 +17,7 @@ interface TallyOptions {
   dispatcher: Pick<Dispatcher, "onMeasured">;
   roster: Pick<Roster, "find">;
   activeModel: (id: string) => ActiveModel | undefined;
-  /** Adds to the nodes' records. */
+  /** Adds to the nodes' records in the database. */
   write: (seen: ReadonlyMap<string, Seen>) => Promise<void>;
   clock: Clock;
   log: Log;
@@ -25,7 +25,7 @@ interface TallyOptions {
 
 export interface Tally {
   saw(nodeId: string, what: Exclude<keyof Seen, "answers">): void;
-  /** Resolves once everything counted is written, or could not be. */
+  /** Resolves once all counts were written or the write failed. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -49,14 +49,14 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
       try {
         await write(seen);
       } catch (error) {
-        // The next time tries again with these.
+        // Kept for the next attempt.
         for (const [nodeId, one] of seen) add(nodeId, one);
         log[isAway(error) ? "debug" : "error"]({ err: error }, "could not write the nodes' records");
         return;
       }
     } while (isUrgent);
   };
-  /** One write at a time: what comes meanwhile goes with the next. */
+  /** Runs one write at a time; counts that arrive meanwhile go into the next one. */
   const begin = (): void => {
     if (waiting.size === 0) return;
     writing ??= flush().finally(() => {
@@ -86,7 +86,7 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
   };
 }
 
-/** Someone asked for it, and it had output. An embedding's output is its vectors, without which it does not end well. */
+/** A user's request with output. An embedding that ended well always has its vectors. */
 function isHonestAnswer({ own, tokens }: Measured, model: ActiveModel | undefined): boolean {
   return !own && model !== undefined && (model.kind === "embedding" || tokens.output > 0);
 }

@@ -1,19 +1,19 @@
-/** For tests: chance that can be repeated, and what honest models say to questions. */
+/** For tests: reproducible randomness, and honest models' answers. */
 import type { ChatMessage } from "../metering/meter.ts";
 import { type MakeUp, makeUp } from "./made-up.ts";
 
-/** The answers to canaries that were made up, by their prompts: nodes without a model look there. */
+/** The answers to generated canaries by prompt, for simulated nodes without a model. */
 export class AnswerBook {
   readonly #answers = new Map<string, string>();
 
-  /** Writes down every question that it makes up. */
+  /** Records every question that it generates. */
   readonly makeUp: MakeUp = (model, random, like) => {
     const question = makeUp(model, random, like);
     if (question.answer !== undefined) this.#answers.set(promptOf(question.messages), question.answer);
     return question;
   };
 
-  /** Undefined: this is none of them. */
+  /** Undefined: not a recorded canary. */
   answerTo(messages: readonly Pick<ChatMessage, "content">[]): string | undefined {
     return this.#answers.get(promptOf(messages));
   }
@@ -22,7 +22,7 @@ export class AnswerBook {
 const promptOf = (messages: readonly Pick<ChatMessage, "content">[]): string =>
   messages.map(({ content }) => content).join("\n");
 
-/** What an honest model says to the published canaries; undefined: it is none. */
+/** An honest model's answer to a published canary; undefined for other prompts. */
 export function answerToPublished(prompt: string): string | undefined {
   const [, a, b] = /(\d+) \+ (\d+)/.exec(prompt) ?? [];
   if (a !== undefined && b !== undefined) return String(Number(a) + Number(b));

@@ -18,7 +18,7 @@ import { questionOf } from "./canary.ts";
 import type { Verdict } from "./reliability.ts";
 import { type Trust, watchNodes } from "./trust.ts";
 
-/** One token a word. */
+/** Counts one token per word. */
 const meter: Meter = {
   tokenizer: "words",
   tokenizerSha256: "",
@@ -100,14 +100,14 @@ describe("trust in nodes", () => {
       log,
     });
   };
-  /** In the place of chance, where a test needs to know when the next canary is due. */
+  /** Replaces the randomness where a test needs to know when the next canary is due. */
   let below: ((bound: number) => number) | undefined;
   beforeEach(() => {
     below = undefined;
     start();
   });
 
-  /** A node that reports itself, and again every few seconds as the clock goes on. */
+  /** A node that reports its state, and again every few seconds of the clock. */
   const join = async (): Promise<FakeNode> => {
     const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
     node.report({ models: ["tiny-3b"], slots: 4 });
@@ -125,7 +125,7 @@ describe("trust in nodes", () => {
     await turn();
     return node.heard.flatMap((frame) => (frame.kind === "job" ? [frame.header] : []))[nth - 1];
   };
-  /** Time passes, until the node is offered something. */
+  /** Advances the clock until the node gets an offer. */
   const pass = async (node: FakeNode, ms: number): Promise<void> => {
     const before = jobs(node);
     for (let left = ms; left > 0 && jobs(node) === before; left -= 5000) {
@@ -137,7 +137,7 @@ describe("trust in nodes", () => {
   const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
 
   test("probes a node when it joins, and not again while its baseline is fresh", async () => {
-    // The next canary in two hours, the next probe as soon as may be.
+    // The next canary in two hours, the next probe as soon as possible.
     below = () => 0;
     const node = await join();
     const header = await answer(node, 1, "it is 12 and some more words here");
@@ -224,7 +224,7 @@ describe("trust in nodes", () => {
   });
 
   describe("a node that stalls", () => {
-    /** Lets it fall silent with so many requests at once. */
+    /** Lets it fall silent with this many concurrent requests. */
     const stall = async (count: number): Promise<FakeNode> => {
       const node = await join();
       await answer(node, 1, "it is 12");
@@ -368,11 +368,11 @@ describe("trust in nodes", () => {
   });
 
   describe("misses", () => {
-    // Canaries would find an idle node, too; here it is about the misses.
+    // No canaries, because this suite is about misses.
     beforeEach(() => {
       model.canaries = [];
     });
-    /** One token a word, as the meter above counts. */
+    /** Counts one token per word, like the meter above. */
     class Words implements DispatchSink {
       words = "";
       reachedClient = false;
@@ -380,7 +380,7 @@ describe("trust in nodes", () => {
         this.words = "";
       }
       delta(_channel: string, text: string): "more" | "enough" {
-        // As for a stop string that is found at once: nothing of it passes.
+        // Like a stop string that is found at once: no output passes.
         if (text === "STOP") return "enough";
         this.words += text;
         return "more";
@@ -392,7 +392,7 @@ describe("trust in nodes", () => {
         return this.words === "" ? "empty" : "answered";
       }
     }
-    /** A node that answers every job with what it is told; undefined: it is done and says nothing. */
+    /** A node that answers every job with the given text; undefined: it finishes without output. */
     const automaton = async (id: string, answerTo: (prompt: string) => string | undefined): Promise<FakeNode> => {
       const node = new FakeNode(plane, { id, gatewayId: "gw1" });
       plane.subscribe(toNode(id), (_subject, payload) => {
@@ -428,7 +428,7 @@ describe("trust in nodes", () => {
       await automaton("idle", () => (lazy ? undefined : "it is 12"));
       lazy = true;
       for (let i = 0; i < 60 && barred.length === 0; i++) {
-        // The one without a measured speed is asked first only if the other has more to do.
+        // The node without a measured speed is preferred only if the other has more work.
         honest.report({ models: ["tiny-3b"], slots: 4, busy: 1 });
         await turn();
         const result = await ask("builder: hello");

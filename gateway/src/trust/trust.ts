@@ -1,7 +1,7 @@
 /**
- * Trust in nodes: watches how every job ends and how fast answers come, asks canaries, and puts a node in quarantine when
- * it failed too often, was faster than its model can be, or gave answers that its model would not. Each quarantine keeps
- * its evidence; an operator releases.
+ * Trust in nodes: records how every job ends and how fast answers come, asks canaries, and quarantines a node that failed too often, was
+ * faster than its model can be, or gave answers that its model would not give. Each quarantine stores its evidence; an operator releases
+ * the node.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -30,17 +30,17 @@ const SPEED_TOKENS_MIN = 128;
 interface TrustOptions {
   gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
   roster: Roster;
-  /** Bars the node, by its public id (`node_…`). */
+  /** Quarantines the node, by its public id (`node_…`). */
   quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
-  /** False: what would lead to a quarantine is only logged, and no canary is asked. */
+  /** False: quarantines are only logged, and no canaries are asked. */
   automatic: boolean;
-  /** Draws the canaries that are asked. */
+  /** Draws canaries. */
   draw: DrawCanary;
   /** Adds to the nodes' records. */
   record: (seen: ReadonlyMap<string, Seen>) => Promise<void>;
-  /** What the records say of the last day, of the node and of its host's retired nodes. */
+  /** The last day's record of the node and of its host's retired nodes. */
   lastDay: (nodeId: string) => Promise<Seen>;
-  /** The other gateways, whose jobs count too. Absent: there are none. */
+  /** The other gateways, whose jobs count too. Absent: none. */
   peers?: Pick<Peers, "exchange">;
   newId: () => Uuid;
   clock: Clock;
@@ -56,9 +56,9 @@ export interface Standing {
 }
 
 export interface Trust {
-  /** How the node's last jobs went, whichever gateway they went through. */
+  /** The node's recent jobs over all gateways. */
   reliability(nodeId: string): Standing;
-  /** Its answers are shorter, longer or more alike than others': a reason to check it more often. */
+  /** Its answers are unusually short, long or alike, a reason to check it more often. */
   lengthSuspicion(nodeId: string): boolean;
   lengthEvidence(nodeId: string): LengthEvidence[];
   stop(): Promise<void>;
@@ -73,7 +73,7 @@ export function watchNodes(options: TrustOptions): Trust {
 
   const suspect = (nodeId: string, verdict: Verdict): void => {
     if (!automatic) {
-      // Once: what is tolerated now will be tolerated again with the next request.
+      // Logged once, because the next request would repeat it.
       const told = `${nodeId} ${verdict.reason}`;
       if (!tolerated.has(told))
         log.warn({ node: nodeId, ...verdict }, "node not quarantined: automatic quarantine is off");
@@ -98,16 +98,17 @@ export function watchNodes(options: TrustOptions): Trust {
     peers,
     clock,
     judged(nodeId, verdict) {
-      // Each gateway that knows enough may bar the node, which is done once. Who saw the miss looks into it.
+      // Every gateway with enough evidence may quarantine the node; only the first has an effect. The gateway that saw the miss confirms
+      // it.
       if (!automatic || !isDoubtful(nodeId, verdict)) suspect(nodeId, verdict);
     },
   });
 
-  /** A builder can bring about misses; only a node that has nothing to say to us either is barred for them. */
+  /** A builder can cause misses, so a node is quarantined for them only if it does not answer our own job either. */
   const confirm = async (nodeId: string, model: string, verdict: Verdict): Promise<void> => {
     const probe = await probes.ask(nodeId, model);
     if (probe === "answered") records.forgetMisses(nodeId);
-    // It could not be asked: the next miss asks again.
+    // The node could not be asked, so the next miss asks again.
     else if (probe !== "absent") suspect(nodeId, { ...verdict, evidence: { ...verdict.evidence, probe } });
   };
 
@@ -137,7 +138,7 @@ export function watchNodes(options: TrustOptions): Trust {
       );
     }
   };
-  /** Silences of nodes that were not heard since: of one that speaks each counts, of one whose connection ended all are one. */
+  /** Pending silences of nodes. If the node sends anything, each counts; if its connection ends, they count as one. */
   const silences = new Map<string, (JobEnd & { job: string; model: string })[]>();
   const settle = (nodeId: string, failure: "silent" | "lost"): void => {
     const ends = silences.get(nodeId);
@@ -146,9 +147,9 @@ export function watchNodes(options: TrustOptions): Trust {
     for (const { model, ...end } of ends) note(nodeId, model, { ...end, failure });
   };
   dispatcher.onAttempt(({ job, node, model, state, failure: seen, acceptedAt, offeredAt, origin }) => {
-    // The plane lost the node: that says nothing of it, good or bad.
+    // The plane lost the node, which is no evidence about it.
     if (state === "cut") return;
-    // What a refusal means is said apart (`onRefused`); only a node that did not even answer failed.
+    // Refusals are counted in `onRefused`; here only a node that did not answer at all failed.
     if (seen === null && (acceptedAt === null || state === "declined")) return;
     const failure = state === "cancelled" ? null : seen;
     const endedAt = clock.monotonic();
@@ -204,7 +205,7 @@ function originOf(origin: Attempt["origin"], model: ActiveModel | undefined): Jo
   return { accountId, contextPart: model === undefined ? 0 : promptTokens / model.contextLimit };
 }
 
-/** Measured from the offer to the last output, so that no delay on the way can make an honest node look fast. */
+/** Measured from the offer to the last output, so that delays cannot make an honest node look fast. */
 function tooFast(model: ActiveModel, { tokens, spanMs }: Measured): Verdict["evidence"] | undefined {
   const counted = model.kind === "embedding" ? tokens.prompt : tokens.output;
   if (counted < SPEED_TOKENS_MIN) return undefined;

@@ -9,7 +9,7 @@ const RULE = `be auto, or a whole number from 1 to ${WORKERS_MAX}`;
 const Workers = z.union([z.literal("auto"), z.coerce.number().int().min(1).max(WORKERS_MAX)], `must ${RULE}`);
 
 interface WorkersConfig {
-  /** How many processes serve on one port. One serves alone, without a primary process. */
+  /** The number of processes on one port. A single one has no primary process. */
   workers: number;
 }
 

@@ -1,12 +1,12 @@
-/** What the internal port tells of all workers together. */
+/** Combines the health of all workers for the internal port. */
 import type { Channel } from "../base/channel.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import { watchLoopDelay } from "../base/loop-delay.ts";
 import { type Figures, openPage } from "../http/metrics/page.ts";
 import { countsOf, pageOf } from "../http/metrics/workers.ts";
 import type { Health, Readiness } from "../http/server.ts";
-import { KINDS } from "./seat.ts";
 import type { Supervisor, Worker } from "./supervisor.ts";
+import { KINDS } from "./worker-settings.ts";
 
 /** `/readyz` answers within a second, whatever hangs. */
 const ANSWER_MS_MAX = 800;
@@ -19,28 +19,28 @@ const STARTING: Readiness = {
 
 interface Options {
   supervisor: Pick<Supervisor, "workers" | "deaths" | "isStopping">;
-  /** Of the worker with that number. */
+  /** The channel of the worker with this number. */
   channelOf: (number: number) => Pick<Channel, "ask"> | undefined;
-  /** How many workers there should be. */
+  /** The intended number of workers. */
   count: number;
   clock: Clock;
 }
 
 interface WholeHealth extends Health {
   ready(): Promise<Readiness>;
-  /** A worker is gone: of its figures, the counts stay. */
+  /** A worker ended; its counters are kept. */
   ended(number: number): void;
 }
 
 export function openWholeHealth({ supervisor, channelOf, count, clock }: Options): WholeHealth {
-  /** What each worker told last. */
+  /** Each worker's latest figures. */
   const last = new Map<number, Figures>();
   let gone: Promise<Figures> = Promise.resolve([]);
   const ask = async <T>({ number }: Worker, kind: number): Promise<T | undefined> => {
     const answer = channelOf(number)
       ?.ask(kind, "")
       .then(({ text }) => JSON.parse(text) as T);
-    // Of one that hangs or has just died nothing is told.
+    // A worker that hangs or just died is left out.
     return await Promise.race([answer?.catch(() => undefined), sleep(clock, ANSWER_MS_MAX).then(() => undefined)]);
   };
   const readiness = async (): Promise<Readiness> => {
@@ -80,7 +80,7 @@ export function openWholeHealth({ supervisor, channelOf, count, clock }: Options
   };
 }
 
-/** A gateway is ready while one of its workers is: the others are being replaced, or their dependency has just gone away. */
+/** The gateway is ready while any worker is: the others are being replaced, or just lost a dependency. */
 function together(told: Readiness[], isStopping: boolean): Readiness {
   const dependencies: Readiness["dependencies"] = {};
   const reasons: Record<string, string> = {};

@@ -1,6 +1,6 @@
 /**
- * The primary process of a gateway with several workers. It serves no request: it accepts connections and hands them round, has the private
- * PostgreSQL, the embedded plane and the limits, keeps the workers alive, and tells of all of them on the internal port.
+ * The primary process of a gateway with several workers. It serves no requests: it accepts and distributes connections, runs the private
+ * PostgreSQL, the embedded plane and the limits, restarts workers, and reports their health on the internal port.
  */
 import cluster, { type Worker as ClusterWorker } from "node:cluster";
 import type { Socket } from "node:net";
@@ -18,10 +18,10 @@ import { Board } from "../limits/memory.ts";
 import { openToWorkers } from "../plane/hub/for-workers.ts";
 import { serverSecrets } from "../server-secrets.ts";
 import { openWholeHealth } from "./health.ts";
-import { environmentOf, KINDS, type Seat, STDIO } from "./seat.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
+import { environmentOf, KINDS, STDIO, type WorkerSettings } from "./worker-settings.ts";
 
-/** Of commands, and of a worker that is being replaced. */
+/** For commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;
 /** The ledger's, those that watch, those of accounts that are locked, and the least of the pool. */
 const CONNECTIONS_OF_WORKER = 20;
@@ -46,7 +46,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const { workers: count, drain } = config;
     const channels = new Map<number, Channel>();
     const serveWorker = await openShared({ config, log, onClose: (stop) => stack.push(stop) });
-    let seat: Omit<Seat, "number" | "hasUpkeep">;
+    let workerSettings: Omit<WorkerSettings, "number" | "hasUpkeep">;
     let port = 0;
     cluster.setupPrimary({ stdio: [...STDIO] });
     const supervisor = openSupervisor({
@@ -55,7 +55,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
       clock,
       log,
       fork({ number, hasUpkeep }) {
-        const worker = cluster.fork(environmentOf({ ...seat, number, hasUpkeep }));
+        const worker = cluster.fork(environmentOf({ ...workerSettings, number, hasUpkeep }));
         const channel = channelOf(worker);
         serveWorker(channel);
         channels.set(number, channel);
@@ -72,7 +72,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const internalPort = await listen(server, at, { host: "INTERNAL_HOST", port: "INTERNAL_PORT" });
     const databaseUrl = await openDatabase({ config, log, onLost, onClose: (stop) => stack.push(stop) });
     const gateway = suffixOf(newIds(clock, systemRandom())());
-    seat = { gateway, workers: count, internalPort, databaseUrl };
+    workerSettings = { gateway, workers: count, internalPort, databaseUrl };
 
     const refused = await Promise.race([supervisor.start(), stopped.then(() => undefined)]);
     if (refused !== undefined) {
@@ -104,7 +104,7 @@ interface Needs {
   onClose: (stop: () => unknown) => void;
 }
 
-/** What workers share. Returns how each of them is served. */
+/** Opens what workers share. Returns the function that serves a worker. */
 async function openShared({ config, log, onClose }: Needs): Promise<(channel: Channel) => void> {
   // Made before any worker could make its own.
   const secrets = await serverSecrets(config);

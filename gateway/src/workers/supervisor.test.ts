@@ -58,7 +58,7 @@ describe("the supervisor", () => {
     forked.push(process);
     return process;
   };
-  /** In steps, so that those that are looked at can answer. */
+  /** In steps, so that workers can answer. */
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 5_000) {
       clock.advance(Math.min(left, 5_000));

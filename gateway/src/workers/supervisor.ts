@@ -13,14 +13,14 @@ import type { Log } from "../base/log.ts";
 /** The first pause before a worker that died is replaced; it doubles with every further death. */
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 30_000;
-/** Workers that lived for so long without a death are well: the next pause is the first again. */
+/** After this long without a death, the pause before a restart is the shortest again. */
 const CALM_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
 /** Looks in a row that a worker may leave without an answer. */
 const MISSED_MAX = 6;
-/** Beyond what its drain may take. */
+/** Added to the drain's maximum. */
 const LATE_MS = 15_000;
-/** A worker that is replaced still serves for a moment: no one has to notice, and requests on the way to it arrive. */
+/** A replaced worker serves a moment longer, so that requests on the way to it arrive. */
 const REPLACED_DELAY_MS = 1_000;
 
 export interface Ended {
@@ -56,7 +56,7 @@ interface Options {
 }
 
 export interface Supervisor {
-  /** Resolves when all serve, or with how one ended that said itself that it cannot start. */
+  /** Resolves when all serve, or with the end of one that reported that it cannot start. */
   start(): Promise<Ended | undefined>;
   /** Replaces every worker, one after the other. Resolves with whether all were. */
   replaceAll(): Promise<boolean>;
@@ -94,7 +94,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
     void watchAnswers(worker, { clock, log });
     return worker;
   };
-  /** One that is replaced when it dies. */
+  /** Restarts the worker when it dies. */
   const keep = (worker: Worker): Worker => {
     void worker.process.ended.then((how) => {
       if (worker.state !== "stopping") died(worker, how);
@@ -136,7 +136,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
   };
   const replaceEach = async (): Promise<boolean> => {
     for (const worker of [...living]) {
-      // It may have died meanwhile, and is replaced already.
+      // It may have died and been replaced already.
       if (isStopping || worker.state === "stopping" || !living.has(worker)) continue;
       if (await replace(worker)) continue;
       log.error("a worker's replacement did not start: keeping the other workers");
@@ -177,7 +177,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
   };
 }
 
-/** Until it ends: one whose event loop stands still serves no one, and its connections wait. */
+/** Watches until the worker ends: one with a blocked event loop serves nothing while its connections wait. */
 async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock" | "log">): Promise<void> {
   let missed = 0;
   const { process, number } = worker;
@@ -193,7 +193,7 @@ async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock
       () => {
         missed = 0;
       },
-      // It is gone: its end is heard.
+      // Its end is handled elsewhere.
       () => {},
     );
   });

@@ -12,10 +12,10 @@ import { startingHealth } from "../http/health.ts";
 import type { Health } from "../http/server.ts";
 import { limitsOfPrimary } from "../limits/for-workers.ts";
 import { planeOfPrimary } from "../plane/hub/for-workers.ts";
-import { CHANNEL_FD, configOf, KINDS, type Seat } from "./seat.ts";
+import { CHANNEL_FD, configOf, KINDS, type WorkerSettings } from "./worker-settings.ts";
 
 interface Options {
-  seat: Seat;
+  workerSettings: WorkerSettings;
   config: Config;
   log: Log;
   /** Called once, by the worker that has the upkeep. */
@@ -23,8 +23,8 @@ interface Options {
 }
 
 /** Resolves with the exit code when the primary had it stop. */
-export async function runWorker({ seat, config, log: parentLog, served }: Options): Promise<number> {
-  const log = parentLog.child({ worker: seat.number });
+export async function runWorker({ workerSettings, config, log: parentLog, served }: Options): Promise<number> {
+  const log = parentLog.child({ worker: workerSettings.number });
   // The primary decides: Ctrl-C and a service manager's signals reach the whole group.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const channel = new Channel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), { clock });
@@ -34,11 +34,11 @@ export async function runWorker({ seat, config, log: parentLog, served }: Option
   let health: Health = startingHealth(() => undefined);
   channel.answer(KINDS.ready, async () => JSON.stringify(await health.ready()));
   channel.answer(KINDS.figures, async () => JSON.stringify((await health.figures?.()) ?? []));
-  // Without the primary there is no plane and no limit: as if the machine had stopped, and that loses nothing.
+  // Without the primary there is no plane and no limit. The worker ends like after a crash, which loses nothing.
   let isOver = false;
   void channel.closed.then(() => isOver || process.exit(1));
 
-  const own = configOf(config, seat);
+  const own = configOf(config, workerSettings);
   const gateway = await build({
     config: own,
     log,
@@ -46,10 +46,10 @@ export async function runWorker({ seat, config, log: parentLog, served }: Option
     onLost: stop,
     stopped,
     worker: {
-      gateway: seat.gateway,
+      gateway: workerSettings.gateway,
       spoolRoot: own.spoolRoot,
-      hasUpkeep: seat.hasUpkeep,
-      internalPort: seat.internalPort,
+      hasUpkeep: workerSettings.hasUpkeep,
+      internalPort: workerSettings.internalPort,
       tellOf: (now) => {
         health = now;
       },
@@ -68,7 +68,7 @@ export async function runWorker({ seat, config, log: parentLog, served }: Option
   };
   if (gateway === undefined) return leave();
   channel.tell(KINDS.serving, { text: String(gateway.port) });
-  if (seat.hasUpkeep) served(gateway);
+  if (workerSettings.hasUpkeep) served(gateway);
   void gateway.warm();
   const asked = await stopped;
   await gateway.drain(asked instanceof Error ? undefined : asked);

@@ -1,6 +1,6 @@
 /**
- * The agent of one node: takes jobs from the plane to its engine and brings the output back. It says how busy it is and
- * what it serves when it connects, whenever that changes, when a gateway asks, and every few seconds.
+ * The agent of one node: takes jobs from the plane to its engine and sends back the output. It reports its load and models when it
+ * connects, when they change, when a gateway asks, and every few seconds.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
@@ -25,7 +25,7 @@ const STATE_THROTTLE = { perSecond: 12, burst: 8 };
 
 export type AgentStatus =
   | { type: "online" }
-  /** The connection is gone and so are the jobs it carried; the agent is on its way back. */
+  /** The connection ended with its jobs; the agent is reconnecting. */
   | { type: "offline"; reason: Error | undefined }
   /** Getting back failed, and will be tried again. */
   | { type: "trouble"; reason: Error };
@@ -58,7 +58,7 @@ export class Agent {
   readonly #turnEnd: TurnEnd;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
-  /** What the engine can do now, of what was elected. */
+  /** The engine's current abilities, limited to elected models. */
   #now: Availability;
   #linkState: Exclude<AgentState, "draining"> = "connecting";
   #notifyDue = false;
@@ -145,7 +145,7 @@ export class Agent {
     this.#linkChanged("stopped");
   }
 
-  /** What the agent is doing now. */
+  /** The agent's current state. */
   snapshot(): AgentSnapshot {
     const { done, failed, cancelled, refused } = this.#tally.outcomes;
     return {
@@ -196,7 +196,7 @@ export class Agent {
     this.#changed();
   }
 
-  /** A node without a model has no slots, whatever its engine says. */
+  /** A node without a model has no slots, whatever its engine reports. */
   #elected({ models, ...room }: Availability): Availability {
     const served = this.#options.models.filter((model) => models.includes(model));
     return served.length === 0 ? { models: served, slots: 0 } : { models: served, ...room };
@@ -211,7 +211,7 @@ export class Agent {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Several slots may change in one turn; whoever listens hears of it once, at its end. */
+  /** Several slots may change in one turn; listeners are notified once, at its end. */
   #changed(): void {
     if (!this.#notifyDue) {
       this.#notifyDue = true;
@@ -227,7 +227,7 @@ export class Agent {
     this.#idlers.clear();
   }
 
-  /** What the engines of all these models enforce; nothing is said where one does not tell. */
+  /** The keywords that the engines of all these models enforce; absent if one does not report them. */
   #keywordsOf(models: readonly string[]): { schema_keywords?: string[] } {
     const each = models.map((model) => this.#options.engine.schemaKeywords?.(model));
     const [first, ...others] = each;

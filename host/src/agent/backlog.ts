@@ -34,7 +34,7 @@ export class Backlog {
         this.#asking = false;
       },
       () => {
-        // The connection broke; whoever waits for its end hears of it, and nothing more is published on it.
+        // The connection broke; its `closed` reports it, and nothing more is published on it.
       },
     );
   }

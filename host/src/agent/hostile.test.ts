@@ -77,7 +77,7 @@ test("the agent survives every frame, well formed or not", async () => {
     fc.asyncProperty(fc.array(fc.oneof(mischief, damaged, noise), { maxLength: 20 }), async (frames) => {
       for (const bytes of frames) harness.plane.send(toNode(NODE), bytes);
       harness.plane.send(STATE_REQUEST, Buffer.from("unexpected"));
-      // What waits for pieces gives up, what runs ends, and then there is room for an honest job.
+      // Jobs that wait for pieces time out and running ones end; then there is room for an honest job.
       harness.clock.advance(10_000);
       for (let n = 0; n < 4; n++) harness.cancel(jobId(n));
       await harness.plane.until(() => harness.agent.snapshot().busy === 0 || harness.states().at(-1)?.busy === 0);

@@ -19,7 +19,7 @@ import type { Tally } from "./tally.ts";
 const REMEMBERED_MAX = 1024;
 /** Bodies of all jobs that are joined or run; what would exceed it is refused. */
 const HELD_BYTES_MAX = 128 * 1024 * 1024;
-/** Malformed frames are told of this often, whoever sends how many. */
+/** Malformed frames are logged at most this often. */
 const COMPLAIN_EVERY_MS = 1_000;
 
 interface JobIntakeOptions {
@@ -75,7 +75,7 @@ export class JobIntake {
     this.#options.changed();
   }
 
-  /** Ends every job at once and says nothing more about them. */
+  /** Ends every job without further messages. */
   abortAll(): void {
     this.#partial.clear();
     for (const { controller, writer } of this.#running.values()) {
@@ -130,7 +130,7 @@ export class JobIntake {
     });
   }
 
-  /** Why a job cannot run here now. The first piece of a large job tells: the rest is not waited for. */
+  /** Why a job cannot run here now. Decided by the first piece of a large job. */
   #obstacle(header: JobHeader): string | undefined {
     const { slots, slotsMax = slots, models } = this.#options.now();
     if (this.#draining) return "draining";

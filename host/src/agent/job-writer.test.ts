@@ -114,7 +114,7 @@ test("a client that does not stream gets larger, rarer deltas after the first", 
   );
 });
 
-/** When each delta left, and what it says of its own times. */
+/** When each delta was sent, and its reported times. */
 function timedBench(rest: Partial<JobHeader>) {
   const clock = new ManualClock();
   const began = clock.monotonic();
@@ -129,7 +129,7 @@ function timedBench(rest: Partial<JobHeader>) {
   const header = { job: A, gateway: "gw1", model: "tiny-3b", endpoint: "chat" as const, stream: true, times: true };
   const writer = new JobWriter(outbox, clock, { ...header, ...sampling, ...rest });
   writer.accepted();
-  /** A token after so long a pause. */
+  /** A token after this pause. */
   const token = async (pauseMs: number, text = "x"): Promise<void> => {
     clock.advance(pauseMs);
     writer.delta("answer", text);
@@ -172,7 +172,7 @@ test("tokens are not merged across a pause that the gateway must see", async () 
   const { clock, sent, writer, token } = timedBench({ stream: false });
   await token(10, "a");
   await token(10, "b");
-  // The process was stopped for a while: what was queued is still there when it goes on.
+  // The process was paused; queued tokens are still there when it resumes.
   clock.freeze(2_500);
   writer.delta("answer", "c");
   clock.advance(500);

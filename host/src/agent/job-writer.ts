@@ -1,6 +1,6 @@
 /**
- * Writes the frames of one job: numbers its output, says when each token came where the gateway asks for it, keeps frames within
- * their bounds, and is silent permanently after `done`, `failed` or `discard`.
+ * Writes the frames of one job: numbers its output, adds each token's time if the gateway asks for it, limits frame sizes, and sends
+ * nothing after `done`, `failed` or `discard`.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Channel, Failed, JobHeader } from "@tollgate/protocol/frames.ts";
@@ -57,7 +57,7 @@ export class JobWriter {
 
   delta(channel: Channel, text: string): void {
     if (this.#over) return;
-    // Hardly any is longer; its length is told without looking for a place to cut.
+    // Longer texts are rare; the length shows it without a search for a place to cut.
     const bytes = Buffer.byteLength(text);
     if (bytes === 0) return;
     if (bytes <= DELTA_TEXT_BYTES_MAX) this.#queue(channel, text, bytes);
@@ -113,7 +113,7 @@ export class JobWriter {
     this.#vectors = [];
   }
 
-  /** Of an answer that another node gave. */
+  /** For an answer that another node gave. */
   scored(logprobs: Logprobs): void {
     if (this.#over) return;
     const { job } = this.#header;
@@ -140,7 +140,7 @@ export class JobWriter {
     this.#over = true;
   }
 
-  /** The gateway wants no more of this job, or is gone. */
+  /** The gateway cancelled this job, or has disconnected. */
   discard(): void {
     this.#over = true;
     this.#cancelTimer?.();

@@ -11,7 +11,7 @@ import { type Dial, type PlaneConnection, type PlaneCredentials, PlaneRefusal } 
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
 const RENEWAL_RETRY_MS = 10_000;
-/** A plane that cannot be reached may have moved: new credentials, which say where it is, are asked for this often meanwhile. */
+/** An unreachable plane may have moved, so credentials, which contain its address, are fetched this often. */
 const ASK_AGAIN_MS = 30_000;
 const FLUSH_MS_MAX = 2_000;
 /** A lifetime that seems to be over on arrival means that this machine's clock is wrong. */
@@ -183,7 +183,7 @@ export class Link {
     this.#wakeIn(current.renewAt - this.#options.clock.now(), () => this.#renew());
   }
 
-  /** Waits for the end of the connection in use, through changes of it, and says why it ended. */
+  /** Waits until the connection ends, across replacements, and returns the reason. */
   async #ended(): Promise<Error | undefined> {
     while (true) {
       const active = this.#active as ActiveConnection;
@@ -225,7 +225,7 @@ export class Link {
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
-    // What was said on the old connection must arrive before what is said on the new one.
+    // Messages sent on the old connection must arrive before those on the new one.
     this.#waiting = { messages: [], bytes: 0 };
     await this.#flush(old.connection);
     if (this.#active !== old) return next.close();
@@ -239,7 +239,7 @@ export class Link {
   async #flush(connection: PlaneConnection): Promise<void> {
     const enough = new AbortController();
     const flushed = connection.flush().catch(() => {
-      // The connection broke; whoever waits on `closed` hears of it.
+      // The connection broke; `closed` reports it.
     });
     await Promise.race([flushed, sleep(this.#options.clock, FLUSH_MS_MAX, enough.signal)]);
     enough.abort();

@@ -26,7 +26,7 @@ export const dialNats: Dial = async (credentials, name) => {
     throw refusalIn(error) ?? error;
   });
 
-  // The broker says why it ends a connection just before it does, and the client forgets it by the time it is closed.
+  // The broker sends the reason just before it closes the connection, and the client forgets it.
   let refusal: PlaneRefusal | undefined;
   const listen = async (): Promise<void> => {
     for await (const status of connection.status()) {
@@ -34,7 +34,7 @@ export const dialNats: Dial = async (credentials, name) => {
     }
   };
   listen().catch(() => {
-    // The iterator fails only when the connection is gone, which `closed` reports.
+    // The iterator fails only when the connection has ended, which `closed` reports.
   });
 
   const publish = (subject: string, payload: Uint8Array): void => {

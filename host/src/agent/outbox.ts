@@ -1,9 +1,8 @@
 /**
- * What the agent has to say to gateways. Deltas of all jobs of one gateway leave in one frame: a job's first output at
- * the end of the event loop's turn, what follows with the other jobs of the same engine step, and what no one watches
- * rarer still. A wait never makes a pause longer than it was: what comes after a pause leaves at once (job-writer.ts).
- * That a job is accepted, and that it is done, leaves at the end of the turn with what is queued: the words of a turn are one
- * write. What else is said of jobs leaves at once.
+ * The agent's messages to gateways. Deltas of all jobs of one gateway share a frame: a job's first output is sent at the end of the event
+ * loop's turn, later output with the other jobs of the same engine step, and unwatched output less often. Waiting never lengthens a pause:
+ * output after a pause is sent at once (job-writer.ts). Acceptances and `done` are sent at the end of the turn with queued messages, in one
+ * write. Other messages about jobs are sent at once.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";

@@ -96,7 +96,7 @@ const progressOf = (writer: JobWriter, record: JobRecord) => (fraction: number) 
   writer.progress(fraction);
 };
 
-/** What the gateway is told. An error that is none of the engine port's is ours, and its message may quote a prompt. */
+/** The failure for the gateway. An error other than the engine port's is our own, and its message may quote a prompt. */
 function failureOf(error: unknown): { cause: "engine" | "prompt" | "agent"; message: string } {
   if (error instanceof EngineError) return { cause: error.blame, message: error.message };
   return { cause: "agent", message: "internal error in the agent; its log has the details" };

@@ -1,4 +1,4 @@
-/** What the agent is doing now, for a screen. Nothing of any prompt or answer is in it. */
+/** The agent's current state for a screen, without text of prompts or answers. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 
 /**
@@ -19,7 +19,7 @@ export interface RunningJob {
   outputChars: number;
   /** Vectors so far; 0 for generations. */
   vectors: number;
-  /** How much of the prompt is read, 0 to 1, where the engine says so and no output came yet. */
+  /** The fraction of the prompt that was read, if the engine reports it and there is no output yet. */
   promptRead: number | undefined;
 }
 

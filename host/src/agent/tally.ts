@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { RunningJob } from "./snapshot.ts";
 
 const WINDOW_SECONDS = 10;
-/** Of English and code in the usual vocabularies. For a screen; the gateway counts. */
+/** For English and code in usual vocabularies. Only for a screen; the gateway counts exactly. */
 const CHARS_PER_TOKEN = 4;
 
 export type Outcome = "done" | "failed" | "cancelled" | "refused";
@@ -89,7 +89,7 @@ export class JobRecord {
     this.#vectors++;
   }
 
-  /** 0 says only that the engine is at work. */
+  /** 0 only means that the engine works. */
   read(fraction: number): void {
     if (this.#outputChars === 0 && fraction > 0) this.#promptRead = fraction;
   }

@@ -44,7 +44,7 @@ export class Throttle {
     });
   }
 
-  /** What waits is not done any more. */
+  /** Cancels waiting calls. */
   stop(): void {
     this.#cancelPause?.();
     this.#cancelPause = undefined;

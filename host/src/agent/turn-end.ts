@@ -1,4 +1,4 @@
-/** What is done when the event loop has done what is at hand, all of it at once: so it leaves for the plane in one write. */
+/** Collects work until the end of the event loop's turn, so that it reaches the plane in one write. */
 import type { Clock } from "../clock.ts";
 
 export class TurnEnd {

@@ -33,9 +33,9 @@ interface Choice {
     /** Where the demo model is, if not in this package. */
     TOLLGATE_DEMO_MODEL?: string | undefined;
   };
-  /** What looks for engines on this machine. */
+  /** Finds engines on this machine. */
   find?: typeof findEngines;
-  /** What opens the demo model. */
+  /** Opens the demo model. */
   openDemo?: (options: DemoOptions) => Promise<Engine>;
 }
 
@@ -121,7 +121,7 @@ async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engin
   return httpEngine(found, models, flags, choice);
 }
 
-/** What is to be said of an engine that is not there. One that is still loading may be waited for. */
+/** The engine is still loading, so a retry may help. */
 export class EngineLoading extends CommandError {
   override name = "EngineLoading";
 }
@@ -164,7 +164,7 @@ function httpEngine(
   return steadyEngine(engine, clock);
 }
 
-/** What runs on this machine serves what it can. The demo model serves the rest; `engineFor` allows that only with --demo-fallback. */
+/** Engines on this machine serve what they can. The demo model serves the rest; `engineFor` allows that only with --demo-fallback. */
 async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
   const found = await (choice.find ?? findEngines)(addressesFor(choice.env, flags.addresses));
   const engines: Engine[] = [];

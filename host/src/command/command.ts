@@ -1,4 +1,4 @@
-/** What every command is, and what it is given. */
+/** The interface and the inputs of every command. */
 import type { Command as Declared, Surroundings } from "@tollgate/terminal/command.ts";
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
@@ -15,9 +15,9 @@ export interface CommandContext extends Surroundings {
   clock: Clock;
   machine: Machine;
   logins: LoginFile;
-  /** What looks for engines on this machine. */
+  /** Finds engines on this machine. */
   findEngines: typeof findEngines;
-  /** What tells why they are not found. */
+  /** Explains why engines are not found. */
   findAbsences: typeof findAbsences;
   dial: Dial;
   /** Takes over the process's signals: only a command that runs on asks for it. */

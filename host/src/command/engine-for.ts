@@ -11,7 +11,7 @@ import type { EngineSettings } from "./flags.ts";
 export type Machine = Pick<CommandContext, "clock" | "env" | "findEngines" | "findAbsences" | "terminal">;
 type Wanted = EngineSettings & { settled: boolean; demoFallback: boolean };
 
-/** How long to wait for an engine that is still loading, and who is told. */
+/** How long to wait for an engine that is loading, and the listener for its progress. */
 interface Patience {
   waitMs: number;
   tell: (line: string) => void;
@@ -42,7 +42,7 @@ export async function engineFor(wanted: Wanted, machine: Machine, patience = IMP
   }
 }
 
-/** What is remembered and yet not used, a line each. */
+/** Remembered settings that the command line overrides, one per line. */
 function overrides({ engine, addresses }: Wanted, { env }: Machine): string[] {
   const [elected, now] = [addresses?.ollama, ollamaAddress(env.OLLAMA_HOST)];
   if (engine !== "auto" || elected === undefined || now === undefined || now === elected) return [];
@@ -77,7 +77,7 @@ function missingFrom(found: FoundEngine[], models: string[] | undefined): string
   return missing.length === 0 ? undefined : `no engine on this machine has ${missing.join(", ")} now`;
 }
 
-/** What is missing, a line for each place where an engine was looked for, and what to do. */
+/** The missing models, the places that were searched, and the next step. */
 async function explained(
   missing: string,
   found: FoundEngine[],

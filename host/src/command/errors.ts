@@ -1,4 +1,4 @@
-/** What a person at the keyboard is told of failures that only this program knows: what is wrong, and what to do next. */
+/** Messages for failures that only this program knows: what is wrong and what to do next. */
 import { type Explain, type Failure, failureOf } from "@tollgate/terminal/failure.ts";
 import { LLAMA_CPP, NoLlamaCpp } from "../engines/llama-cpp/load.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
@@ -16,14 +16,14 @@ export const explain: Explain = (error) => {
   return undefined;
 };
 
-/** `usual`: what to do where the error itself does not say. */
+/** `usual`: the next step if the error has none. */
 export const describeError = (error: unknown, usual?: string): Failure => failureOf(error, PROGRAM, explain, usual);
 
 const INSTALL = `npm install ${LLAMA_CPP} where tollgate-host is installed, or serve with another engine (--engine)`;
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";
 const OUT_OF_ORDER = "try again in a moment; if it repeats, ask the platform's operator";
 
-/** What helps against the gateway's refusals, by its stable codes. */
+/** The next step for the gateway's refusals, by code. */
 const REMEDIES: Record<string, string | undefined> = {
   invalid_host_token: "create a new host token in the console, then tollgate-host login",
   node_not_found: "tollgate-host register",

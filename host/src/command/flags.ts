@@ -22,7 +22,7 @@ export interface EngineSettings {
   slots: number | undefined;
   /** Where engines that were found were when they were elected. */
   addresses?: RememberedAddresses | undefined;
-  /** A model file to run in this process, and the catalogue model it serves; default: what its name says. */
+  /** A model file to run in this process, and its catalogue model; by default derived from its name. */
   modelFile?: string | undefined;
   modelAs?: string | undefined;
 }
@@ -32,9 +32,9 @@ export interface UpFlags extends EngineSettings {
   token: string;
   /** The node to serve as: by its id, or by a name that is registered if it is new. */
   identity: { id: string } | { name: string };
-  /** The engine and the models are what `elect` settled, not what this command line says. */
+  /** The engine and the models come from `elect`, not from this command line. */
   settled: boolean;
-  /** What `elect` settled and this command line sets aside by naming an engine. */
+  /** The settings of `elect` that this command line overrides by naming an engine. */
   setAside: EngineSettings | undefined;
   /** The demo model serves the models that no engine holds: for a development platform and for tests. */
   demoFallback: boolean;
@@ -70,7 +70,7 @@ interface FlagEnv {
   TOLLGATE_ENGINE_KEY?: string | undefined;
 }
 
-/** What this machine remembers, as far as `up` uses it. */
+/** The stored settings that `up` uses. */
 export interface Remembered {
   gateway: string;
   token: string;
@@ -113,7 +113,7 @@ export function parseUpFlags({ flags: values, switches, json }: Given, env: Flag
 
 type EngineFlagValues = Given["flags"];
 
-/** Whether a flag says which engine: what was remembered of another one does not go with it. */
+/** Whether a flag chooses the engine; then stored settings of another engine do not apply. */
 function isEngineNamed(values: EngineFlagValues): boolean {
   return [values.engine, values["engine-url"], values.map, values.model].some((value) => value !== undefined);
 }
@@ -139,7 +139,7 @@ export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Wr
   };
 }
 
-/** What was remembered, with what the flags say of models and slots. */
+/** The stored settings with the flags' models and slots. */
 function settledBy(serving: EngineSettings, fromFlags: EngineSettings): EngineSettings {
   return {
     ...serving,

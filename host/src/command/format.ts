@@ -22,7 +22,7 @@ export function dollarColumn(amounts: readonly (string | null)[]): string[] {
   return texts.map((text) => (text === null ? `–${" ".repeat(places)}` : text + "0".repeat(places - placesOf(text))));
 }
 
-/** `42 %`, `0.7 %`; of nothing there is none. */
+/** `42 %`, `0.7 %`; a dash without a value. */
 export function percent(share: number | null): string {
   if (share === null) return "–";
   const value = share * 100;

@@ -1,4 +1,4 @@
-/** What a host reads of its nodes' past, and the end of a node. */
+/** Commands that show a host its nodes' past, and retiring a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { earnings } from "./earnings.ts";

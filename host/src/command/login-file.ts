@@ -1,6 +1,6 @@
 /**
- * What this machine remembers between commands: the gateway, the host token, its node, and how it serves. One file, for
- * its owner alone, in the user's configuration directory.
+ * What this machine stores between commands: the gateway, the host token, its node, and its serving settings. One file in the user's
+ * configuration directory, readable only by its owner.
  */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ const Login = z.object({
   serving: Serving.optional(),
 });
 
-/** How `up` serves without being told: what `elect` settled. */
+/** The settings that `elect` stored for `up`. */
 type Serving = z.infer<typeof Serving>;
 export type Login = z.infer<typeof Login>;
 

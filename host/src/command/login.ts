@@ -81,10 +81,10 @@ async function readToken(flag: string | undefined, { env, terminal }: CommandCon
       : (flag ?? env.TOLLGATE_HOST_TOKEN ?? (await terminal.ask?.("Host token (input is hidden): ", { hidden: true })));
   if (token === undefined || token === "")
     throw new UsageError(["--token is missing: pipe it in with --token -, or set TOLLGATE_HOST_TOKEN"]);
-  // What was typed is never repeated: it may be a secret of another kind.
+  // The input is not repeated, because it may be another kind of secret.
   if (!isHostToken(token)) throw new UsageError(["--token must be a host token, which begins with tht_live_"]);
   return token;
 }
 
-/** Whether whoever is on the way can read what is sent there. */
+/** Whether the connection to this address is unencrypted. */
 export const isUnencrypted = (address: string): boolean => address.startsWith("http:") && !isLoopback(address);

@@ -1,4 +1,4 @@
-/** `--range`: how far back figures reach. */
+/** The `--range` flag: the time span of figures. */
 import type { InsightRange } from "./gateway/client.ts";
 
 export const RANGE_WORDS: Record<InsightRange, string> = {

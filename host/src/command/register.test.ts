@@ -31,7 +31,7 @@ test("register sends hardware and engines, and stores the node", async (t) => {
       },
     },
   ]);
-  // How the node of before served says nothing of this one.
+  // The previous node's settings do not apply to this one.
   assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN, node: { id: NODE, name: "box" } });
   assert.deepEqual(terminal.lines, [
     `node     ${NODE} (box), registered`,

@@ -1,4 +1,4 @@
-/** `tollgate-host register`: tells the platform of this machine and remembers which node it is. */
+/** `tollgate-host register`: registers this machine and stores its node. */
 import type { Given } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { facts, sanitise } from "@tollgate/terminal/text.ts";
@@ -35,7 +35,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
     throw new CommandError(`the node ${name} is retired, which is permanent`, {
       next: "tollgate-host register --name ANOTHER",
     });
-  // How another node served says nothing of this one.
+  // The previous node's settings do not apply to this one.
   const { serving, node: _before, ...rest } = login;
   const sameNode = login.node?.id === node.id && serving !== undefined ? { serving } : {};
   await logins.write({ ...rest, ...sameNode, node: { id: node.id, name: node.name } });

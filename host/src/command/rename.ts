@@ -40,7 +40,7 @@ export const retire: Command = {
     const id = nodeIdOf(session, flags.node);
     if (!switches.has("yes") && !(await agreed(context, (await session.gateway.node(id)).name))) return 1;
     const node = await session.gateway.retire(id);
-    // What comes next on this machine is another node.
+    // Later commands on this machine are for another node.
     if (session.login.node?.id === id) {
       const { node: _node, serving: _serving, ...login } = session.login;
       await context.logins.write(login);

@@ -101,7 +101,7 @@ async function uninstall(place: Place, context: CommandContext, json: boolean): 
 }
 
 function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
-  // As sd_booted(3) tells it: installed is not enough, it has to run.
+  // Like sd_booted(3): systemd must be running, not only installed.
   if (machine.platform !== "linux" || !machine.exists("/run/systemd/system"))
     throw new CommandError("this machine does not run systemd", {
       next: "tollgate-host service print shows the unit; let your own process manager run tollgate-host up",
@@ -157,7 +157,7 @@ interface UnitOptions {
   configHome: string | undefined;
 }
 
-/** What any manager can take away from a process. */
+/** Restrictions that any manager can apply. */
 const HARDENING = `NoNewPrivileges=yes
 ProtectSystem=strict
 ProtectHome=read-only
@@ -175,7 +175,7 @@ SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
 UMask=0077`;
 
-/** What only the system's manager can, since it changes the bounds of capabilities. */
+/** Restrictions that need the system's manager, because they change the capability bounding set. */
 const SYSTEM_HARDENING = `CapabilityBoundingSet=
 AmbientCapabilities=
 ProtectHostname=yes

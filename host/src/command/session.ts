@@ -1,4 +1,4 @@
-/** What most commands begin with: the stored login, a client for its gateway, the node that is meant. */
+/** The start of most commands: the stored login, a client for its gateway, and the chosen node. */
 
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { CommandContext } from "./command.ts";

@@ -70,7 +70,7 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
   );
 }
 
-/** What each did, below what each is. */
+/** The nodes' work, below their states. */
 function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range: InsightRange): string[] {
   const shown = nodes.flatMap((node) => {
     const found = each.find((one) => one.node === node.id);

@@ -1,12 +1,12 @@
 /**
- * Who decides how long this process runs: whoever sends it a signal, or the process that started it over an IPC channel,
- * by a message there or by the channel's end. So a node never outlives whoever started it.
+ * When this process ends: on a signal, on a message of its parent over IPC, or when that channel closes. So a node never outlives the
+ * process that started it.
  */
 
 /** Ctrl-C reaches a whole process group, and some parents pass the signal on as well: one wish, two signals. */
 const ECHO_MS = 500;
 
-/** What the parent is told, once: that the node serves, or why it never will. */
+/** The single report to the parent: that the node serves, or why it cannot. */
 export type Report =
   | { type: "online"; node: string; engine: string; models: string[]; slots: number }
   | { type: "failed"; message: string };
@@ -18,7 +18,7 @@ export interface Supervisor {
   readonly stopRequested: Promise<void>;
   /** Aborts at the second: leave at once. */
   readonly hurry: AbortSignal;
-  /** Resolves when the parent has it, or is gone. */
+  /** Resolves when the parent has received it or has ended. */
   tell(report: Report): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function supervisorOf(process: NodeJS.Process): Supervisor {
     hurry: hurry.signal,
     tell: (report) =>
       new Promise((resolve) => {
-        // An error means that the parent is gone, which `disconnect` reports.
+        // An error means that the parent has ended, which `disconnect` reports.
         if (process.send !== undefined && process.connected)
           process.send(report, undefined, undefined, () => resolve());
         else resolve();

@@ -7,9 +7,9 @@ export interface Absence {
   cause: "loading" | "key" | "unreachable" | "stranger";
   /** Where that is: its address. */
   url: string;
-  /** What is the matter, in one line. */
+  /** The problem in one line. */
   what: string;
-  /** What to do. */
+  /** The next step. */
   next: string;
 }
 
@@ -24,7 +24,7 @@ export async function absenceAt(url: string, { apiKey, probeMs, clock }: Looking
   const http = new EngineHttp({ url, apiKey, probeMs, clock });
   const list = await http.reach("/v1/models");
   const found = explain(list, http.host, apiKey !== undefined);
-  // llama-server lists its model before it is loaded; only its health tells.
+  // llama-server lists its model before it is loaded, so only its health shows that.
   const absence = found ?? loading(await http.reach("/health"), http.host);
   return absence && { ...absence, url: http.root };
 }

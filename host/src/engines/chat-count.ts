@@ -23,11 +23,11 @@ interface Asked {
   messages: ChatMessage[];
 }
 
-/** Undefined where the engine does not tell. One token is generated. Throws EngineError, as a job does. */
+/** Undefined if the engine does not report it. Generates one token. Throws EngineError like a job. */
 export async function countChat(asked: Asked, signal: AbortSignal): Promise<number | undefined> {
   const { http, profile, model, name, messages } = asked;
   const job = { id: "", attempt: 1, model, endpoint: "chat" as const, input: { messages }, sampling: {} };
-  // The context is that of a job, so that an engine which loads a model by it does not load it anew.
+  // With a job's context size, so that the engine does not reload the model.
   const request = profile.dialect.generation({ ...job, outputTokensMax: 1 }, name, contextTokensOf(model));
   const text = await http.postForText(request.path, { ...request.body, stream: false }, signal, ANSWER_BYTES_MAX);
   const counted = Counted.safeParse(parseJson(text));

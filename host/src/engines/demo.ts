@@ -18,7 +18,7 @@ import { normalise } from "./prose.ts";
 
 const MODEL_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
 const MODEL_SHA256 = "b8c1471eadbd1eb42fdd75b905eb47046ade582a6bbf9e5a4e104472c734cf39";
-/** What it was trained for. */
+/** The context it was trained for. */
 const PROMPT_TOKENS_MAX = 2048;
 const BEGINNING_TOKENS = 256;
 const OUTPUT_TOKENS = 1024;
@@ -53,7 +53,7 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
     vector: widen,
     clock: options.clock ?? systemClock,
   });
-  // Its tokenizer is no one's: it stands in for models that cut text in another way.
+  // It stands in for other models, so its own tokenizer must not be compared.
   const { tokens: _its, chatTokens: _own, ...rest } = engine;
   return rest;
 }

@@ -22,11 +22,11 @@ export interface FoundEngine {
   profile: EngineProfile;
   /** The names of its models. */
   models: string[];
-  /** The same models, with what it tells of them. */
+  /** The same models with the engine's details. */
   details: EngineModel[];
   /** How many requests it runs at once; more would queue inside it and seem stalled. */
   slots: number;
-  /** It told so itself; otherwise it is assumed, and careful. */
+  /** Whether the engine reported its slots; otherwise they are a cautious assumption. */
   slotsTold: boolean;
 }
 
@@ -40,7 +40,7 @@ export type RememberedAddresses = Readonly<Record<string, string>>;
 
 const KINDS = Object.keys(KNOWN) as (keyof typeof KNOWN)[];
 
-/** Where to look: as `OLLAMA_HOST` says, else where engines were when they were elected, else where they usually are. */
+/** The addresses to search: of `OLLAMA_HOST`, of the election, or the usual ones. */
 export function addressesFor(
   env: { OLLAMA_HOST?: string | undefined },
   remembered: RememberedAddresses = {},
@@ -58,7 +58,7 @@ export async function findEngines(addresses: EngineAddresses, clock?: Clock): Pr
   return found.filter((engine) => engine !== undefined);
 }
 
-/** What keeps engines from being found at these addresses, each address once. */
+/** Why no engine was found at these addresses. */
 export async function findAbsences(addresses: EngineAddresses, clock?: Clock): Promise<Absence[]> {
   const urls = [...new Set(Object.values(addresses))];
   const found = await Promise.all(urls.map((url) => absenceAt(url, { probeMs: TIMEOUT_MS, clock })));
@@ -67,7 +67,7 @@ export async function findAbsences(addresses: EngineAddresses, clock?: Clock): P
 
 const LISTED_MAX = 10;
 
-/** What is at each address, in a line each: which engines it is usual for, and what answers there. */
+/** One line per address: its usual engines, and what answers there. */
 export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], absences: Absence[]): string[] {
   return [...new Set(Object.values(addresses))].map((url) => {
     const engine = found.find((one) => one.url === url);
@@ -117,10 +117,7 @@ async function isLoading(http: EngineHttp): Promise<boolean> {
   return "status" in health && health.status === 503;
 }
 
-/**
- * What whoever runs the node should know of an engine that will serve these models (catalogue id → engine's name), in one
- * line each.
- */
+/** Notes for the host about an engine that will serve these models (catalogue id → engine's name), one line each. */
 export function notesOn(
   engine: FoundEngine,
   models: ReadonlyMap<string, string>,
@@ -142,13 +139,13 @@ export function notesOn(
   return [...notes, ...(engine.profile.caveats ?? [])];
 }
 
-/** What `OLLAMA_HOST` says, if it means this machine. */
+/** The address in `OLLAMA_HOST` if it is on this machine. */
 export function ollamaAddress(host: string | undefined): string | undefined {
   if (host === undefined || host === "") return undefined;
   const text = /^https?:\/\//.test(host) ? host : `http://${host}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) return undefined;
-  // A server told to listen on every address is reached on the loopback one.
+  // A server that listens on every address is reached on loopback.
   const name = url.hostname === "0.0.0.0" ? "127.0.0.1" : url.hostname;
   const loopback = name === "localhost" || name === "[::1]" || name.startsWith("127.");
   const port = /:\d+\/?$/.test(text) ? url.port || "80" : "11434";

@@ -1,7 +1,7 @@
 /**
- * Whether an engine is there, and with which models: asked every few seconds, at once when a job found it gone, and more
- * often while it is unreachable. So a node whose engine is restarted gets no jobs meanwhile, and serves again by itself. A server
- * that answers while a model behind it is dead is found out by the jobs that fail (model-doubts.ts).
+ * Whether an engine is reachable, and with which models: checked every few seconds, at once after a job failed, and more often while it is
+ * unreachable. So a node gets no jobs while its engine restarts, and then serves again. A server that answers while its model is dead is
+ * detected by failing jobs (model-doubts.ts).
  */
 import type { Clock } from "../clock.ts";
 import type { Availability } from "./engine.ts";
@@ -14,7 +14,7 @@ const CHECK_AGAIN_MS_MIN = 250;
 /** An engine at work may be slow to answer; one that is slow so often in a row is frozen. */
 const SLOW_MAX = 3;
 const SLOW_AGAIN_MS = 1_000;
-/** Seen full, an engine is given no more than it ran then, for so long. */
+/** After an engine was full, it gets no more jobs than it ran then, for this long. */
 const CROWDED_MS = 60_000;
 
 interface EngineHealthOptions {
@@ -22,11 +22,11 @@ interface EngineHealthOptions {
   profile: EngineProfile;
   /** Catalogue id → the engine's name for the model. */
   names: ReadonlyMap<string, string>;
-  /** What the engine could do when it was found. */
+  /** The engine's abilities when it was found. */
   first: Availability;
   /** The models it had then. A name it never listed counts as there whenever the engine is. */
   listed: readonly string[];
-  /** Slots as whoever runs the node set them, whatever the engine tells. */
+  /** The host's own setting of slots, which overrides the engine's. */
   slots: number | undefined;
   /** Whether a model serves the smallest of jobs. */
   works: (model: string) => Promise<boolean>;
@@ -39,7 +39,7 @@ export class EngineHealth {
   readonly #listed: ReadonlySet<string>;
   readonly #doubts: ModelDoubts;
   #now: Availability;
-  /** What it told last; at first, what it could do when it was found. */
+  /** The engine's latest report; at first, from when it was found. */
   #facts: EngineFacts | undefined;
   #crowded: { slots: number; until: number } | undefined;
   #checking = false;
@@ -77,7 +77,7 @@ export class EngineHealth {
     if (this.#listeners.size > 0) this.#doubts.doubt(model);
   }
 
-  /** Checks now instead of later: a job found the engine gone. */
+  /** Checks now, because a job could not reach the engine. */
   check(): void {
     if (this.#listeners.size === 0) return;
     if (this.#checking) {
@@ -97,7 +97,7 @@ export class EngineHealth {
   /** Reports what it sees, and returns how long to wait before looking again. */
   async #examine(): Promise<number> {
     const { http, profile } = this.#options;
-    // A connection kept open from before may have been closed on the other side: only a second failure tells.
+    // The server may have closed a kept-alive connection, so only a second failure counts.
     const first = await http.probe(profile.healthPath);
     const liveness = first === "away" ? await http.probe(profile.healthPath) : first;
     this.#slow = liveness === "slow" ? this.#slow + 1 : 0;

@@ -32,7 +32,7 @@ export class EngineBusy extends EngineError {
  */
 export class EngineRefused extends EngineError {
   override name = "EngineRefused";
-  /** What is wrong is in this request; another one may well be served. */
+  /** The error is about this request; others may succeed. */
   readonly aboutRequest: boolean;
   /** It names the output format. */
   readonly aboutFormat: boolean;
@@ -47,10 +47,10 @@ export class EngineRefused extends EngineError {
   }
 }
 
-/** `answers`: an HTTP server is there and does not call itself broken. `slow`: it did not say it in time. `away`: nothing is there. */
+/** `answers`: an HTTP server answers without an error. `slow`: no answer in time. `away`: nothing listens. */
 export type Liveness = "answers" | "slow" | "away";
 
-/** The status and kind of an answer; or why there is none: too late, or the code of what failed. */
+/** The status and type of an answer, or the reason for none: a timeout, or an error code. */
 export type Reach = { status: number; contentType: string; isTollgate: boolean } | { late: boolean; reason: string };
 
 interface Answer<T> {
@@ -125,8 +125,8 @@ export class EngineHttp {
   }
 
   /**
-   * A job. `take` has the bytes of a good answer as they come, and says what it wants of the rest. Resolves when it wants no more
-   * (`enough`, `cut`) or the answer is `over`, or `broken`.
+   * Posts a job. `take` receives the bytes of a successful answer and returns whether it wants more. Resolves when it does not (`enough`,
+   * `cut`), or the answer is `over` or `broken`.
    */
   async post(
     path: string,
@@ -141,7 +141,7 @@ export class EngineHttp {
       status = head.status;
       if (status >= 200 && status < 300) return take;
       retryAfter = head.fields.get("retry-after");
-      // Whoever set the address named the engine; a job goes nowhere else.
+      // The address belongs to the chosen engine, so a job is never redirected elsewhere.
       return status >= 400 ? (bytes) => refusal.take(bytes) : () => "cut";
     });
     if (status >= 200 && status < 300) return end;
@@ -196,7 +196,7 @@ export class EngineHttp {
         return jobs.post({ ...request, fresh: true });
       });
     } catch (cause) {
-      // What is wrong with the answer is told by whoever takes it.
+      // `take` reports errors in the answer.
       if (takes) throw cause;
       throw new EngineAway("engine", "the engine does not respond", { cause });
     }
@@ -233,7 +233,7 @@ export function rootAddress(url: string): string {
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
-/** A whole answer, up to a bound: the engine does not decide how much memory we use. */
+/** Reads a whole answer up to a limit, so that the engine cannot use up our memory. */
 class BoundedText {
   readonly #chunks: Buffer[] = [];
   #room: number;
@@ -249,7 +249,7 @@ class BoundedText {
     return "more";
   }
 
-  /** What keeps it from coming whole is the engine's failure. */
+  /** An answer that is not complete is the engine's failure. */
   whole(end: "enough" | "cut" | "over" | "broken"): string {
     if (end === "over") return Buffer.concat(this.#chunks).toString("utf8");
     const cause = new Error(end === "broken" ? "the connection was lost" : "the response is too large");
@@ -257,7 +257,7 @@ class BoundedText {
   }
 }
 
-/** An error that came in the middle of a stream. LM Studio says there, after a 200, that a prompt was too long. */
+/** An error within a stream. LM Studio reports a too long prompt there, after a 200. */
 export function streamError(error: unknown): EngineError {
   return mentionsContext(typeof error === "string" ? error : JSON.stringify(error))
     ? new EngineError("prompt", "the prompt does not fit the engine's context (reported in the stream)")

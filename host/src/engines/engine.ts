@@ -1,6 +1,6 @@
 /**
- * The port between the agent and whatever generates text. An engine is told one job at a time (several at once up to its
- * slots) and speaks through a sink. It never counts tokens for anyone: the gateway does.
+ * The port between the agent and an engine. An engine runs jobs, several at once up to its slots, and writes to a sink. It never counts
+ * tokens for billing: the gateway does.
  */
 import type { Channel, Endpoint, OutputFormat, Sampling, Score, ScoringKind } from "@tollgate/protocol/frames.ts";
 
@@ -26,7 +26,7 @@ export interface GenerationJob {
   score?: Score | undefined;
 }
 
-/** An answer that another node gave: the engine says how likely it finds it, and writes nothing. */
+/** Another node's answer: the engine scores it and generates nothing. */
 export interface ScoringJob extends GenerationJob {
   score: Score;
 }
@@ -61,7 +61,7 @@ export class EngineError extends Error {
   }
 }
 
-/** What an engine can do now. */
+/** An engine's current abilities. */
 export interface Availability {
   /** How many jobs it runs at once; 0 when it is unreachable. */
   slots: number;
@@ -77,7 +77,7 @@ export interface Engine {
   readonly slots: number;
   /** The catalogue models it can serve, of those it was asked for. */
   readonly models: string[];
-  /** What whoever runs this node should know, in one line each: a context that is too short, slots that are a guess. */
+  /** Notes for the host, one line each: a context that is too short, slots that are a guess. */
   readonly notes?: readonly string[];
   /**
    * Only where an engine can became unreachable and come back by itself: reports every change of what it can do, until the returned

@@ -7,7 +7,7 @@ import { generic } from "./profiles/generic.ts";
 import { ollama } from "./profiles/ollama.ts";
 import type { Dialect, StreamEvent } from "./profiles/profile.ts";
 
-/** What a reader makes of an event, or that it refuses it. */
+/** A reader's result for an event, or its refusal. */
 function outcome(read: (data: string) => StreamEvent, data: string): StreamEvent | string {
   try {
     return read(data);

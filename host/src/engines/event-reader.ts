@@ -12,7 +12,7 @@ import { parseJson } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
 import type { StreamEvent } from "./profiles/profile.ts";
 
-/** No engine says this. */
+/** No engine writes this text. */
 const PROBE = "\u0001 a text of our own";
 /** Nothing in it stands for something else. */
 const PLAIN = /^[^"\\\p{Cc}]+$/u;
@@ -106,7 +106,7 @@ function isSameButSecond(part: string, known: string): boolean {
   return isSame && part.search(SECOND) === at;
 }
 
-/** Undefined where there is none, or an empty one: that is no text of an event. */
+/** Undefined for a missing or empty text. */
 function textBetween(data: string, { before, after }: Pattern): string | undefined {
   const end = data.length - after.length;
   if (end <= before.length || !data.startsWith(before) || !data.endsWith(after)) return undefined;

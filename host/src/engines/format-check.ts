@@ -1,6 +1,6 @@
 /**
- * Whether an engine keeps to an output format: it is asked for one thing and told that only another is allowed. An engine that
- * does not know the field answers the question.
+ * Tests whether an engine enforces an output format: the prompt asks for one thing and the format allows only another. An engine that
+ * ignores the field answers the prompt.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -10,7 +10,7 @@ import { parseJson } from "../http-body.ts";
 import { type Engine, EngineError, type GenerationJob, type Sink } from "./engine.ts";
 import { THINKING_MODELS } from "./models.ts";
 
-/** No one says this without being made to. */
+/** No model writes this unless it is forced to. */
 const ONLY = { word: "quetzal-4417" };
 const FORMAT: OutputFormat = {
   type: "json_schema",
@@ -33,7 +33,7 @@ const CHECK_MS_MAX = 120_000;
 
 type Generate = (job: GenerationJob, sink: Sink, signal: AbortSignal) => ReturnType<Engine["generate"]>;
 
-/** Of an engine as it is, for whoever only asks: undefined where it does not answer. */
+/** Undefined when the engine does not answer. */
 export async function engineKeepsFormat(engine: Engine, model: string): Promise<boolean | undefined> {
   try {
     return (await engine.keepsFormat?.(model)) ?? false;

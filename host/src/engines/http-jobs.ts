@@ -1,6 +1,6 @@
 /**
- * Jobs over HTTP: puts them to an engine in its dialect, watches over its silence, and takes what it says to the sink. An
- * overloaded engine is asked again for a while.
+ * Runs jobs over HTTP in the engine's dialect, with a watchdog, and passes the output to the sink. An overloaded engine is asked again for
+ * a while.
  */
 import { type Clock, sleep } from "../clock.ts";
 import {
@@ -24,11 +24,11 @@ const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;
 /** Small, so that vectors keep coming and the gateway does not take the node for stalled; smaller where a call takes long. */
 const INPUTS_PER_CALL = 8;
 const CALL_MS = 1_000;
-/** An overloaded engine is asked again for so long; nothing ran yet, so nothing is lost. */
+/** How long an overloaded engine is asked again; nothing has run yet. */
 const OVERLOAD_MS_MAX = 10_000;
 const OVERLOAD_WAIT_MS_MIN = 250;
 const OVERLOAD_WAIT_MS_MAX = 2_000;
-/** After it refused for overload, jobs are sent elsewhere for so long. */
+/** After an overload, jobs are refused for this long. */
 const REFUSE_MS = 1_000;
 /** To answer the smallest of jobs; an engine may have to load its model for it. */
 const TRY_MS_MAX = 60_000;
@@ -105,7 +105,7 @@ export class HttpJobs {
     }
   }
 
-  /** Engines look for stop strings in thinking as well, and some do worse: those are not told of any. */
+  /** Engines also search thinking for stop strings, and some do worse, so those get none. */
   #asAsked(job: GenerationJob): GenerationJob {
     if (this.#options.profile.stopsExactly && !THINKING_MODELS.includes(job.model)) return job;
     const { stop: _ours, ...sampling } = job.sampling;

@@ -15,7 +15,7 @@ interface RawServer {
   received: string[];
 }
 
-/** A server that answers what it is told to, byte for byte, whenever a request is whole. */
+/** A server with scripted answers, sent byte for byte after each complete request. */
 async function rawServer(t: TestContext, answer: (socket: Socket, request: string) => void): Promise<RawServer> {
   const connections: Socket[] = [];
   const received: string[] = [];

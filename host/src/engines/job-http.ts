@@ -4,21 +4,21 @@ import type { AnswerHead } from "./http1/answer-parser.ts";
 import { Connection, type Server } from "./http1/connection.ts";
 import { ReadGather, restThread } from "./http1/read-gather.ts";
 
-/** Engines' servers close what rests for five seconds or longer; to close it first costs less than a job on a closed one. */
+/** Engines' servers close idle connections after five seconds or more; closing first costs less than a job on a closed one. */
 const REST_MS_MAX = 4_000;
-/** A server that says how long it waits is left this much earlier. */
+/** If a server announces its keep-alive time, the connection is closed this much earlier. */
 const REST_MARGIN_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
 const CONNECTIONS_AT_REST_MAX = 256;
 const CONNECT_MS_MAX = 10_000;
-/** A last event says that nothing follows; the end of the answer follows it within a moment. */
+/** After the last event, the end of the answer follows within a moment. */
 const LEFTOVER_BYTES_MAX = 64 * 1024;
 const LEFTOVER_MS_MAX = 1_000;
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
- * What whoever reads an answer wants of the rest. `enough`: none of it; it is read to its end all the same, so that the
- * connection can be used again, within bounds, and no one waits for it. `cut`: the engine is to stop.
+ * What the reader of an answer wants next. `enough`: nothing; the rest is still read within limits, without waiting, so that the connection
+ * can be reused. `cut`: the engine must stop.
  */
 export type Wish = "more" | "enough" | "cut";
 
@@ -27,7 +27,7 @@ export interface JobRequest {
   body: string;
   /** Cuts the request and its answer off. */
   signal: AbortSignal;
-  /** Takes the head of the answer, and says what takes its body as it comes. The memory of `bytes` is good for the call only. */
+  /** Takes the head of the answer and returns the function for its body. `bytes` is valid only during the call. */
   answered: (head: AnswerHead) => (bytes: Buffer) => Wish;
   /** On a new connection: one that was kept was closed meanwhile. */
   fresh?: boolean;

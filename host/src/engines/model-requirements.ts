@@ -1,6 +1,6 @@
 /**
- * What a machine must have to serve a model of the catalogue: the weights as they are usually quantised, and one context
- * of the length the catalogue promises. Approximate on purpose; an engine has the last word.
+ * The memory that a catalogue model needs: the weights as usually quantised, and one context of the catalogue's length. An estimate; the
+ * engine decides.
  */
 
 const GB = 1_000_000_000;

@@ -1,7 +1,6 @@
 /**
- * The models a host elects when it is not told which: the catalogue's active ones. Also how engines call them: every
- * engine names the same weights in its own way (`llama3.2:3b`, `meta-llama/Llama-3.2-3B-Instruct`,
- * `Llama-3.2-3B-Instruct-Q4_K_M.gguf`, `mlx-community/Llama-3.2-3B-Instruct-4bit`).
+ * The models that a host elects by default: the catalogue's active ones. Also their names in engines, which all differ (`llama3.2:3b`,
+ * `meta-llama/Llama-3.2-3B-Instruct`, `Llama-3.2-3B-Instruct-Q4_K_M.gguf`, `mlx-community/Llama-3.2-3B-Instruct-4bit`).
  */
 export const ACTIVE_MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"];
 
@@ -31,7 +30,7 @@ const PATTERNS: [model: string, pattern: RegExp][] = [
   ["embed-m3", /^(text-embedding-)?bge-m3\b/],
 ];
 
-/** The catalogue's id for an engine's model name, or undefined if it is none we know. */
+/** The catalogue's id for an engine's model name; undefined for an unknown model. */
 export function catalogueModel(engineModel: string): string | undefined {
   const name = nameIn(engineModel);
   if (RELATIVES.test(name)) return undefined;

@@ -25,9 +25,9 @@ interface OpenAiOptions {
   models: ReadonlyMap<string, string>;
   profile?: EngineProfile | undefined;
   apiKey?: string | undefined;
-  /** As whoever runs the node set them. */
+  /** The host's own setting. */
   slots?: number | undefined;
-  /** As the engine told when it was found. */
+  /** The engine's report when it was found. */
   slotsTold?: number | undefined;
   /** The models it listed when it was found. */
   listed?: readonly string[] | undefined;
@@ -53,7 +53,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
     works: (model) => jobs.works(model),
     clock,
   });
-  /** A job failed: the engine may be gone, or be there and serve no one. What is wrong with one request says neither. */
+  /** A job failed, so the engine may be unreachable or broken. An error about a single request shows neither. */
   const failed = (model: string, error: unknown): void => {
     if (!(error instanceof EngineError) || error.blame === "prompt") return;
     if (error instanceof EngineRefused && error.aboutRequest) return;

@@ -1,10 +1,9 @@
 /**
- * Whether an engine has gone on past the cap it was given. The gateway counts and stops it to the token; this only ends what
- * heeds no cap at all, by what can be told without a tokenizer. An event is at least one token in most engines, and eight
- * characters are in most texts; the smaller of the two is not more than what was said in any.
+ * Detects an engine that ignores its cap. The gateway counts exactly; this only stops runaway output, without a tokenizer. The estimate is
+ * the smaller of the number of events and an eighth of the characters, which is never above the true number of tokens.
  */
 const CHARS_PER_TOKEN = 8;
-/** Some engines say one token in two events now and then. */
+/** Some engines sometimes send a token in two events. */
 const SLACK_TOKENS = 64;
 
 export class OutputBound {
@@ -24,7 +23,7 @@ export class OutputBound {
     this.#tokensMax = Math.min(this.#tokensMax, Math.max(0, this.#contextTokens - tokens));
   }
 
-  /** Takes in one event's text, and says whether it is too much now. */
+  /** Counts one event's text, and returns whether the cap is exceeded. */
   exceededBy(chars: number): boolean {
     this.#events++;
     this.#chars += chars;

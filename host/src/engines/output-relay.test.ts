@@ -61,7 +61,7 @@ test("stops an engine that exceeds its cap, and allows much text in few events",
   while (it.cut === undefined && events++ < 10_000) it.take({ answer: "eight ch" });
   assert.equal(it.cut, "length");
   assert.equal(sink.deltas.length, 165, "the cap and a little room");
-  // A proxy that says every email by itself, and an engine that says a hundred tokens at once.
+  // A proxy that sends single characters, and an engine that sends a hundred tokens at once.
   const letters = relay({ outputTokensMax: 100 });
   for (let i = 0; i < 400; i++) letters.relay.take({ answer: "x" });
   const chunks = relay({ outputTokensMax: 100 });

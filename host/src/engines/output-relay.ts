@@ -1,6 +1,5 @@
 /**
- * Takes one engine's stream of an answer to the sink: cut at stop strings, within its bound, and without a character cut in
- * two. What an engine says after that does not matter any more.
+ * Passes an engine's stream to the sink: ends it at stop strings, limits its length, and never splits a character. Later output is ignored.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";

@@ -5,7 +5,7 @@
  */
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 
-/** What every library for constrained decoding has: llama.cpp, XGrammar, Outlines, llguidance. */
+/** Keywords that every library for constrained decoding supports: llama.cpp, XGrammar, Outlines, llguidance. */
 const COMMON = [
   ...PROVEN_KEYWORDS,
   ...["const", "$ref", "anyOf", "oneOf", "allOf:one", "items", "minItems", "maxItems", "minLength", "maxLength"],

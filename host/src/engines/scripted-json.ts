@@ -1,4 +1,4 @@
-/** What the scripted engine says when a form is asked for: JSON of that form, the least of it, and always the same. */
+/** The scripted engine's answer for an output format: the smallest JSON that fits, always the same. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 
 /** A schema can ask for any length; no one needs more of it. */

@@ -1,6 +1,6 @@
 /**
- * An engine that does as it is told, for tests and load runs. One word is one delta, and the output cap is counted in
- * words. See script.ts for what it can be told, and wire-faults.ts for what it can do to the wire.
+ * A scripted engine for tests and load runs. Each word is one delta, and the cap counts words. script.ts has its orders, wire-faults.ts its
+ * faults on the wire.
  */
 
 import type { Channel } from "@tollgate/protocol/frames.ts";
@@ -35,7 +35,7 @@ interface ScriptedOptions {
   models: string[];
   clock: Clock;
   slots?: number | undefined;
-  /** What decorates the node's plane; without it the faults of a script that are the wire's do not happen. */
+  /** Injects a script's wire faults into the node's plane; without it they have no effect. */
   faults?: WireFaults | undefined;
 }
 
@@ -70,7 +70,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
   };
 }
 
-/** What it would have said itself is likely, and all else is not. */
+/** Its own words are likely, all others are not. */
 function scriptedScore(job: ScoringJob): Logprobs {
   const plan = planOf(job);
   const own = new Set([...plan.reasoning, ...plan.answer].map((word) => word.trim()));

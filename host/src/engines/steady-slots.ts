@@ -9,7 +9,7 @@
 
 /** Of a state that says no more: the engine was not seen at work. */
 const READERS_FIRST = 16;
-/** No gap was this wide: there is room for more. */
+/** A gap below this shows that more jobs fit. */
 export const GAP_NARROW_MS = 500;
 const GAP_WIDE_MS = 700;
 /** Wide even with one prompt at a time. */

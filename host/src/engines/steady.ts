@@ -38,9 +38,9 @@ class Steady {
   readonly #clock: Clock;
   readonly #listeners = new Set<(now: Availability) => void>();
   readonly #runs = new Set<Run>();
-  /** Who waits for a turn to be read, and since when. */
+  /** Prompts that wait to be read, and since when. */
   readonly #waiting = new Map<() => void, number>();
-  /** The most it had to do in each of the last looks, the one that goes on at last. */
+  /** The highest load in each of the latest intervals; the last one is current. */
   #past: Load[] = [{ running: 0, reading: 0 }];
   #reading = 0;
   #inner: Availability;
@@ -62,7 +62,7 @@ class Steady {
   watch(changed: (now: Availability) => void): () => void {
     this.#listeners.add(changed);
     const stop = this.#engine.watch?.((now) => {
-      // While it is unreachable it takes none, which says nothing of how many it can take.
+      // While it is unreachable it has no slots, which says nothing about its capacity.
       if (now.slots > 0) {
         this.#state = afterResize(this.#state, this.#slotsMax, now.slots);
         this.#slotsMax = now.slots;
@@ -101,7 +101,7 @@ class Steady {
     return slots === slotsMax ? { models, slots } : { models, slots, slotsMax };
   }
 
-  /** One prompt is read at any time, so that no one waits for a job that hangs. */
+  /** One prompt is always read, so that no prompt waits for a job that hangs. */
   #hasRoom(): boolean {
     if (this.#reading === 0) return true;
     return this.#waiting.size === 0 && this.#reading < this.#state.readers && this.#openGapMs() < GAP_NARROW_MS;

@@ -1,6 +1,6 @@
 /**
- * Whether a model's answers end at a stop string as they should: what comes before is there to the email, the string and what
- * follows is not. Its own answer tells which string to use: one that lies across two of its pieces, where engines fail first.
+ * Tests whether a model's answers end correctly at a stop string: all text before it is there, and neither the string nor later text. The
+ * string is taken from the model's own answer, across two of its pieces, where engines fail first.
  */
 import type { Clock } from "../clock.ts";
 import type { Engine, Finish, GenerationJob, Sink } from "./engine.ts";
@@ -10,7 +10,7 @@ const TOKENS_MAX = 48;
 const STOP_CHARS = 4;
 const CHECK_MS_MAX = 60_000;
 
-/** `unknown`: the answer is too short to tell, or another one each time. */
+/** `unknown`: the answer is too short, or differs each time. */
 type StopVerdict = "stops" | "differs" | "unknown";
 
 /** Rejects with EngineError where the engine does not answer. */

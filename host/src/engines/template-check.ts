@@ -65,7 +65,7 @@ export type TemplateVerdict =
   /** The engine does not even answer the chat. */
   | { verdict: "fails"; reason: string };
 
-/** An engine that loads models when they are asked for may take so long for the first chat. */
+/** An engine that loads models on demand may take this long for the first chat. */
 const CHAT_MS_MAX = 120_000;
 
 /**
@@ -101,7 +101,7 @@ function judge({ name, renderings }: ChatFamily, tokens: number): TemplateVerdic
   return { verdict: "differs", family: name, tokens, billed: renderings[0].tokens, isMissing };
 }
 
-/** What is wrong, in one line; undefined where nothing is. */
+/** The problem in one line; undefined if there is none. */
 export function templateTrouble(template: TemplateVerdict): string | undefined {
   if (template.verdict === "fails") return `the engine does not answer a chat: ${template.reason}`;
   if (template.verdict !== "differs") return undefined;
@@ -112,7 +112,7 @@ export function templateTrouble(template: TemplateVerdict): string | undefined {
   return `${what}: a chat is billed as ${billed} tokens, but the engine counts ${tokens}`;
 }
 
-/** What to do about it. */
+/** The next step. */
 export function templateRemedy(template: TemplateVerdict): string {
   if (template.verdict !== "differs") return "check the engine's own log: can it load this model and answer a chat?";
   return `configure the template of ${template.family}: ollama create with a TEMPLATE, llama-server --chat-template-file, vllm serve --chat-template; docs/hosts/engines.md, Chat templates`;

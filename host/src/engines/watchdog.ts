@@ -1,8 +1,8 @@
 /**
  * Watches over one job while its engine is silent. Until the first output the gateway wants to hear that the engine is at
  * work. Some engines say how far they are with the prompt; of the others only this is known: their server answers, and
- * the request is still open. So the gateway is told every second for as long as the server answers. A frozen engine stops
- * answering, nothing more is told, and the gateway sees a stall within seconds; an engine whose server answers while its
+ * the request is still open. So the gateway gets progress every second for as long as the server answers. A frozen engine stops
+ * answering, progress ends, and the gateway sees a stall within seconds; an engine whose server answers while its
  * model hangs is given up after a minute, by the gateway and here.
  */
 import type { Clock } from "../clock.ts";
@@ -10,9 +10,9 @@ import { EngineError } from "./engine.ts";
 import type { Liveness } from "./engine-http.ts";
 
 const TELL_EVERY_MS = 1_000;
-/** A server that has not answered for so long is frozen. */
+/** A server without an answer for this long counts as frozen. */
 const ALIVE_MS_MAX = 5_000;
-/** Nothing said for so long, neither output nor progress: the job is lost. */
+/** Without output or progress for this long the job fails. */
 const SILENCE_MS_MAX = 60_000;
 
 interface WatchdogOptions {

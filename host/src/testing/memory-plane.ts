@@ -1,4 +1,4 @@
-/** A plane in memory for tests of the agent: remembers what the node says and lets the test play the gateways. */
+/** A plane in memory for tests of the agent: records the node's messages and lets the test act as the gateways. */
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";

@@ -11,7 +11,7 @@ interface PayoutLine {
   amount: bigint;
   heldBack: bigint;
   setOff: bigint;
-  /** What is withheld from the host when the batch is made. */
+  /** The host's withheld shares when the batch is created. */
   withheld: bigint;
 }
 
@@ -91,7 +91,7 @@ export class PayoutBooks {
     return lines.filter(({ account, amount }) => this.#balance(account) < amount);
   }
 
-  /** What batches that are not paid yet promise a host. */
+  /** The host's amounts in unpaid batches. */
   promised(host: Uuid): bigint {
     let sum = 0n;
     for (const { paidMs, lines } of this.batches.values())

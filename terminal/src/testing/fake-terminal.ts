@@ -1,4 +1,4 @@
-/** A terminal that remembers what was said and answers what it was told to. */
+/** A terminal that records output and gives scripted answers. */
 
 import type { Ask, Terminal } from "../terminal.ts";
 import { type Paint, PLAIN, paint } from "../text.ts";

@@ -19,7 +19,7 @@ const ALL = [
 ];
 const found = (typed: string): string[] => matching(ALL, typed).map(({ label }) => label);
 
-test("all words are looked for, in any order and case; what begins so comes first", () => {
+test("finds all words in any order and case, with matches at the start first", () => {
   assert.deepEqual(
     found(""),
     ALL.map(({ label }) => label),
@@ -30,7 +30,7 @@ test("all words are looked for, in any order and case; what begins so comes firs
   assert.deepEqual(found("nothing like it"), []);
 });
 
-test("other words find a page after those that say them, by the beginning of a word", () => {
+test("finds pages by the beginnings of synonyms, after matches of their names", () => {
   const all = [{ ...entry("Build", "Credits"), also: "billing invoices" }, entry("Build", "Billing help"), ...ALL];
   const labels = (typed: string): string[] => matching(all, typed).map(({ label }) => label);
   assert.deepEqual(labels("bill"), ["Billing help", "Credits"]);
@@ -38,7 +38,7 @@ test("other words find a page after those that say them, by the beginning of a w
   assert.deepEqual(labels("voices"), []);
 });
 
-test("every page of the navigation has other words, and every other word a page", () => {
+test("every page of the navigation has synonyms, and every synonym has a page", () => {
   // It imports icons, which are no TypeScript that Node runs.
   const navigation = readFileSync(new URL("../navigation.ts", import.meta.url), "utf8");
   const pages = [...navigation.matchAll(/\bto: "([^"]+)"/g)].map(([, path]) => path);
@@ -48,12 +48,12 @@ test("every page of the navigation has other words, and every other word a page"
   for (const words of Object.values(SYNONYMS)) assert.equal(words, words.toLowerCase());
 });
 
-test("what belongs together stands together", () => {
+test("groups related entries", () => {
   const groups = matching([entry("a", "x"), entry("b", "xx"), entry("a", "yx")], "x").map(({ group }) => group);
   assert.deepEqual(groups, ["a", "a", "b"]);
 });
 
-test("a request is opened by its id, and by nothing else", () => {
+test("opens a request only by its ID", () => {
   assert.deepEqual(
     requestEntry(" REQ_01m7fb0r62f9aajmpvfeyyxtaf ", { builds: true, operates: true }).map(({ to }) => to),
     ["/requests", "/operator/requests"].map((path) => ({
@@ -65,7 +65,7 @@ test("a request is opened by its id, and by nothing else", () => {
     assert.deepEqual(requestEntry(text, { builds: true, operates: true }), []);
 });
 
-test("a thing with a page of its own is shown there, another in its list", () => {
+test("opens a thing's own page if it has one, otherwise its list", () => {
   assert.deepEqual(placeOf(["/models", "/models/$id"], "/models", "model", "tiny 3b"), { path: "/models/tiny%203b" });
   assert.deepEqual(placeOf(["/keys"], "/keys", "key", "key_1"), { path: "/keys", search: { key: "key_1" } });
 });

@@ -1,4 +1,4 @@
-/** What the command palette finds: entries by the words typed, and a request by its id. Pure. */
+/** The entries of the command palette: pages and things by words, and a request by its id. Pure. */
 import { requestIdOf } from "../../requests/request-id.ts";
 
 export interface Entry {

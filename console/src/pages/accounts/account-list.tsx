@@ -1,4 +1,4 @@
-/** Somebody's own accounts, each with what can be done with it; nothing can with a suspended one. */
+/** A person's own accounts with their actions; a suspended one has none. */
 import type { ReactNode } from "react";
 import type { Account } from "../../api/types.ts";
 import { Badge } from "../../ui/badge.tsx";

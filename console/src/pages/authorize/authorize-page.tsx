@@ -1,4 +1,4 @@
-/** Confirming the code of `tollgate login`: who asks for a session, and what it may do. */
+/** Confirms the code of `tollgate login`: shows who asks for a session, and its access. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { sentenceOf } from "../../api/fault.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MARK, PURCHASE, readAmount, typed } from "./amounts.ts";
 
-test("an amount is whole cents within its bounds, or is told them", () => {
+test("accepts whole cents within the limits, and otherwise states the limits", () => {
   assert.deepEqual(readAmount("5", PURCHASE), { micro: "5000000" });
   assert.deepEqual(readAmount("$1,234.50", PURCHASE), { micro: "1234500000" });
   assert.deepEqual(readAmount("0.01", MARK), { micro: "10000" });

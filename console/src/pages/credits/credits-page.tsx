@@ -1,4 +1,4 @@
-/** A builder's credits: what there is and how long it lasts, what looks after it, buying more, payments and the statement. */
+/** A builder's credit: the balance and how long it lasts, alerts and top-ups, purchases, payments and the statement. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { creditsQuery } from "../../data/credits.ts";

@@ -1,4 +1,4 @@
-/** Packs of credit, and an amount of one's own. Paying happens on the payment provider's page. */
+/** Packs of credit and custom amounts. The payment provider's page takes the payment. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { CheckoutRequest } from "../../api/types.ts";

@@ -1,4 +1,4 @@
-/** What was paid and paid back, with the payment provider's receipts. */
+/** Payments and refunds, with the payment provider's receipts. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { Payment } from "../../api/types.ts";
 import { isBillingDisabled, paymentsQuery, useReceipt } from "../../data/credits.ts";

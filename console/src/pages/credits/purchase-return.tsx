@@ -1,4 +1,4 @@
-/** Back from the payment provider: waits until the credit or the saved card is there, or says that nothing was charged. */
+/** The return from the payment provider: waits for the credit or the saved card, or says that nothing was charged. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { creditsQuery, newestLinesQuery, readMoneyAgain } from "../../data/credits.ts";

@@ -1,4 +1,4 @@
-/** What became of a purchase that the browser comes back from. */
+/** The state of a purchase after the return from the payment provider. */
 import type { LedgerEntry } from "../../api/types.ts";
 
 /** The line of the statement that credits this checkout: its words name it, `pack_20 bought (pay_…)`. */

@@ -1,4 +1,4 @@
-/** Automatic top-up: the saved card, what is bought when, and why it turned itself off. */
+/** Automatic top-up: the saved card, its rule, and why it was disabled. */
 import { useState } from "react";
 import type { Credits } from "../../api/types.ts";
 import { TOP_UP_FAILURES } from "../../credits/top-up-failures.ts";

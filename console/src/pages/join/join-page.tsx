@@ -1,4 +1,4 @@
-/** Accepting an invitation, from its link. Who is not signed in does that first and comes back. */
+/** Accepts an invitation from its link, after signing in if necessary. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** Creating a key: a name is enough; what it may do can be set at once. Its secret is shown here, once. */
+/** Creates a key: only a name is needed, settings are optional. Its secret is shown once. */
 
 import { useState } from "react";
 import { useCreateKey } from "../../data/keys.ts";

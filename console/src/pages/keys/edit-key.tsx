@@ -1,4 +1,4 @@
-/** Changing what a key is called and what it may do. Only what was changed is sent. */
+/** Changes a key's name and settings. Only changes are sent. */
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { useChangeKey } from "../../data/keys.ts";

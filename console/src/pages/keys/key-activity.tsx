@@ -1,4 +1,4 @@
-/** What a key did: spend by day and model, how its requests ended and how fast, and the newest of them. */
+/** A key's activity: spending by day and model, endings and speed of its requests, and the latest ones. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";

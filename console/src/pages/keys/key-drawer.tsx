@@ -1,4 +1,4 @@
-/** One key in full: its budgets, what it spent and how its requests ended, what it may do, and what can be done with it. */
+/** One key: budgets, spending, endings of its requests, settings and actions. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";

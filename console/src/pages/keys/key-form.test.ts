@@ -17,7 +17,7 @@ const KEY = {
 } as ApiKey;
 
 describe("the form of a key", () => {
-  test("begins with what the key has; left alone, nothing changes, not even what it cannot show whole", () => {
+  test("starts with the key's settings, and changes nothing if left alone", () => {
     const form = formOf(KEY);
     assert.deepEqual(form, {
       name: "production",
@@ -35,7 +35,7 @@ describe("the form of a key", () => {
     assert.deepEqual(changeIn(form, form), { change: {} });
   });
 
-  test("says what changed, and that alone; empty takes it away", () => {
+  test("sends only changes, and removes emptied settings", () => {
     const before = formOf(KEY);
     const form = { ...before, budget_month_micro: "$1,200.25", models: null, requests_per_minute: "", in_flight: "4" };
     assert.deepEqual(changeIn(form, before), {
@@ -54,7 +54,7 @@ describe("the form of a key", () => {
     assert.deepEqual(changeIn({ ...NEW_KEY, name: "new" }, NEW_KEY), { change: { name: "new" } });
   });
 
-  test("names the field that cannot be read", () => {
+  test("names the invalid field", () => {
     const problemOf = (part: Partial<typeof NEW_KEY>) => {
       const read = changeIn({ ...NEW_KEY, ...part }, NEW_KEY);
       return "problem" in read ? read.problem.param : undefined;
@@ -66,7 +66,7 @@ describe("the form of a key", () => {
   });
 });
 
-test("a budget's share is never shown as full before it is, nor above", () => {
+test("never shows a budget as used up before it is", () => {
   assert.equal(budgetShare(0n, 3n), 0);
   assert.equal(budgetShare(999n, 1000n), 99);
   assert.equal(budgetShare(1000n, 1000n), 100);

@@ -1,7 +1,4 @@
-/**
- * The settings of a key as they stand in a form, and what of them changed. Fields have the API's names. Empty means none: no
- * budget, no end, no limit of its own. Pure.
- */
+/** A key's settings as form fields, and the changes made to them. Fields have the API's names. An empty field removes the setting. Pure. */
 import type { ApiKey, KeyChange } from "../../api/types.ts";
 import { exactDollars, parseMicro, wholeMicro } from "../../money.ts";
 import { readDollars } from "../../typed-dollars.ts";

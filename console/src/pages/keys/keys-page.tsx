@@ -1,4 +1,4 @@
-/** A builder's API keys: what each spent of what it may, until when it works, and who made it. One opens in a drawer. */
+/** A builder's API keys with spending, budget, expiry and creator. A row opens a drawer. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ApiKey } from "../../api/types.ts";

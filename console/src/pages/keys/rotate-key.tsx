@@ -1,4 +1,4 @@
-/** A new secret for a key that stays what it is. The old one works on for as long as is chosen, so that nothing stands still. */
+/** Rotates a key's secret. The old one works for a chosen time, so that clients can be changed over. */
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { useRotateKey } from "../../data/keys.ts";

@@ -1,4 +1,4 @@
-/** What an owner sets for a key, as fields of a form: when it is made, and later. */
+/** The form fields of a key's settings, for creating and editing. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiFault } from "../../api/fault.ts";

@@ -19,7 +19,7 @@ const performance: ModelPerformance = {
   ],
 };
 
-test("less than whole is never shown as whole", () => {
+test("never rounds availability up to 100 %", () => {
   assert.equal(percentText(1), "100 %");
   assert.equal(percentText(0.99999), "99.99 %");
   assert.equal(percentText(0.57), "57 %");
@@ -27,7 +27,7 @@ test("less than whole is never shown as whole", () => {
   assert.equal(percentText(null), "–");
 });
 
-test("lines have gaps where nothing was measured", () => {
+test("shows gaps in lines where nothing was measured", () => {
   const { series, rows, format } = firstTokenLines(performance);
   assert.deepEqual(
     series.map(({ name }) => name),
@@ -41,7 +41,7 @@ test("lines have gaps where nothing was measured", () => {
   assert.equal(speedLines(performance).format(41.5), "41.5 tokens/s");
 });
 
-test("availability is a bar in the colour of its level, and none where nobody measured", () => {
+test("colours availability bars by level, and leaves out unmeasured ones", () => {
   const { series, rows } = availabilityBars(performance);
   assert.deepEqual(
     series.map(({ name }) => name),

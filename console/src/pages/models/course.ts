@@ -1,4 +1,4 @@
-/** How a model did over time, as charts and words show it. Pure. */
+/** A model's history as chart data and words. Pure. */
 import type { ModelPerformance } from "../../api/types.ts";
 import { decimalText, minuteText, monthDayText, shareText, utcMonthDayText } from "../../locale.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";

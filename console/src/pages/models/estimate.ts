@@ -1,4 +1,4 @@
-/** What a workload costs on a model, exactly: tokens times prices. */
+/** Computes a workload's exact cost on a model: tokens times prices. */
 import { costOfTokens } from "../../money.ts";
 
 export const DAYS_A_MONTH = 30;

@@ -1,4 +1,4 @@
-/** What a workload would cost, on every model side by side. */
+/** A workload's cost on every model side by side. */
 import { useState } from "react";
 import type { LiveModel } from "../../api/types.ts";
 import { Card } from "../../ui/card.tsx";

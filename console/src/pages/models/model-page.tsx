@@ -1,4 +1,4 @@
-/** One model: what it is, what it costs, how it stands now and did before, and code that calls it. */
+/** One model: its properties, prices, current and past state, and sample code. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { actingAccount } from "../../api/acting.ts";

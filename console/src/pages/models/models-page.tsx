@@ -1,4 +1,4 @@
-/** The models: what they cost, how fast they are now, whether a node serves them, and what a workload would cost. */
+/** The models: prices, speed, availability, and the cost of a workload. */
 import { useQuery } from "@tanstack/react-query";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { usePayoutShare } from "../../data/models.ts";

@@ -1,4 +1,4 @@
-/** How a model did: its availability, first token and speed over the chosen time. */
+/** A model's availability, time to first token and speed over the chosen time. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { ModelPerformance } from "../../api/types.ts";

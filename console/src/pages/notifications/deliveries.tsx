@@ -1,4 +1,4 @@
-/** The last emails and webhooks: whether they arrived, and what was answered. */
+/** The latest emails and webhooks with their results. */
 import { useQuery } from "@tanstack/react-query";
 import type { Account, Delivery } from "../../api/types.ts";
 import { deliveriesQuery } from "../../data/notifications.ts";

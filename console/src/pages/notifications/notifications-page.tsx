@@ -1,4 +1,4 @@
-/** What an account was told of, where it is told, and how that went. */
+/** An account's notifications, channels and deliveries. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { Account } from "../../api/types.ts";

@@ -1,4 +1,4 @@
-/** What kinds, channels and states are called. */
+/** The names of kinds, channels and states of notifications. */
 import type { Delivery, NotificationKind } from "../../api/types.ts";
 import type { Tone } from "../../ui/badge.tsx";
 

@@ -1,4 +1,4 @@
-/** The way to the first request: a key, and code to paste. Gone with the next visit after a request has arrived. */
+/** The steps to the first request: a key and sample code. Hidden on later visits after a request has arrived. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";

@@ -1,4 +1,4 @@
-/** Spend by the labels that requests were sent with. Nothing where there are none. */
+/** Spending by request label. Hidden without labels. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";

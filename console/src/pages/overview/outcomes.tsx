@@ -1,4 +1,4 @@
-/** How requests ended, and the errors among them by code. */
+/** Requests by ending, and errors by code. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";

@@ -1,4 +1,4 @@
-/** The builder's first page: money, spend over time, what is running, what went wrong. */
+/** The builder's first page: balance, spending over time, running requests and errors. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";

@@ -22,7 +22,7 @@ const answer = {
   ],
 };
 
-test("every slot has a row, and a slot without a request is a gap", () => {
+test("every slot has a row, and slots without requests are gaps", () => {
   assert.deepEqual(
     percentilePoints(answer, ({ ttft_ms }) => ttft_ms).map(({ at, p95 }) => [at, p95]),
     [

@@ -1,4 +1,4 @@
-/** From the slots of an answer to the rows of charts: every slot of the range, a gap where nothing ended. Pure. */
+/** Converts an answer's slots to chart rows: every slot of the range, with gaps. Pure. */
 import type { Performance } from "../../api/types.ts";
 import type { ChartRow } from "../../ui/chart/chart-data.ts";
 import { bucketTick } from "../../ui/chart/labels.ts";

@@ -1,4 +1,4 @@
-/** How fast requests were answered and how many failed: in total, over time, by model and by key. */
+/** Speed and failures of requests: in total, over time, by model and by key. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { Performance } from "../../api/types.ts";

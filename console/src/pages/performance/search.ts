@@ -1,4 +1,4 @@
-/** What the page shows, as it stands in the address. */
+/** The page's state in the address bar. */
 export interface PerformanceSearch {
   by?: "key";
   model?: string;

@@ -5,22 +5,22 @@ import { adviceOf } from "./advice.ts";
 const now = 1_000_000;
 const of = (code: string, more = {}) => adviceOf({ code, message: "As the API says it.", ...more }, now);
 
-test("without credit it leads to the credits", () => {
+test("links to the credits page when there is no credit", () => {
   for (const code of ["insufficient_credits", "hold_exceeds_balance"]) assert.equal(of(code).link, "credits");
 });
 
-test("a budget is named in the API's own words", () => {
+test("names an exceeded budget in the API's words", () => {
   const message = 'The daily budget of the API key "x" does not cover this request.';
   assert.deepEqual(of("hold_exceeds_balance", { message }), { text: message, link: "keys" });
 });
 
-test("a limit says when to try again", () => {
+test("says when to try again after a rate limit", () => {
   assert.match(of("rate_limit_requests", { againAtMs: now + 11_200 }).text, /Try again in 12 seconds\./);
   assert.match(of("rate_limit_streams", { againAtMs: now + 1 }).text, /Try again in 1 second\./);
   assert.match(of("no_capacity", { againAtMs: now - 1 }).text, /You can try again now\..*another model/);
   assert.deepEqual(of("rate_limit_tokens").again, true);
 });
 
-test("any other is told as it is", () => {
+test("shows other errors unchanged", () => {
   assert.deepEqual(of("upstream_stall"), { text: "As the API says it." });
 });

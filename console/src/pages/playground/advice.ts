@@ -1,4 +1,4 @@
-/** What to do about a refusal: the API's word for it, as advice to somebody who sits before the page. Pure. */
+/** Turns a refusal of the API into advice for the person at the page. Pure. */
 import type { Fault } from "./answer.ts";
 
 interface Advice {

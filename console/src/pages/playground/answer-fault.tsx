@@ -1,4 +1,4 @@
-/** Why there is no answer, or no more of it, and what to do about it. */
+/** Why an answer is missing or incomplete, and the next step. */
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Button } from "../../ui/button.tsx";

@@ -1,4 +1,4 @@
-/** What a model said: drawn as Markdown or JSON, or the text as it came. */
+/** A model's answer, rendered as Markdown or JSON, or as plain text. */
 import { useMemo } from "react";
 import { Code, MARKDOWN_CHARS_MAX, Markdown } from "../../ui/markdown/markdown.tsx";
 import { type Answer, isOver } from "./answer.ts";

@@ -1,4 +1,4 @@
-/** One answer: its reasoning apart, its text, how it ended, and what it cost. */
+/** One answer: its reasoning, text, ending and cost. */
 
 import type { Rate } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";

@@ -21,7 +21,7 @@ const delta = (content: string): Chunk => ({
 const play = (chunks: Chunk[]): Answer =>
   chunks.reduce((answer, chunk, i) => takeChunk(answer, chunk, 100 + i), newAnswer("tiny-3b", 0));
 
-test("an answer with its thinking and its count", () => {
+test("shows an answer with its thinking and token counts", () => {
   const answer = endAnswer(
     play([
       delta(""),
@@ -40,7 +40,7 @@ test("an answer with its thinking and its count", () => {
   assert.equal(costOf(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices), parseMicro("5.500000"));
 });
 
-test("thinking is shown as it comes, and once", () => {
+test("shows thinking as it arrives, and once", () => {
   const thought = (reasoning_content: string): Chunk => ({ choices: [{ delta: { reasoning_content } }] });
   const coming = play([delta(""), thought("h"), thought("m")]);
   assert.deepEqual([coming.reasoning, coming.firstAtMs], ["hm", 101]);
@@ -56,7 +56,7 @@ test("thinking is shown as it comes, and once", () => {
   assert.deepEqual([whole.text, whole.reasoning], ["one", "hm"]);
 });
 
-test("an error event ends it, and keeps what had come", () => {
+test("an error event ends the answer and keeps its text", () => {
   const answer = endAnswer(
     play([delta("so far"), { error: { message: "The node went quiet.", code: "upstream_stall" } }]),
     9,
@@ -64,13 +64,13 @@ test("an error event ends it, and keeps what had come", () => {
   assert.deepEqual([answer.state, answer.text, answer.fault?.code], ["failed", "so far", "upstream_stall"]);
 });
 
-test("a stream that ends without a reason was lost; one that was stopped was not", () => {
+test("a stream without a finish reason counts as lost, unless it was stopped", () => {
   assert.equal(endAnswer(play([delta("so")]), 9).state, "failed");
   assert.equal(endAnswer(stopAnswer(play([delta("so")]), 8), 9).state, "stopped");
   assert.equal(isOver(play([delta("so")])), false);
 });
 
-test("each side goes on from its own words, and from the other's where it was not asked", () => {
+test("each side continues its own conversation, or the other's if it was not asked", () => {
   const said = (text: string): Answer => ({ ...newAnswer("m", 0), text });
   const exchanges = [
     { id: 1, question: "one", answers: [said("a")] },

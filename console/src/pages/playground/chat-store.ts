@@ -1,6 +1,6 @@
 /**
- * The conversation: what was asked, what is being answered. It outlives the page, so that one may look elsewhere in the
- * console while an answer comes; each account has its own, and another person begins with an empty one.
+ * The playground's conversation and the answer in progress. It outlives the page, so that a person can use other pages meanwhile. Each
+ * account has its own, and another person starts with an empty one.
  */
 import { ApiFault, sentenceOf } from "../../api/fault.ts";
 import { isTabOf } from "../../data/session.ts";

@@ -1,4 +1,4 @@
-/** Where the next message is written; what it will reserve is said before it is sent. */
+/** The input of the next message, with the amount that it will reserve. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Quote, QuoteRequest, Rate } from "../../api/types.ts";

@@ -1,4 +1,4 @@
-/** No credit, said before anything is sent: to who may pay with the way to more, to others with whom to ask. */
+/** Warns about missing credit before a message is sent, with a link to purchases or the names of people to ask. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { balanceQuery } from "../../data/money.ts";

@@ -1,6 +1,6 @@
 /**
- * What a request will reserve before it runs: its prompt, and the most it may answer. The prompt is guessed here, so the sum is
- * "about"; it is shown until the gateway has counted the prompt itself. Pure.
+ * Estimates a request's hold: its prompt and the longest answer. The prompt's tokens are a guess ("about"), shown until the gateway has
+ * counted them. Pure.
  */
 import { costOfTokens } from "../../money.ts";
 import type { Prices } from "./answer.ts";

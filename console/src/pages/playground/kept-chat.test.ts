@@ -18,14 +18,14 @@ const state = (exchanges: Exchange[]): ChatState => ({
   dropped: 0,
 });
 
-test("what was kept comes back to whom it belongs, and to nobody else", () => {
+test("restores a saved chat for its owner only", () => {
   const text = freeze(state([exchange(1, "because")]), ada);
   assert.deepEqual(thaw(text, ada), JSON.parse(JSON.stringify(state([exchange(1, "because")]))));
   assert.equal(thaw(text, { ...ada, person: "idn_eve" }), undefined);
   assert.equal(thaw(text, { ...ada, account: "acc_2" }), undefined);
 });
 
-test("an answer that was on its way is shown as cut off", () => {
+test("shows an unfinished answer as interrupted", () => {
   const coming: Exchange = {
     id: 1,
     question: "?",
@@ -35,7 +35,7 @@ test("an answer that was on its way is shown as cut off", () => {
   assert.deepEqual([answer?.state, answer?.interrupted, answer?.text], ["stopped", true, "so f"]);
 });
 
-test("the oldest go when it becomes too much, and their number is known", () => {
+test("drops the oldest messages above the limit and counts them", () => {
   const long = "x".repeat(300_000);
   const text = freeze(state([1, 2, 3, 4, 5].map((id) => exchange(id, long))), ada);
   assert.ok(text.length <= KEPT_CHARS_MAX + 500);
@@ -43,7 +43,7 @@ test("the oldest go when it becomes too much, and their number is known", () => 
   assert.deepEqual([kept?.exchanges.map(({ id }) => id), kept?.dropped], [[3, 4, 5], 2]);
 });
 
-test("other text under its name is nothing", () => {
+test("ignores invalid saved data", () => {
   for (const text of [
     null,
     "",

@@ -17,20 +17,20 @@ const preset = (id: string, system = ""): Preset => ({
   settings: { ...FIRST_SETTINGS, system },
 });
 
-test("presets are one person's", () => {
+test("presets belong to one person", () => {
   const store = storage();
   writePresets(store, "ada", [preset("1", "Be brief.")]);
   assert.deepEqual(readPresets(store, "ada"), [preset("1", "Be brief.")]);
   assert.deepEqual(readPresets(store, "eve"), []);
 });
 
-test("they are bounded in number and in size", () => {
+test("presets are limited in number and size", () => {
   const many = Array.from({ length: 51 }, (_, i) => preset(String(i)));
   assert.throws(() => writePresets(storage(), "ada", many), /already have 50 presets/);
   assert.throws(() => writePresets(storage(), "ada", [preset("1", "x".repeat(400_000))]), /exceed the storage limit/);
 });
 
-test("a browser that is full, or refuses, is told of", () => {
+test("reports when the browser's storage is full or blocked", () => {
   const refusing = (name: string) => () => ({
     getItem: () => {
       throw new DOMException("no", name);
@@ -44,7 +44,7 @@ test("a browser that is full, or refuses, is told of", () => {
   assert.throws(() => readPresets(refusing("SecurityError"), "ada"), /blocks its storage/);
 });
 
-test("other text under their name is none", () => {
+test("ignores invalid saved data", () => {
   for (const text of ["{", "{}", '[null, 1, {"id": 1}]']) {
     const store = storage();
     store().setItem("tollgate.presets.ada", text);

@@ -1,4 +1,4 @@
-/** Settings under a name, kept in this browser for one person. Bounded; what the browser refuses is said. */
+/** Named settings, stored in this browser per person, with limits. Reports when the browser refuses to store them. */
 import { readSettings, type Settings } from "./settings.ts";
 
 export interface Preset {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { prettyJson } from "./pretty-json.ts";
 
-test("members stand on lines of their own, and nothing of them changes", () => {
+test("puts members on their own lines without changing them", () => {
   assert.equal(
     prettyJson(' {"a":12345678901234567890,"b":[1.50,"x, {\\"}"],"c":{},"d":[ ],"a":null}\n'),
     `{
@@ -18,7 +18,7 @@ test("members stand on lines of their own, and nothing of them changes", () => {
   );
 });
 
-test("what is no JSON, is still being written, or is too deep stays as it is", () => {
+test("leaves invalid, incomplete and too deep JSON unchanged", () => {
   for (const text of ["Hello", "42", '{"a":', "[1] and more", `${"[".repeat(60)}${"]".repeat(60)}`, ""]) {
     assert.equal(prettyJson(text), undefined, text);
   }

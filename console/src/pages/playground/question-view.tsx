@@ -1,4 +1,4 @@
-/** A message of one's own, to read or to write anew. */
+/** A person's own message, to read or edit. */
 
 import { useState } from "react";
 import { Button, IconButton } from "../../ui/button.tsx";

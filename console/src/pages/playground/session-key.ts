@@ -1,6 +1,6 @@
 /**
- * The key that the playground calls the public API with: issued for this session and account, kept in memory alone, and asked
- * for anew when it has run out or another tab has replaced it.
+ * The playground's key for the public API: issued for this session and account, kept only in memory, and renewed when it has expired or
+ * another tab has replaced it.
  */
 import { call } from "../../api/client.ts";
 import { ApiFault } from "../../api/fault.ts";

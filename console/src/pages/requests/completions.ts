@@ -1,4 +1,4 @@
-/** What can be written next in the filter. Pure. */
+/** Completions for the filter's input. Pure. */
 import { FILTER_FIELDS, type FilterField, termText, wordsOf } from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 

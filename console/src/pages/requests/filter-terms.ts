@@ -1,4 +1,4 @@
-/** From the terms of a filter to what the API is asked. Pure. */
+/** Converts filter terms to the API's parameters. Pure. */
 import type { ApiKey, RequestFilter } from "../../api/types.ts";
 import { PLAYGROUND } from "../../keys/key-names.ts";
 import { parseMicro } from "../../money.ts";

@@ -15,7 +15,7 @@ const HISTOGRAM: RequestHistogram = {
   ],
 };
 
-test("there is a bar for every bucket from the first to the last, empty ones too", () => {
+test("has a bar for every bucket from first to last", () => {
   const bars = barsOf(HISTOGRAM);
   assert.deepEqual(
     bars.map(({ at, total }) => [at - HISTOGRAM.from, total]),
@@ -32,7 +32,7 @@ test("there is a bar for every bucket from the first to the last, empty ones too
   assert.equal(barsOf({ ...HISTOGRAM, data: [] }).length, 5);
 });
 
-test("bars are stacked, the fullest as high as the box", () => {
+test("stacks bars and scales them to the highest", () => {
   const { good, bad, warn, neutral } = pathsOf(barsOf(HISTOGRAM));
   assert.equal(good, "M1.1,1V0.25h0.8V1Z");
   assert.equal(bad, "M1.1,0.25V0h0.8V0.25Z");
@@ -40,7 +40,7 @@ test("bars are stacked, the fullest as high as the box", () => {
   assert.equal(neutral, "");
 });
 
-test("a choice is the span of its bars, whichever end was first, and never begins before the range", () => {
+test("selects the span of the chosen bars in either direction, within the range", () => {
   const bars = barsOf({ ...HISTOGRAM, from: 1_000_050 });
   const span = chosenSpan({ ...HISTOGRAM, from: 1_000_050 }, bars, { anchor: 2, focus: 0 });
   assert.deepEqual(span, { from: new Date(1_000_050_000).toISOString(), to: new Date(1_000_200_000).toISOString() });
@@ -48,7 +48,7 @@ test("a choice is the span of its bars, whichever end was first, and never begin
   assert.deepEqual([barAt(-1, 5), barAt(0.5, 5), barAt(1, 5)], [0, 2, 4]);
 });
 
-test("outcomes are counted, the most frequent first, and a bucket's length has words", () => {
+test("counts outcomes, most frequent first, and names the bucket's length", () => {
   assert.deepEqual(
     outcomeCounts(HISTOGRAM).map(({ outcome }) => outcome),
     ["ok", "no_capacity", "upstream_failed"],

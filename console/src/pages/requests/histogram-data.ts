@@ -1,4 +1,4 @@
-/** The bars of the histogram of requests, and what part of them is chosen. Pure. */
+/** The bars of the requests' histogram, and the selected span. Pure. */
 import type { RequestHistogram } from "../../api/types.ts";
 import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";

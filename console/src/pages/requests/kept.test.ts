@@ -10,7 +10,7 @@ function memory() {
   };
 }
 
-test("views are kept for each person, by name, and one of the same name is replaced", () => {
+test("saves views per person by name, replacing one with the same name", () => {
   const store = memory();
   const at = () => store;
   saveView(at, "ann", { name: "slow", view: { q: "ttft>500", sort: "duration" } });
@@ -27,14 +27,14 @@ test("views are kept for each person, by name, and one of the same name is repla
   );
 });
 
-test("the number of views is bounded, and one that is not allowed changes nothing", () => {
+test("limits the number of views and rejects invalid ones", () => {
   const store = memory();
   for (let i = 0; i < 30; i++) saveView(() => store, "ann", { name: `view ${i}`, view: {} });
   assert.throws(() => saveView(() => store, "ann", { name: "one more", view: {} }), /already have 30 views/);
   assert.equal(readViews(() => store, "ann").length, 30);
 });
 
-test("what is no view or no column is left out, and a blocked store says so when something is saved", () => {
+test("leaves out invalid views and columns, and reports blocked storage when saving", () => {
   const store = memory();
   store.setItem(
     "tollgate.request-views.ann",

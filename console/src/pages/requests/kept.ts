@@ -1,4 +1,4 @@
-/** What somebody keeps of the request list in this browser: named views and columns. No server has them. Bounded. Pure but for the store. */
+/** Saved views and columns of the request list, in this browser only, with limits. Pure except for the storage. */
 import { type RequestsView, readRequestsSearch, viewOf } from "./search.ts";
 
 interface NamedView {

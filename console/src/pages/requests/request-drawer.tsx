@@ -1,4 +1,4 @@
-/** One request in full: how it went over time, what was counted, what it cost, and its receipt. */
+/** One request: its timeline, counts, cost and receipt. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { saveFile } from "../../api/client.ts";

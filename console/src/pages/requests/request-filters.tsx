@@ -1,4 +1,4 @@
-/** What stands above the history: the filter, the span of time, the order, and what is kept of it all. Each change goes into the address at once. */
+/** The controls above the request list: filter, time span, order and saved views. Each change updates the address at once. */
 import type { ReactNode } from "react";
 import type { RequestSort } from "../../api/types.ts";
 import { momentText } from "../../locale.ts";

@@ -4,7 +4,7 @@ import { isFiltered, readRequestsSearch, spanOfView, viewOf } from "./search.ts"
 
 const NOW = Date.UTC(2026, 10, 15, 6, 33, 20);
 
-test("the address is read field by field; what does not belong is dropped", () => {
+test("reads the address field by field and drops invalid ones", () => {
   const search = readRequestsSearch({
     model: "tiny-3b",
     key: "",
@@ -26,17 +26,17 @@ test("the address is read field by field; what does not belong is dropped", () =
   assert.deepEqual([isFiltered({ sort: "cost" }), isFiltered(view)], [false, true]);
 });
 
-test("days are the reader's own, the last one included", () => {
+test("days are in the reader's time zone, including the last one", () => {
   const { from = "", to = "" } = spanOfView({ from: "2026-11-15", to: "2026-11-15" }, NOW);
   assert.equal(new Date(from).getTime(), new Date(2026, 10, 15).getTime());
   assert.equal(new Date(to).getTime(), new Date(2026, 10, 16).getTime());
 });
 
-test("a whole moment is left as it is", () => {
+test("leaves an exact time unchanged", () => {
   assert.deepEqual(spanOfView({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
 });
 
-test("a quick range begins where charts of it do, and days of one's own take its place", () => {
+test("starts a quick range where its charts start, and custom days replace it", () => {
   const starts = {
     "1h": "2026-11-15T05:35",
     "6h": "2026-11-15T00:35",

@@ -1,4 +1,4 @@
-/** What the request history shows, as it stands in the address bar, so that a view can be bookmarked and sent on. */
+/** The request list's state in the address bar, so that a view can be bookmarked and shared. */
 import type { RequestFilter, RequestSort } from "../../api/types.ts";
 import { termText } from "../../requests/filter-text.ts";
 import { isRange, spanOf, type TimeRange } from "../../time-range.ts";

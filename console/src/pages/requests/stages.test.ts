@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stagesOf } from "./stages.ts";
 
-test("a finished request waited, began and answered", () => {
+test("a finished request has waiting, start and answer stages", () => {
   assert.deepEqual(stagesOf({ queue_ms: 20, ttft_ms: 120, duration_ms: 900 }), [
     { name: "Queued", startMs: 0, endMs: 20 },
     { name: "First token", startMs: 20, endMs: 120 },
@@ -10,7 +10,7 @@ test("a finished request waited, began and answered", () => {
   ]);
 });
 
-test("what was never reached is left out", () => {
+test("leaves out stages that were not reached", () => {
   const names = (queue_ms: number | null, ttft_ms: number | null) =>
     stagesOf({ queue_ms, ttft_ms, duration_ms: 10_000 }).map(({ name }) => name);
   assert.deepEqual(names(null, null), ["Queued"]);
@@ -18,7 +18,7 @@ test("what was never reached is left out", () => {
   assert.deepEqual(stagesOf({ queue_ms: null, ttft_ms: null, duration_ms: null }), []);
 });
 
-test("no stage ends after the request or before it began", () => {
+test("keeps stages within the request's duration", () => {
   for (const stage of stagesOf({ queue_ms: 50, ttft_ms: 40, duration_ms: 45 })) {
     assert.ok(stage.startMs <= stage.endMs && stage.endMs <= 45, stage.name);
   }

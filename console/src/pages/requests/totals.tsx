@@ -1,4 +1,4 @@
-/** What all requests that the filters let through add up to. */
+/** The totals of all matching requests. */
 import { useQuery } from "@tanstack/react-query";
 import type { RequestFilter } from "../../api/types.ts";
 import { requestTotalsQuery } from "../../data/requests.ts";

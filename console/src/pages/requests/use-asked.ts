@@ -1,4 +1,4 @@
-/** What the address asks the API for, and what the filter's field knows to offer. */
+/** Converts the address to API requests, and provides the filter's suggestions. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { RequestFilter } from "../../api/types.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browserName } from "./browser-name.ts";
 
-test("browsers that claim to be each other are told apart", () => {
+test("distinguishes browsers that claim to be each other", () => {
   const mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko)";
   assert.equal(browserName(`${mac} Chrome/130.0.0.0 Safari/537.36`), "Chrome on macOS");
   assert.equal(browserName(`${mac} Chrome/130.0.0.0 Safari/537.36 Edg/130.0`), "Edge on macOS");

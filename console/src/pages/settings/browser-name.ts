@@ -1,4 +1,4 @@
-/** A browser and its system, in two words, from what it says of itself. */
+/** The names of a browser and its system, from the User-Agent. */
 const BROWSERS: [RegExp, string][] = [
   [/Edg\//, "Edge"],
   [/OPR\//, "Opera"],

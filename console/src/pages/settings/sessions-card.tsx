@@ -1,4 +1,4 @@
-/** Where somebody is signed in, and signing out remotely. */
+/** A person's sessions, and ending them remotely. */
 import { useQuery } from "@tanstack/react-query";
 import type { Session } from "../../api/types.ts";
 import { sessionsQuery, useEndOtherSessions, useEndSession } from "../../data/security.ts";

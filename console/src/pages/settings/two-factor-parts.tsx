@@ -1,4 +1,4 @@
-/** What the dialogs of two-factor authentication share. */
+/** Shared parts of the two-factor dialogs. */
 import type { UseMutationResult } from "@tanstack/react-query";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code.tsx";

@@ -1,4 +1,4 @@
-/** What follows a step of the sign-in: the page that was asked for, the code, or nothing while an e-mail is confirmed. */
+/** The step after a sign-in: the requested page, the code, or waiting for an email confirmation. */
 import { useNavigate } from "@tanstack/react-router";
 import type { SignInStatus } from "../../api/types.ts";
 import { isJoining } from "../../data/joining.ts";

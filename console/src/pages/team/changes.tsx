@@ -1,4 +1,4 @@
-/** What happened to a team, the newest first. */
+/** A team's changes, newest first. */
 import { useState } from "react";
 import type { TeamEvent } from "../../api/types.ts";
 import { Button } from "../../ui/button.tsx";

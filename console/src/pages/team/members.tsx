@@ -1,4 +1,4 @@
-/** The people of a team; for owners, with what they can do about each; for everybody, leaving. */
+/** A team's members, with actions for owners, and leaving the team. */
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Account, TeamMember } from "../../api/types.ts";

@@ -1,4 +1,4 @@
-/** One of the roles, each with what it means. */
+/** A choice of roles with their meanings. */
 import type { AccountKind, Role } from "../../api/types.ts";
 import { meaningOf, ROLES } from "../../team/roles.ts";
 import { classes } from "../../ui/classes.ts";

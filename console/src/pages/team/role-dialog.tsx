@@ -1,4 +1,4 @@
-/** Giving somebody another role. Owners are invited: they answer for what the account owes, so they have to accept it. */
+/** Changes a member's role. Owners are invited instead, because they must accept liability for the account's debts. */
 import { useState } from "react";
 import type { Account, Role, TeamMember } from "../../api/types.ts";
 import { useChangeRole, useInvite } from "../../data/team.ts";

@@ -1,4 +1,4 @@
-/** Who belongs to an account: people and their roles, open invitations, what changed. */
+/** An account's members with roles, open invitations and changes. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Account, AccountKind } from "../../api/types.ts";

@@ -1,4 +1,4 @@
-/** What happened to a team, as a sentence. */
+/** Describes a team's change in a sentence. */
 import type { TeamAction, TeamEvent } from "../../api/types.ts";
 
 const SENTENCES: Record<TeamAction, (event: { by: string; email: string; role: string }) => string> = {

@@ -1,4 +1,4 @@
-/** What a chart is given. */
+/** The types of a chart's data. */
 export interface Series {
   /** Also the key of its values. */
   name: string;
@@ -28,7 +28,7 @@ export interface Before {
   error?: unknown;
 }
 
-/** Colours are dealt out in order; the seventh is what is left over. */
+/** Colours are assigned in order; the seventh is for the combined rest. */
 export const colourOf = (place: number): number => Math.min(place, 6) + 1;
 
 /** Where a chart says nothing else. */

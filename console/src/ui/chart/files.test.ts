@@ -9,7 +9,7 @@ const series = [
   { name: "=2+3, a key", colour: 2 },
 ];
 
-test("a CSV file has every value in full, its moments in UTC and its unit", () => {
+test("a CSV file has full values, UTC times and the unit", () => {
   const rows = [
     { label: "Nov 15 UTC", at, values: { "tiny-3b": 0.000004 }, texts: { "tiny-3b": "$1,000.00000432" } },
     { label: "Nov 16 UTC", at: at + DAY, values: { "tiny-3b": 2, "=2+3, a key": 3.5 } },
@@ -22,7 +22,7 @@ test("a CSV file has every value in full, its moments in UTC and its unit", () =
   ]);
 });
 
-test("a CSV file has the period before beside what it is compared with", () => {
+test("a CSV file has the previous period beside the current one", () => {
   const row = (moment: number, value: number) => ({ label: "", at: moment, values: { "tiny-3b": value } });
   const text = csvOf({
     unit: "ms",
@@ -37,7 +37,7 @@ test("a CSV file has the period before beside what it is compared with", () => {
   ]);
 });
 
-test("a picture has colours in place of the theme's names, and names that cannot break it", () => {
+test("a picture has fixed colours instead of theme names, and escapes names", () => {
   const text = pictureOf({
     title: "Spend <by> key",
     drawing: '<path d="M0,0" fill="var(--chart-1)"/>',
@@ -57,6 +57,6 @@ test("a picture has colours in place of the theme's names, and names that cannot
   assert.match(text, /y="154">a &amp; b.*y="174">a name/, "the legend goes on in a second line");
 });
 
-test("a file is called what the chart is called", () => {
+test("a file has the chart's name", () => {
   assert.equal(fileNameOf("First token, p95 in the last 7 days"), "first-token-p95-in-the-last-7-days");
 });

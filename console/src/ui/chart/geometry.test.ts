@@ -4,7 +4,7 @@ import { barPaths, levelOf, lineOfValues, middlesOf, nearest, type Plot, stepPat
 
 const plot: Plot = { left: 10, top: 0, width: 100, height: 50, most: 10 };
 
-test("bars stand in the middle of their room, lines go from edge to edge, a single row is in the middle", () => {
+test("centres bars in their slots, draws lines edge to edge, and centres a single row", () => {
   assert.deepEqual(middlesOf(plot, 2, "bars"), [35, 85]);
   assert.deepEqual(middlesOf(plot, 3, "lines"), [10, 60, 110]);
   assert.deepEqual(middlesOf(plot, 1, "lines"), [60]);
@@ -12,14 +12,14 @@ test("bars stand in the middle of their room, lines go from edge to edge, a sing
   assert.equal(nearest([10, 60, 110], 400), 2);
 });
 
-test("zero is at the bottom, the largest mark at the top", () => {
+test("puts zero at the bottom and the largest mark at the top", () => {
   assert.deepEqual(
     [0, 5, 10].map((value) => levelOf(plot, value)),
     [50, 25, 0],
   );
 });
 
-test("series are stacked on one another, and nothing is drawn of nothing", () => {
+test("stacks series, and draws nothing for no data", () => {
   const [below, above] = barPaths(plot, [
     [4, 6],
     [0, 5],
@@ -28,14 +28,14 @@ test("series are stacked on one another, and nothing is drawn of nothing", () =>
   assert.equal(above, "M17,30V0h36V30ZM67,50V25h36V50Z");
 });
 
-test("a line breaks at a gap; what stands alone is a point", () => {
+test("breaks a line at a gap, and draws isolated values as points", () => {
   const { stroke, area, lonely } = lineOfValues(plot, [10, 5, undefined, 2, undefined]);
   assert.equal(stroke, "M10,0L35,25");
   assert.equal(area, "M10,50L10,0L35,25L35,50Z");
   assert.deepEqual(lonely, [{ x: 85, y: 40 }]);
 });
 
-test("a line of more points than pixels keeps its ends and its extremes", () => {
+test("reduces a line to its pixels, keeping its ends and extremes", () => {
   const values = Array.from({ length: 1000 }, (_, i) => (i === 503 ? 10 : i === 507 ? 0 : 5));
   const { stroke } = lineOfValues(plot, values);
   const levels = stroke.split(/[ML]/).flatMap((point) => (point === "" ? [] : [Number(point.split(",")[1])]));
@@ -47,7 +47,7 @@ test("a line of more points than pixels keeps its ends and its extremes", () => 
   );
 });
 
-test("the period before is a step for each row, with a gap where it has none", () => {
+test("shows the previous period as a step per row, with gaps", () => {
   assert.equal(stepPath(plot, [10, 5]), "M10,0H60V25H110");
   assert.equal(stepPath(plot, [undefined, 5]), "M60,25H110");
 });

@@ -1,4 +1,4 @@
-/** Where the parts of a chart stand, in pixels. Pure. */
+/** Computes the positions of a chart's parts in pixels. Pure. */
 import type { Kind } from "./chart-data.ts";
 
 /** The part of a drawing between its axes. */

@@ -1,4 +1,4 @@
-/** The values of one row, beside it; said aloud as the arrow keys move along. */
+/** A tooltip with the values of one row, announced when the arrow keys move. */
 import { type ChartProps, type ChartRow, type Kind, totalOf } from "./chart-data.ts";
 
 interface Props extends Pick<ChartProps, "series" | "format"> {

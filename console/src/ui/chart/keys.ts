@@ -1,4 +1,4 @@
-/** What the keyboard does in a chart. Pure. */
+/** The keyboard controls of a chart. Pure. */
 type Act = { move: number } | { zoom: "in" | "out" | "reset" };
 
 /** Where it is now, and the chart's last row, by their places among all rows. */

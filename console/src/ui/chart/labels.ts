@@ -1,4 +1,4 @@
-/** How a chart writes its values and its rows. */
+/** Formats a chart's values and rows. */
 import { countText, decimalText, minuteText, monthDayText, utcMonthDayText, zoneName } from "../../locale.ts";
 import { span } from "../../time.ts";
 import { areDays } from "./ticks.ts";

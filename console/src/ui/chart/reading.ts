@@ -1,4 +1,4 @@
-/** Reading and zooming a chart with the pointer and the keyboard: where somebody points, and between what they drag. */
+/** Selecting rows and zooming with the pointer and the keyboard. */
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { nearest } from "./geometry.ts";
 import { actOf } from "./keys.ts";

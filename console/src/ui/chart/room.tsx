@@ -1,4 +1,4 @@
-/** As much room as a chart takes, while its rows are on their way: nothing moves when they come. */
+/** A placeholder of a chart's size while its data loads, so that the page does not move. */
 import { Skeleton } from "../states.tsx";
 import { HEIGHT } from "./chart-data.ts";
 

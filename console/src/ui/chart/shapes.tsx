@@ -1,4 +1,4 @@
-/** What stands for the values: stacked bars or lines, and behind them those of the period before. */
+/** Stacked bars or lines, with those of the previous period behind them. */
 import { type Drawn, totalOf } from "./chart-data.ts";
 import { barPaths, lineOfValues, type Plot, stepPath } from "./geometry.ts";
 

@@ -1,4 +1,4 @@
-/** The course of one number, small enough to stand beside it. What it shows is said in words. */
+/** A small chart beside a number, with a description in words. */
 import { lineOf } from "./line-of.ts";
 
 interface Props {

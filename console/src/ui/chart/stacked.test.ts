@@ -5,7 +5,7 @@ import { stacked } from "./stacked.ts";
 const DOLLAR = 1_000_000_000_000n;
 const plain = { nameOf: (part: string) => part, labelOf: (bucket: string) => bucket };
 
-test("every bucket has a bar, also where nothing happened", () => {
+test("has a bar for every bucket, including empty ones", () => {
   const { series, rows } = stacked({
     ...plain,
     amounts: [
@@ -24,7 +24,7 @@ test("every bucket has a bar, also where nothing happened", () => {
   );
 });
 
-test("the largest parts are named, the rest are one", () => {
+test("names the largest parts and combines the rest", () => {
   const amounts = Array.from({ length: 8 }, (_, i) => ({
     bucket: "2026-11-16",
     part: `p${i}`,
@@ -39,7 +39,7 @@ test("the largest parts are named, the rest are one", () => {
   assert.equal(rows[0]?.texts?.Others, "$6.00");
 });
 
-test("what a chart says of its bars adds up: all of it has the same places", () => {
+test("labels add up and have equal decimals", () => {
   const { rows } = stacked({
     ...plain,
     amounts: [
@@ -57,7 +57,7 @@ test("what a chart says of its bars adds up: all of it has the same places", () 
   );
 });
 
-test("the period before has the same names; what only it had is among the others", () => {
+test("uses the same names for the previous period, with its other parts among the others", () => {
   const { rows, earlier } = stacked({
     ...plain,
     amounts: [{ bucket: "2026-11-16", part: "a", pico: DOLLAR }],

@@ -1,4 +1,4 @@
-/** From sums of money to stacked bars: every hour or day of a span, the largest parts by name, and the rest together. */
+/** Converts sums of money to stacked bars: every hour or day of a span, with the largest parts by name and the rest combined. */
 import { chartDollars, columnDollars, placesOf } from "../../money.ts";
 import { type ChartRow, colourOf, type Series } from "./chart-data.ts";
 

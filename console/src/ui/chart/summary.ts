@@ -1,4 +1,4 @@
-/** What a chart shows, in a few sentences, for those who do not see it; every value is in its table. Pure. */
+/** Describes a chart in a few sentences for screen readers; its table has every value. Pure. */
 import { type ChartProps, type ChartRow, type Series, totalOf } from "./chart-data.ts";
 
 type Shown = Pick<ChartProps, "adds" | "kind" | "format"> & { series: Series[]; rows: ChartRow[] };

@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 const hours = (from: string, length: number): number[] => Array.from({ length }, (_, i) => Date.parse(from) + i * HOUR);
 const marks = (texts: string[]): string[] => texts.filter((text) => text !== "");
 
-test("the marks of one axis of times are in one unit", () => {
+test("uses one unit for all marks of a time axis", () => {
   const marksTo = (most: number): string[] => {
     const ticks = valueTicks(most);
     return ticks.map((tick) => spanTick(tick, ticks[1]));
@@ -20,7 +20,7 @@ test("the marks of one axis of times are in one unit", () => {
   assert.equal(spanTick(1_240), "1.24 s", "a single value has all its digits");
 });
 
-test("values have marks at steps of 1, 2 or 5", () => {
+test("places value marks at steps of 1, 2 or 5", () => {
   assert.deepEqual(valueTicks(0.37), [0, 0.1, 0.2, 0.3, 0.4]);
   assert.deepEqual(valueTicks(7), [0, 2, 4, 6, 8]);
   assert.deepEqual(valueTicks(20), [0, 5, 10, 15, 20]);
@@ -29,7 +29,7 @@ test("values have marks at steps of 1, 2 or 5", () => {
   assert.deepEqual(valueTicks(0), [0, 1]);
 });
 
-test("marks of any size reach the largest value, are few, and begin at zero", () => {
+test("few marks from zero cover the largest value of any size", () => {
   fc.assert(
     fc.property(fc.double({ min: 1e-11, max: 1e12, noNaN: true }), fc.boolean(), (most, whole) => {
       const ticks = valueTicks(most, { whole });
@@ -41,7 +41,7 @@ test("marks of any size reach the largest value, are few, and begin at zero", ()
   );
 });
 
-test("money at the axis has the places that its steps need", () => {
+test("shows money with the decimals that its steps need", () => {
   assert.deepEqual(
     valueTicks(0.37).map((value, _, ticks) => moneyTick(value, ticks[1])),
     ["$0.00", "$0.10", "$0.20", "$0.30", "$0.40"],
@@ -51,7 +51,7 @@ test("money at the axis has the places that its steps need", () => {
   assert.equal(moneyTick(0.000002), "$0.000002");
 });
 
-test("a day's hours have round ones marked, and midnight is its day", () => {
+test("marks round hours of a day, and midnight by its date", () => {
   const texts = timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => 0);
   assert.equal(texts.length, 24);
   assert.equal(marks(texts).length, 8);
@@ -64,7 +64,7 @@ test("a day's hours have round ones marked, and midnight is its day", () => {
   assert.ok(marks(timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => HOUR / 2)).length > 2);
 });
 
-test("days are UTC's and counted back from today", () => {
+test("marks UTC days, counted back from today", () => {
   const month = Array.from({ length: 30 }, (_, i) => Date.parse("2026-10-17T00:00:00Z") + i * DAY);
   const texts = timeTicks(month, 8);
   assert.equal(texts.at(-1), "Nov 15");
@@ -72,22 +72,22 @@ test("days are UTC's and counted back from today", () => {
   assert.deepEqual(marks(timeTicks(month.slice(-7), 8)).length, 7);
 });
 
-test("samples of a few seconds are marked evenly", () => {
+test("marks samples of a few seconds evenly", () => {
   const samples = Array.from({ length: 40 }, (_, i) => 1_794_000_001_000 + i * 777);
   assert.equal(marks(timeTicks(samples, 5)).length, 5);
 });
 
-test("days in hours, with room for few of them, are marked by their day", () => {
+test("marks days by date when hours do not fit", () => {
   const week = marks(timeTicks(hours("2026-11-09T10:00:00Z", 168), 2, () => 0));
   assert.ok(week.length > 1 && week.every((text) => /^Nov \d+$/.test(text)), week.join(", "));
 });
 
-test("a bucket is named whole, with UTC where it is UTC's", () => {
+test("names a bucket fully, with UTC for UTC buckets", () => {
   assert.equal(bucketTick("day", "2026-11-15"), "Nov 15 UTC");
   assert.match(bucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);
 });
 
-test("an amount alone has the digits that count; a change has its sign", () => {
+test("shows a single amount with significant digits, and a change with its sign", () => {
   assert.deepEqual(
     [0, 0.0123456, 0.1, 12.3456, 1500].map((dollars) => moneyTick(dollars)),
     ["$0.00", "$0.0123", "$0.10", "$12.35", "$1,500.00"],
@@ -95,7 +95,7 @@ test("an amount alone has the digits that count; a change has its sign", () => {
   assert.deepEqual([0.0471, -0.12, 12.3].map(changeText), ["+4.7 %", "−12 %", "+1,230 %"]);
 });
 
-test("a chart says whose hours or days it shows", () => {
+test("names the time zone of its hours and days", () => {
   const day = Date.parse("2026-11-15");
   assert.equal(zoneText([day, day + 86_400_000]), "Days in UTC");
   assert.match(zoneText([day, day + 3_600_000]), /^Times in ./);

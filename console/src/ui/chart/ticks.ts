@@ -1,4 +1,4 @@
-/** Where an axis has its marks: at steps of 1, 2 or 5, and at round hours or days. Pure. */
+/** Computes an axis's marks: at steps of 1, 2 or 5, and at round hours or days. Pure. */
 import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
 
 const STEPS = [1, 2, 5, 10];

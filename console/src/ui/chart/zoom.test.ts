@@ -8,29 +8,29 @@ const seen = (zoom: ReturnType<typeof zoomOn>, moments = MOMENTS): number[] => {
   return [first, last];
 };
 
-test("a chart shows all rows until it is zoomed", () => {
+test("shows all rows without a zoom", () => {
   assert.deepEqual(seen(undefined), [0, 9]);
   assert.deepEqual(seen(undefined, []), [0, 0]);
 });
 
-test("dragging in either direction shows the rows between the two ends", () => {
+test("zooms to the dragged rows in either direction", () => {
   assert.deepEqual(seen(zoomOn(MOMENTS, 3, 6)), [3, 6]);
   assert.deepEqual(seen(zoomOn(MOMENTS, 6, 3)), [3, 6]);
 });
 
-test("a click is no drag, and a drag over everything is no zoom", () => {
+test("ignores a click and a drag over everything", () => {
   assert.equal(zoomOn(MOMENTS, 4, 4), undefined);
   assert.equal(zoomOn(MOMENTS, 0, 9), undefined);
 });
 
-test("a zoom stays with its moments when rows move on, and ends when they are gone", () => {
+test("follows its times when rows move, and ends when they are gone", () => {
   const zoom = zoomOn(MOMENTS, 3, 6);
   assert.deepEqual(seen(zoom, MOMENTS.slice(2)), [1, 4]);
   assert.deepEqual(seen(zoom, MOMENTS.slice(6)), [0, 3], "one row is left of it");
   assert.deepEqual(seen(zoom, MOMENTS.slice(8)), [0, 1]);
 });
 
-test("each step of the keyboard halves or doubles the rows, around one of them and within the chart", () => {
+test("each key press halves or doubles the rows around one, within the chart", () => {
   const all = viewOf(MOMENTS, undefined);
   const half = scaled(MOMENTS, all, 5, "in");
   assert.deepEqual(seen(half), [3, 7]);
@@ -41,7 +41,7 @@ test("each step of the keyboard halves or doubles the rows, around one of them a
   assert.deepEqual(seen(scaled(MOMENTS, viewOf(MOMENTS, two), 4, "in")), [3, 4], "two rows are the fewest");
 });
 
-test("a row out of view is moved into it", () => {
+test("scrolls a row into view", () => {
   const view = viewOf(MOMENTS, zoomOn(MOMENTS, 3, 6));
   assert.deepEqual(seen(moved(MOMENTS, view, 7)), [4, 7]);
   assert.deepEqual(seen(moved(MOMENTS, view, 0)), [0, 3]);

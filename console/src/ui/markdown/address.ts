@@ -1,7 +1,7 @@
-/** Where a link in a model's answer may lead: the web and a mailbox, and nowhere that would run something. Pure. */
+/** Allows links in a model's answer only to web and mail addresses. Pure. */
 const SAFE = new Set(["http:", "https:", "mailto:"]);
 
-/** The address as the browser reads it; undefined where it is none, is relative, or leads elsewhere. */
+/** The URL as the browser parses it; undefined if it is invalid, relative or not allowed. */
 export function safeAddress(text: string): string | undefined {
   // Without a base: a relative address would lead into the console itself.
   const url = URL.parse(text.trim());

@@ -27,7 +27,7 @@ const WRITTEN = [
 const MORE = ["```", "```\n", "~~~", "| a | b |", "|-|-|", "|", "=", "`", "[x](", "https://a.b/c", ")", "<br>", "\t"];
 const growing = fc.array(fc.constantFrom(...WRITTEN, ...MORE), { maxLength: 40 });
 
-test("cuts a text that grows as it cuts the whole, and the pieces read as the whole does", () => {
+test("cuts a growing text like the whole text, and renders the pieces like the whole", () => {
   fc.assert(
     fc.property(growing, (parts) => {
       const grown = pieceReader(starts);
@@ -44,7 +44,7 @@ test("cuts a text that grows as it cuts the whole, and the pieces read as the wh
   );
 });
 
-test("reads only the end of a text that grows again", () => {
+test("parses only the end of a growing text again", () => {
   const asked: string[] = [];
   const grown = pieceReader((text) => {
     asked.push(text);

@@ -41,7 +41,7 @@ function blockShown(block: Block): string {
 const blocksShown = (blocks: Block[]): string => blocks.map(blockShown).join(" / ");
 const read = (text: string): string => blocksShown(reader.read(text));
 
-test("reads headings, paragraphs, rules and quotes", () => {
+test("parses headings, paragraphs, rules and quotes", () => {
   assert.equal(
     read("# One #\ntext\nmore\n\n---\n> said\n> > again\n\n####### no heading"),
     "h1 One / text⏎more / rule / quote(said / quote(again)) / ####### no heading",
@@ -49,7 +49,7 @@ test("reads headings, paragraphs, rules and quotes", () => {
   assert.equal(read("text\n---\nmore"), "text / rule / more", "a line below a paragraph does not make it a heading");
 });
 
-test("keeps the text of code and names its language", () => {
+test("keeps code unchanged and names its language", () => {
   assert.equal(
     read("Look:\n```ts title=x\nif (a) {\n  b();\n\n}\n```\nafter"),
     "Look: / code ts: if (a) {\n  b();\n\n} / after",
@@ -60,7 +60,7 @@ test("keeps the text of code and names its language", () => {
   assert.equal(read("a\n\n    indented"), "a / indented", "indentation alone is not code");
 });
 
-test("reads lists, their numbers, what is within them, and where they end", () => {
+test("parses lists with their numbers, contents and ends", () => {
   assert.equal(
     read("- one\n- two\n  - two a\n\n  more of two\n- three\n\nafter"),
     "list -(one + two / list -(two a) / more of two + three) / after",
@@ -71,7 +71,7 @@ test("reads lists, their numbers, what is within them, and where they end", () =
   assert.equal(read("- a\n- b\n\n---\n"), "list -(a + b) / rule");
 });
 
-test("reads tables", () => {
+test("parses tables", () => {
   assert.equal(
     read("Prices:\n| a | b |\n|:--|--:|\n| 1 | x \\| y<br>z |\n| 2 |\n\nafter"),
     "Prices: / table left,right(a ¦ b + 1 ¦ x | y⏎z + 2 ¦ ) / after",
@@ -80,7 +80,7 @@ test("reads tables", () => {
   assert.equal(read("| a | b |\n|--|\n| 1 | 2 |"), "| a | b |⏎|--|⏎| 1 | 2 |");
 });
 
-test("reads emphasis", () => {
+test("parses emphasis", () => {
   assert.equal(
     read("a **b** *c* _d_ ~~e~~ ***f***"),
     "a strong(b) emphasis(c) emphasis(d) strike(e) emphasis(strong(f))",
@@ -94,12 +94,12 @@ test("reads emphasis", () => {
   assert.equal(read("**half"), "**half");
 });
 
-test("takes code within a line as it is", () => {
+test("keeps inline code unchanged", () => {
   assert.equal(read("`a*b*` ``x ` y`` `**`"), "‹a*b*› ‹x ` y› ‹**›");
   assert.equal(read("`open *b*"), "`open emphasis(b)");
 });
 
-test("links lead to the web or a mailbox, and to nothing else", () => {
+test("allows links only to web and mail addresses", () => {
   assert.equal(read('[a *b*](https://example.com/x_(y) "t")'), "link(https://example.com/x_(y) a emphasis(b))");
   assert.equal(
     read("<mailto:a@example.com> https://example.com/a."),
@@ -131,18 +131,18 @@ test("links lead to the web or a mailbox, and to nothing else", () => {
   }
 });
 
-test("shows an address that is no link as it was written", () => {
+test("shows an unsafe address as text", () => {
   assert.equal(read("[run](javascript:alert(3))"), "[run](javascript:alert(3))");
   assert.equal(read("https://xn--80ak6aa92e.com/"), "link(https://xn--80ak6aa92e.com/ https://xn--80ak6aa92e.com/)");
 });
 
-test("shows tags as text and ends lines where the text does", () => {
+test("shows HTML tags as text and keeps line breaks", () => {
   assert.equal(read("<script>alert(1)</script> <b>x</b><br>y\nz"), "<script>alert(1)</script> <b>x</b>⏎y⏎z");
   assert.equal(read("<div onclick=x>\n\n<img src=x onerror=y>"), "<div onclick=x> / <img src=x onerror=y>");
   assert.equal(read("&lt;b&gt; &amp;amp; &constructor; &copy; \\*no\\*"), "<b> &amp; &constructor; © *no*");
 });
 
-test("reads addresses as its caller says", () => {
+test("resolves addresses with the caller's function", () => {
   const own = markdownReader((address) => (address === "gone" ? undefined : `/in/${address}`));
   assert.equal(blocksShown(own.read("[a](b.md) [c](gone)")), "link(/in/b.md a) [c](gone)");
 });
@@ -206,7 +206,7 @@ const hostileTexts = (size: number): Record<string, string> => {
   };
 };
 
-test("reads hostile texts whole, no deeper than can be drawn and in no more parts than they have characters", () => {
+test("parses hostile texts completely, with limited depth and number of parts", () => {
   for (const [name, text] of Object.entries(hostileTexts(50_000))) {
     const { parts, depth } = sizeOf(reader.read(text));
     assert.ok(parts <= 3 * text.length + 10, `${name}: ${parts} parts`);
@@ -220,7 +220,7 @@ const LOOKED_AT_AGAIN = [
   ...["angles", "addresses", "entities"],
 ];
 
-test("reads hostile texts in a number of steps that grows with their length", () => {
+test("parses hostile texts in linear time", () => {
   const [short, long] = [hostileTexts(10_000), hostileTexts(40_000)];
   for (const [name, text] of Object.entries(long)) {
     const perCharacter = (given = ""): number => stepsOf(() => void reader.read(given)) / given.length;
@@ -230,7 +230,7 @@ test("reads hostile texts in a number of steps that grows with their length", ()
   }
 });
 
-test("shows what is nested too deep as it is written", () => {
+test("shows nesting beyond the limit as text", () => {
   assert.match(read(`${">".repeat(40)} deep`), /\(>{24} deep\)+$/);
   assert.ok(read("- ".repeat(30) + "deep").includes("- - deep"));
 });

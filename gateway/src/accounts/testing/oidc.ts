@@ -1,6 +1,6 @@
 /**
- * For tests: an OpenID provider with discovery, a token endpoint that checks the client, the redirect and PKCE, ID tokens
- * signed with RS256, and UserInfo. It can be told to misbehave.
+ * For tests: an OpenID provider with discovery, a token endpoint that checks the client, the redirect and PKCE, ID tokens signed with
+ * RS256, and UserInfo. Tests can make it misbehave.
  */
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { once } from "node:events";

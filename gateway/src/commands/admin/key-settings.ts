@@ -23,7 +23,7 @@ export const SETTING_FLAGS: Record<string, Flag> = {
   "in-flight": { value: "N", help: `the owner's limit: ${LIMIT_RULE}` },
 };
 
-/** Only what was named. Every mistake in it is told at once. */
+/** Only the given settings. All mistakes are reported at once. */
 export async function settingsOf(run: AdminRun, nowMs: number): Promise<Partial<KeySettings>> {
   const { flags, config } = run;
   const mistakes: string[] = [];

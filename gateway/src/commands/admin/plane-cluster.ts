@@ -57,7 +57,7 @@ function parseServer(text: string): ClusterServer {
 
 const bare = (host: string): string => host.replace(/^\[|\]$/g, "");
 
-/** What gateways and nodes are told. */
+/** The URL for gateways and nodes. */
 export const urlOf = ({ client }: ClusterServer): string => `tls://${addressOf(client)}`;
 
 export function clusterFiles(

@@ -43,7 +43,7 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
 
 interface ShownSetting extends StoredSetting {
   name: SharedName;
-  /** Whether this command's environment has it; undefined where that cannot be told. */
+  /** Whether this command's environment has it; undefined if not known. */
   isOurs: boolean | undefined;
 }
 

@@ -152,7 +152,7 @@ async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerat
   const { isThere } = await queryOne(pool, There, `select to_regclass('ledger_history') is not null as "isThere"`);
   if (seen === undefined || !isThere) return;
   const { system, timeline, epoch, position, reason } = await queryOne(pool, Looked, LOOK);
-  // A standby was told already.
+  // A standby has been reported already.
   if (timeline === null || epoch === null || position === null) return;
   const judged = judge(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
   if (judged.kind !== "refused") yield ok("history", "the database continues the one that this gateway used before");

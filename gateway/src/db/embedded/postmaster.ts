@@ -99,7 +99,7 @@ async function isWorkingDirectory(pid: number, directory: string): Promise<boole
   }
 }
 
-/** The data directory of whoever answers on that socket, or undefined when no one does. */
+/** The data directory of the server on that socket; undefined without one. */
 async function askForCluster(file: PidFile): Promise<string | undefined> {
   if (!file.socketDir.startsWith("/")) return undefined;
   try {
@@ -138,7 +138,7 @@ export async function withClient<T>(
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client(adminConfig(at, "tollgate launcher"));
-  // A lost connection may be told more than once; without a listener each time would end the process.
+  // A lost connection may be reported more than once; without a listener an error would end the process.
   const lost = new Promise<never>((_, reject) => client.on("error", reject));
   try {
     return await Promise.race([client.connect().then(() => work(client)), lost]);

@@ -46,7 +46,7 @@ export function serverArguments(cluster: string, socketDir: string, settings: Re
     log_timezone: "UTC",
     log_line_prefix: "%m [%p] ",
     log_checkpoints: "off",
-    // Neither statements nor values of rows belong in a log; whoever sent them gets the error in full.
+    // Statements and values do not belong in a log; the caller gets the full error.
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
     ...settings,

@@ -44,7 +44,7 @@ export function historyFile(directory: string, directories = async (): Promise<s
     },
     write(remembered) {
       const written = writing.then(() => replaceFile(path, remembered));
-      // Whoever asked hears of a failure; the next one writes all the same.
+      // The caller gets the error; the next call writes again.
       writing = written.catch(() => undefined);
       return written;
     },

@@ -1,7 +1,7 @@
-/** The largest number that was told within the last while. */
+/** The largest number reported within a time window. */
 export class LargestLately {
   readonly #forMs: number;
-  /** Oldest first, and each larger than all that follow: what is smaller than a later one can never be the largest again. */
+  /** Oldest first, in decreasing order: a value below a later one can never be the largest again. */
   readonly #told: { at: number; value: number }[] = [];
 
   constructor(forMs: number) {
@@ -13,7 +13,7 @@ export class LargestLately {
     this.#told.push({ at, value });
   }
 
-  /** Zero when nothing was told. */
+  /** Zero when the window has no value. */
   at(now: number): number {
     while ((this.#told[0]?.at ?? now) < now - this.#forMs) this.#told.shift();
     return this.#told[0]?.value ?? 0;

@@ -1,45 +1,45 @@
 /**
- * What gateways tell each other. Every message is a sign of life of its sender, and each part may be missing: a later
- * version may add parts, items and fields, and what this one does not know it leaves alone. Times are the sender's own
- * monotonic milliseconds, beside the one at which it wrote: the difference is the same on every clock.
+ * The messages between gateways. Every message is a sign of life of its sender. All parts are optional, and unknown parts, items and fields
+ * are ignored, so later versions may add some. Times are the sender's monotonic milliseconds, sent with the time of writing: the difference
+ * is valid on every clock.
  */
 import { z } from "zod";
 
-/** Topic → node → items. Each topic reads its own. */
+/** Topic → node → items. Each topic has its own reader. */
 const Told = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
 export type Told = z.infer<typeof Told>;
 
 const PeerMessage = z.object({
   from: z.string().min(1).max(64),
   at: z.number(),
-  /** It just came: those who are there say so. */
+  /** The sender just started; the others introduce themselves. */
   hello: z.literal(true).optional(),
-  /** It leaves. */
+  /** The sender is leaving. */
   bye: z.literal(true).optional(),
-  /** Model → how many jobs the nodes that it is connected to can run at once. */
+  /** Model → how many jobs the sender's connected nodes can run at once. */
   slots: z.record(z.string(), z.number().nonnegative()).optional(),
-  /** Node → how many jobs it has there; `whole`: and on no other. */
+  /** Node → the sender's jobs on it. `whole`: and none on any other node. */
   work: z.object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) }).optional(),
-  /** Nodes that it knows nothing of yet: what do the others hold of them? */
+  /** Nodes that the sender has no records of; the others answer with theirs. */
   ask: z.array(z.string()).optional(),
-  /** What it saw since it last told. */
+  /** What the sender saw since its previous message. */
   news: Told.optional(),
-  /** What it holds of the nodes that it was asked for. */
+  /** The sender's records of the nodes that it was asked about. */
   held: Told.optional(),
 });
 export type PeerMessage = z.infer<typeof PeerMessage>;
 
-/** The sender stands first, so that a gateway knows its own messages without reading them. */
+/** The sender comes first, so that a gateway recognises its own messages without parsing them. */
 export const writeMessage = ({ from, ...parts }: PeerMessage): Uint8Array =>
   Buffer.from(JSON.stringify({ from, ...parts }));
 
 export const openingOf = (from: string): string => `{"from":${JSON.stringify(from)},`;
 
-/** Undefined when it cannot be read. */
+/** Returns undefined for a message that cannot be read. */
 export function readMessage(payload: Uint8Array): PeerMessage | undefined {
   try {
     return PeerMessage.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
   } catch {
-    return undefined; // No JSON at all.
+    return undefined; // Not JSON.
   }
 }

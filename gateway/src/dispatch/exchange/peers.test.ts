@@ -1,4 +1,4 @@
-/** Gateways on one plane: who is there, what each counts, and what one tells the others of nodes. */
+/** Gateways on one plane: presence, counts, and what they report to each other about nodes. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
@@ -20,7 +20,7 @@ interface TestGateway {
   peers: Peers;
   roster: Roster;
   dispatcher: Dispatcher;
-  /** What it heard, and a way to tell the others. */
+  /** The messages it received, and a way to send to the others. */
   heard: { node: string; at: number; isHeld: boolean }[];
   tell: Tell<{ at: number }>;
 }

@@ -1,10 +1,8 @@
 /**
- * The other gateways on the plane. They tell each other that they live, how many slots they count, and what they see of the
- * nodes, so that what one of them knows all of them know soon. Nothing waits for it and nothing breaks without it: messages
- * may be lost, and a gateway that is alone says little to no one.
- *
- * What is told of a node is gathered for a moment and bounded, by topic and node, to what matters. A node that joins here,
- * because it is new, or this gateway is, or the plane was unreachable, is asked for: the others answer with what they hold of it.
+ * The other gateways on the plane. They exchange signs of life, slot counts and observations about nodes, so that all soon know what one of
+ * them saw. Nothing waits for the exchange, and lost messages do no harm. Observations are collected for a moment and limited by topic and
+ * node. When a node joins here (it is new, this gateway is new, or the plane was unreachable), the gateway asks the others for their
+ * records of it.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -19,9 +17,9 @@ import type { Tell, Topic } from "./topic.ts";
 const ALIVE_EVERY_MS = 2_000;
 const GONE_AFTER_MS = 10_000;
 const SLOTS_FOR_MS = 60_000;
-/** What is told waits this long for more, so that a busy gateway sends four messages a second and not thousands. */
+/** Observations wait this long to be sent together, so that a busy gateway sends four messages a second and not thousands. */
 const GATHER_MS = 250;
-/** In one message, so that it stays well below what the plane carries. What is beyond waits for the next. */
+/** Items per message, so that it stays well below the plane's size limit. The rest waits for the next one. */
 const ITEMS_MAX = 2_000;
 const ASKED_MAX = 64;
 
@@ -34,11 +32,11 @@ interface PeersOptions {
 }
 
 export interface Peers {
-  /** How many gateways live on this plane, with this one. */
+  /** The number of gateways on this plane, this one included. */
   gateways(): number;
-  /** The most slots for the model that another gateway counted within the last minute. */
+  /** The most slots for the model that another gateway reported within the last minute. */
   slotsTold(model: string): number;
-  /** From now on the topic is exchanged with the others. Returns how to tell them of something seen here. */
+  /** Starts to exchange the topic with the others. Returns the function that reports an observation. */
   exchange<Item>(topic: Topic<Item>): Tell<Item>;
   close(): void;
 }
@@ -49,7 +47,7 @@ export function openPeers(options: PeersOptions): Peers {
 
 interface OpenTopic {
   name: string;
-  /** Told and not sent yet, by node. */
+  /** Observations not sent yet, by node. */
   waiting: Map<string, unknown[]>;
   /** Returns how many items could not be read. */
   hear(nodeId: string, items: unknown[], how: { shiftMs: number; isHeld: boolean }): number;
@@ -59,16 +57,16 @@ interface OpenTopic {
 class OpenPeers implements Peers {
   readonly #options: PeersOptions;
   readonly #log: SparingLog;
-  /** When each of the others was last heard, in monotonic milliseconds. */
+  /** When each of the others last sent a message, in monotonic milliseconds. */
   readonly #seenAt = new Map<string, number>();
   readonly #slots = new Map<string, LargestLately>();
   readonly #topics: OpenTopic[] = [];
-  /** Nodes on which this gateway's work changed since it last told. */
+  /** Nodes on which this gateway's work changed since its previous message. */
   readonly #worked = new Set<string>();
-  /** Nodes that joined here and were not asked for yet. */
+  /** Nodes that joined here and were not asked about yet. */
   readonly #toAsk = new Set<string>();
   readonly #stop: (() => void)[];
-  /** How everything begins that this gateway sends, which comes back to it. */
+  /** The first bytes of this gateway's own messages, which come back to it. */
   readonly #ownOpening: Buffer;
   #stopGathering: (() => void) | undefined;
 
@@ -120,7 +118,7 @@ class OpenPeers implements Peers {
       },
     });
     return (nodeId, item) => {
-      // Who comes later asks.
+      // A gateway that starts later asks.
       if (this.#seenAt.size === 0) return;
       const items = waiting.get(nodeId);
       if (items === undefined) waiting.set(nodeId, [item]);
@@ -132,7 +130,7 @@ class OpenPeers implements Peers {
   close(): void {
     this.#flush();
     for (const stop of this.#stop) stop();
-    // Nothing is gathered any more, whoever still joins.
+    // Stops collecting, also for nodes that join during the shutdown.
     this.#stopGathering = () => {};
     this.#send(PEERS, { bye: true });
   }
@@ -140,12 +138,12 @@ class OpenPeers implements Peers {
   #alive(): void {
     const oldest = this.#options.clock.monotonic() - GONE_AFTER_MS;
     for (const [id, seenAt] of this.#seenAt) if (seenAt < oldest) this.#left(id);
-    // All of it, now and then: a message that was lost must not count for ever.
+    // Sends the whole state now and then, so that a lost message has no lasting effect.
     this.#worked.clear();
     this.#send(PEERS, this.#standing());
   }
 
-  /** Something waits to be told. The timer runs until nothing does: a gateway at rest is not woken by it. */
+  /** Starts the timer when something waits to be sent. It stops when nothing does, so that an idle gateway does not wake up. */
   #gather(): void {
     this.#stopGathering ??= this.#options.clock.every(GATHER_MS, () => {
       this.#flush();
@@ -156,7 +154,7 @@ class OpenPeers implements Peers {
   }
 
   #flush(): void {
-    // What is told while the plane is unreachable waits, within its bounds.
+    // While the plane is unreachable, observations wait within their limits.
     if (this.#options.plane.health.isAway) return;
     const ask = [...this.#toAsk].slice(0, ASKED_MAX);
     for (const id of ask) this.#toAsk.delete(id);
@@ -193,7 +191,7 @@ class OpenPeers implements Peers {
     return { whole: false, jobs };
   }
 
-  /** What a newcomer needs to know. */
+  /** The state that a new gateway needs. */
   #standing(): Pick<PeerMessage, "slots" | "work"> {
     return { slots: this.#countSlots(), work: { whole: true, jobs: this.#options.roster.ownWork() } };
   }
@@ -266,7 +264,7 @@ class OpenPeers implements Peers {
     slots.note(count, now);
   }
 
-  /** What is connected now: were it what others told, a number could be told in circles for ever. */
+  /** Counts only nodes connected here. If it included reported numbers, gateways would repeat each other's for ever. */
   #countSlots(): Record<string, number> {
     const slots: Record<string, number> = {};
     for (const node of this.#options.roster.nodes()) {

@@ -1,18 +1,18 @@
-/** Something that gateways see of nodes and tell each other. */
+/** A kind of observation about nodes that gateways exchange. */
 import type { z } from "zod";
 
 export interface Topic<Item> {
   name: string;
-  /** So many of one node matter: of those that wait to be told, older ones are left out. */
+  /** The most unsent items per node; older ones are dropped. */
   itemsMax: number;
-  /** As an item travels. Fields that it does not name are a later version's. */
+  /** The form in which an item travels. Unknown fields belong to a later version. */
   item: z.ZodType<Item>;
   /**
-   * Another gateway told of these. `shiftMs` turns its monotonic times into ours. `isHeld`: it is what it holds of the node
-   * by now, because we asked; otherwise it is new.
+   * Handles items from another gateway. `shiftMs` converts its monotonic times into ours. `isHeld`: the items answer our question with its
+   * stored records; otherwise they are new.
    */
   hear(nodeId: string, items: Item[], how: { shiftMs: number; isHeld: boolean }): void;
-  /** What we hold of the node, for one that asks. */
+  /** Our records of the node, for a gateway that asks. */
   held(nodeId: string): Item[];
 }
 

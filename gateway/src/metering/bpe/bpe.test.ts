@@ -6,7 +6,7 @@ import { loadTables } from "../tokenizers.ts";
 import { Bpe } from "./bpe.ts";
 import { type BpeTables, buildBpeTables, NONE, pairRank } from "./tables.ts";
 
-/** The definition, word for word. */
+/** The definition of the algorithm, without shortcuts. */
 function encodeSlowly(tables: BpeTables, bytes: Uint8Array): number[] {
   const symbols: number[] = [...bytes];
   for (;;) {
@@ -21,7 +21,7 @@ function encodeSlowly(tables: BpeTables, bytes: Uint8Array): number[] {
   }
 }
 
-/** Bytes from alphabets small enough for merges to pile up. */
+/** Bytes from small alphabets, so that many merges follow each other. */
 const bytes = fc
   .constantFrom("ab", "a", " ", "-=", "ing the", "aeiou", "的一是", "0123456789abcdef", "\u0301e😀")
   .chain((alphabet) => fc.array(fc.constantFrom(...Buffer.from(alphabet)), { maxLength: 300 }))
@@ -52,7 +52,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
 }
 
 describe("byte-pair encoding with merges out of order", () => {
-  /** A vocabulary of its own: pairs in the order of their ranks, each of which makes a new symbol from 256 on. */
+  /** A vocabulary for a test: pairs in the order of their ranks, each of which creates a symbol from 256 on. */
   function tablesOf(pairs: [number, number][], extra: { symbolBytes: number[]; eager: number[] }): BpeTables {
     const column = (values: number[]): Uint8Array =>
       Uint8Array.from([0, 8, 16].flatMap((shift) => values.map((value) => (value >> shift) & 0xff)));

@@ -1,41 +1,39 @@
 /**
- * Byte-pair encoding of one piece, counted and not spelled out: start from bytes, merge the pair of lowest rank,
- * leftmost first, until no pair merges.
- *
- * It begins in passes. A pass merges every pair of the lowest rank at once, since what a new symbol takes part in ranks
- * after the merge that made it; where that is not certain (`eager`) a pass makes one merge only. Passes settle repeated
- * text in no time. Varied text, where a pass merges little, is finished merge by merge.
+ * Counts the tokens of one piece by byte-pair encoding, without listing them: start from bytes and merge the pair of lowest rank, leftmost
+ * first, until no pair merges. It starts in passes. A pass merges all pairs of the lowest rank at once, because pairs with a new symbol
+ * rank after the merge that created it; where that is not certain (`eager`), a pass makes a single merge. Passes are fast for repetitive
+ * text. Varied text, where a pass merges little, is finished one merge at a time.
  */
 import { type BpeTables, NONE, pairRank } from "./tables.ts";
 
-/** In the tree a pair is `rank << POSITION_BITS | position`: the lowest rank first, and of one rank the leftmost. */
+/** A pair in the tree is `rank << POSITION_BITS | position`: lowest rank first, then leftmost. */
 const POSITION_BITS = 12;
 const ORDERED_MAX = 1 << POSITION_BITS;
-/** With fewer symbols left, passes are quicker than the tree. */
+/** With fewer symbols left, passes are faster than the tree. */
 const ORDERED_MIN = 24;
-/** A pass that merges less than this part of the symbols is not worth another. */
+/** After a pass that merges less than this share of the symbols, the tree takes over. */
 const WORTHWHILE = 1 / 16;
 
 export class Bpe {
   readonly tables: BpeTables;
-  /** The symbols of the piece last counted: its tokens. */
+  /** The symbols of the latest piece, which are its tokens. */
   #symbols = new Int32Array(256);
-  /** The rank of the pair that a symbol makes with the next one. */
+  /** The rank of the pair of each symbol with the next one. */
   #ranks = new Int32Array(256);
   #lowest = NONE;
   #next = new Int32Array(ORDERED_MAX);
   #previous = new Int32Array(ORDERED_MAX);
-  /** Each node is the lower of its two children: those of node i are 2i and 2i + 1. */
+  /** A node is the lower of its two children; node i has the children 2i and 2i + 1. */
   #tree = new Int32Array(2 * ORDERED_MAX);
 
-  /** All the bytes ever taken: a measure of the work done. */
+  /** All bytes processed so far, as a measure of work. */
   bytesTaken = 0;
 
   constructor(tables: BpeTables) {
     this.tables = tables;
   }
 
-  /** How many tokens `bytes[from..to)` is. */
+  /** The number of tokens in `bytes[from..to)`. */
   count(bytes: Uint8Array, from: number, to: number): number {
     let count = to - from;
     if (count === 0) return 0;
@@ -51,7 +49,7 @@ export class Bpe {
     return count;
   }
 
-  /** How many bytes a token of the piece last counted has. */
+  /** The byte length of a token of the latest piece. */
   tokenBytes(token: number): number {
     return this.tables.symbolBytes[this.#symbols[token] as number] as number;
   }
@@ -87,7 +85,7 @@ export class Bpe {
     const made = tables.merged[rank] as number;
     let lowest = NONE;
     let read = 0;
-    // Before the first merge nothing moves, and only the last pair changes.
+    // Nothing moves before the first merge; only the last pair changes.
     for (let last = NONE; ranks[read] !== rank; read++) {
       if (last < lowest) lowest = last;
       last = ranks[read] as number;
@@ -100,7 +98,7 @@ export class Bpe {
       isMade = merging && ranks[read] === rank;
       const symbol = isMade ? made : (symbols[read] as number);
       if (write > 0) {
-        // Neither side is new: the rank is the one it was.
+        // Neither side is new, so the rank is unchanged.
         const between =
           isMade || wasMade ? pairRank(tables, symbols[write - 1] as number, symbol) : (ranks[read - 1] as number);
         ranks[write - 1] = between;
@@ -115,7 +113,7 @@ export class Bpe {
     return write;
   }
 
-  /** Goes on one merge at a time, over a tree whose root is the lowest of all pairs. */
+  /** Continues one merge at a time with a tree whose root is the lowest pair. */
   #mergeOrdered(length: number): number {
     const { tables } = this;
     const symbols = this.#symbols;

@@ -6,7 +6,7 @@ import { loadTables } from "../tokenizers.ts";
 import { BpeCounter } from "./counter.ts";
 import type { BpeTables } from "./tables.ts";
 
-/** Anything a node might send: halves of characters, marks, white space, long runs, special tokens spelled out. */
+/** Anything a node might send: lone surrogates, combining marks, white space, long runs, special tokens as text. */
 const anyText = fc
   .array(
     fc.oneof(
@@ -28,7 +28,7 @@ const anyText = fc
   )
   .map((parts) => parts.join(""));
 
-/** Where to cut a text: lengths of the parts in turn. */
+/** Positions at which a text is cut: the lengths of its parts, in turn. */
 const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 40 });
 
 function* partsOf(text: string, lengths: number[]): Generator<string> {
@@ -61,7 +61,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     });
 
     it("returns the same count when a text streams in, in parts of any size", () => {
-      // Special tokens have no meaning in a stream, so only texts without them have a reference count there.
+      // Special tokens have no meaning in a stream, so reference counts exist only for texts without them.
       for (const [i, reference] of [...referenceTexts(), ...drawnTexts()].entries()) {
         const whole = counter.countPlain(reference.text);
         if (!reference.text.includes("<")) assert.equal(whole, reference[name]);

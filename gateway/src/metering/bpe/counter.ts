@@ -1,11 +1,11 @@
-/** Counts texts with one byte-level BPE vocabulary. One per thread: it keeps scratch space and a cache. */
+/** Counts texts with one byte-level BPE vocabulary. One per thread, because it has scratch space and a cache. */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
 import { blockEnd, KNOWN_UNITS_MIN, KnownCounts } from "../known-counts.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
 import { STEP_UNITS, TextStream } from "./text-stream.ts";
 
-/** A long piece is taken to have passed the limit when it did so by this much: its last tokens may still merge. */
+/** A long piece counts as over the limit only with this margin, because its last tokens may still merge. */
 const RUN_SLACK_TOKENS = 256;
 
 export class BpeCounter {
@@ -13,7 +13,7 @@ export class BpeCounter {
   readonly #pieces: PieceCounter;
   readonly #added: AddedTokens;
   readonly known = new KnownCounts();
-  /** For whole texts, which are counted one at a time. */
+  /** For whole texts, one at a time. */
   readonly #whole: TextStream;
 
   constructor(tables: BpeTables) {
@@ -27,7 +27,7 @@ export class BpeCounter {
     return new TextStream(this.#pieces);
   }
 
-  /** The tokens of a text that holds no special tokens, whatever it looks like. More than `limit` is only a bound. */
+  /** The tokens of a text without special tokens, even if it contains their characters. A result above `limit` is only a lower bound. */
   countPlain(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     const tokensMin = this.#tokensMin(text.length);
     if (tokensMin > limit) return tokensMin;
@@ -36,7 +36,7 @@ export class BpeCounter {
       : this.#countKnown(text, limit, payer);
   }
 
-  /** Only what the payer has not sent before is counted. */
+  /** Counts only what the payer has not sent before. */
   #countKnown(text: string, limit: number, payer: string): number {
     let tokens = 0;
     for (let from = 0; from < text.length && tokens <= limit; ) {
@@ -46,7 +46,7 @@ export class BpeCounter {
       let count = this.known.get(key);
       if (count === undefined) {
         count = this.#countNew(block, limit - tokens);
-        // More would only be a bound.
+        // A count over the limit is only a bound.
         if (tokens + count <= limit) this.known.set(key, count);
       }
       tokens += count;
@@ -66,12 +66,12 @@ export class BpeCounter {
     return stream.end();
   }
 
-  /** A text of so many units has at least so many tokens. NFC may halve the bytes, at the very most. */
+  /** The least number of tokens in a text of this length. NFC at most halves the bytes. */
   #tokensMin(units: number): number {
     return Math.ceil(units / (this.tables.tokenBytesMax * (this.tables.nfc ? 2 : 1)));
   }
 
-  /** The tokens of a text as the model's own tokenizer reads it: special tokens are found in it. `payer`: whose text it is. */
+  /** The tokens of a text as the model's tokenizer reads it, including special tokens. `payer`: the account that pays. */
   count(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     let tokens = 0;
     let from = 0;

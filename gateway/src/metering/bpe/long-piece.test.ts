@@ -10,7 +10,7 @@ import type { BpeTables } from "./tables.ts";
 
 const unitsOf = (text: string): Uint16Array => Uint16Array.from(text, (char) => char.charCodeAt(0));
 
-/** Texts of a few kilobytes: runs of a few repeated parts, as a hostile caller would choose them. */
+/** Texts of a few kilobytes from a few repeated parts, as an attacker would choose them. */
 const longText = fc
   .array(
     fc.record({

@@ -15,15 +15,15 @@ import type { PieceCounter } from "./piece-counter.ts";
 import { BYTES_PER_UNIT_MAX, writeUtf8 } from "./utf8.ts";
 
 /**
- * A new checkpoint is looked for when `windowBytes` follow the last one, and set `marginBytes` before the end, since more
- * text may change the last few tokens. Neither changes a count, only how much is encoded how often.
+ * A new checkpoint is sought when `windowBytes` follow the last one, `marginBytes` before the end, since more text may change the last few
+ * tokens. Neither value changes a count, only the amount of work.
  */
 interface Spacing {
   windowBytes: number;
   marginBytes: number;
 }
 const SPACING: Spacing = { windowBytes: 768, marginBytes: 96 };
-/** A count leaves a checkpoint behind if that spares the next one so many bytes. */
+/** A count stores a checkpoint if that saves the next count at least this many bytes. */
 const WORTHWHILE_BYTES = 32;
 const NONE = new Uint8Array(0);
 
@@ -31,7 +31,7 @@ interface Checkpoint {
   at: number;
   tokens: number;
   start: number;
-  /** The bytes of a token that was found to stand beside the last one, so that it need not be asked again; or 0. */
+  /** The byte length of a token known to follow the last one, to save a check; otherwise 0. */
   follower: number;
 }
 
@@ -40,7 +40,7 @@ export class LongPiece {
   readonly #checkpoints: Checkpoint[] = [];
   readonly #spacing: Spacing;
   #bytes = NONE;
-  /** How many bytes of UTF-8 were appended. */
+  /** The length of the appended text in UTF-8 bytes. */
   length = 0;
 
   constructor(counter: PieceCounter, spacing = SPACING) {
@@ -48,7 +48,7 @@ export class LongPiece {
     this.#spacing = spacing;
   }
 
-  /** The tokens up to the last checkpoint. More text hardly ever makes them fewer. */
+  /** The tokens up to the last checkpoint. More text rarely reduces them. */
   get tokensSettled(): number {
     return this.#checkpoints.at(-1)?.tokens ?? 0;
   }
@@ -62,7 +62,7 @@ export class LongPiece {
     }
     const end = writeUtf8(units, from, to, this.#bytes, this.length);
     const { windowBytes } = this.#spacing;
-    // In windows, so that a long text is never encoded in one go.
+    // In windows, so that a long text is never encoded in one call.
     while (this.length < end) {
       const last = this.#checkpoints.at(-1)?.at ?? 0;
       this.length = Math.min(end, Math.max(last + windowBytes, this.length));
@@ -70,11 +70,11 @@ export class LongPiece {
     }
   }
 
-  /** Forgets everything from the given length on. */
+  /** Drops everything from the given length on. */
   truncate(length: number): void {
     this.length = length;
     while ((this.#checkpoints.at(-1)?.at ?? 0) > length) this.#checkpoints.pop();
-    // Other bytes may come where the follower was.
+    // Different bytes may now follow the checkpoint.
     for (let i = this.#checkpoints.length - 1; i >= 0; i--) {
       const checkpoint = this.#checkpoints[i] as Checkpoint;
       if (checkpoint.at + this.#counter.tables.tokenBytesMax <= length) break;
@@ -83,8 +83,8 @@ export class LongPiece {
   }
 
   /**
-   * What it learns on the way it keeps: a piece that is counted after every character costs a few hundred bytes of encoding
-   * each time, however long it is.
+   * Stores what it finds: a piece that is counted after every character costs a few hundred bytes of encoding per count, whatever its
+   * length.
    */
   count(): number {
     const fresh = this.#encodeRest();
@@ -93,7 +93,7 @@ export class LongPiece {
     return total;
   }
 
-  /** The tokens of the first `length` bytes, which end with a character, as if they were the piece. */
+  /** The tokens of the first `length` bytes, which must end with a whole character, as a piece of their own. */
   countTo(length: number): number {
     if (length === this.length) return this.count();
     const { bpe } = this.#counter;
@@ -105,7 +105,7 @@ export class LongPiece {
     }
   }
 
-  /** Encodes what follows the last checkpoint that it can follow, and drops the checkpoints after that one. */
+  /** Encodes the rest after the last checkpoint that it can follow, and drops later checkpoints. */
   #encodeRest(): number {
     for (;;) {
       const last = this.#checkpoints.at(-1);
@@ -115,7 +115,7 @@ export class LongPiece {
     }
   }
 
-  /** Whether the first token just encoded and the checkpoint's last, encoded together, come out as themselves. */
+  /** Whether the first new token and the checkpoint's last token stay unchanged when encoded together. */
   #canFollow(checkpoint: Checkpoint): boolean {
     const { bpe, aside } = this.#counter;
     const { at, start } = checkpoint;
@@ -126,7 +126,7 @@ export class LongPiece {
     return follows;
   }
 
-  /** Sets a checkpoint in the `count` tokens just encoded, if one of at least `bytesMin` further on is found. */
+  /** Stores a checkpoint within the `count` new tokens if one is found at least `bytesMin` further on. */
   #settle(count: number, bytesMin: number): void {
     const last = this.#checkpoints.at(-1);
     let at = last?.at ?? 0;

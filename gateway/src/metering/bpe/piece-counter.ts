@@ -1,7 +1,4 @@
-/**
- * Counts the tokens of single pieces. Most are words of the vocabulary and cost one look-up; the others are encoded, and
- * the short ones remembered.
- */
+/** Counts the tokens of single pieces. Most are words of the vocabulary and cost one lookup; others are encoded, and short ones cached. */
 
 import { hashUnits, PieceCache } from "../piece-cache.ts";
 import { Bpe } from "./bpe.ts";
@@ -12,7 +9,7 @@ import { isLongWord, isShort, isShortWord } from "./words.ts";
 export class PieceCounter {
   readonly tables: BpeTables;
   readonly bpe: Bpe;
-  /** A second encoder, for a question that comes up while the first one's answer is still needed. */
+  /** A second encoder, for use while the first one's result is still needed. */
   readonly aside: Bpe;
   readonly #cache = new PieceCache();
   #bytes = new Uint8Array(1024);
@@ -23,7 +20,7 @@ export class PieceCounter {
     this.aside = new Bpe(tables);
   }
 
-  /** How many tokens the piece `units[from..to)` is. */
+  /** The number of tokens in the piece `units[from..to)`. */
   count(units: Uint16Array, from: number, to: number): number {
     const length = to - from;
     if (length === 1 && (units[from] as number) < 0x80) return 1;
@@ -33,7 +30,7 @@ export class PieceCounter {
     return isLongWord(this.tables.words, hash, units, from, to) ? 1 : this.#countRemembered(hash, units, from, to);
   }
 
-  /** The same of a piece that `isShort`, as is known of it. */
+  /** The same for a piece that is known to be short (`isShort`). */
   countShort(units: Uint16Array, from: number, to: number): number {
     if (isShortWord(this.tables.words, units, from, to)) return 1;
     return this.#countRemembered(hashUnits(units, from, to), units, from, to);

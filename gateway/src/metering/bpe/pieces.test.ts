@@ -6,7 +6,7 @@ import { loadTables } from "../tokenizers.ts";
 import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
 import type { BpeTables } from "./tables.ts";
 
-/** The published pattern in JavaScript's words: `\s` is Unicode's White_Space there, and case folds by hand. */
+/** The published pattern as a JavaScript expression: `\s` is spelled out as Unicode's White_Space, and case folding by hand. */
 function pattern(digitsMax: number): RegExp {
   const space = "\\p{White_Space}";
   return new RegExp(

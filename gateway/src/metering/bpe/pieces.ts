@@ -18,7 +18,7 @@ import {
   SPACE,
 } from "../classes.ts";
 
-/** The text so far does not tell where the piece ends. */
+/** The text so far does not show where the piece ends. */
 export const UNDECIDED = -1;
 
 const APOSTROPHE = 0x27;
@@ -37,12 +37,12 @@ export function classAt(classes: Uint8Array, units: Uint16Array, at: number): nu
   return codePoint < CLASSES_END ? (classes[codePoint] as number) & CLASS_MASK : OTHER;
 }
 
-/** How many units the character at `at` has. */
+/** The number of UTF-16 units of the character at `at`. */
 export const widthAt = (units: Uint16Array, at: number): number => ((units[at] as number) >> 10 === 0x36 ? 2 : 1);
 
 /**
- * The end of the piece that starts at `from`. `units[..to)` is well-formed. Unless the text ends at `to` (`isEnd`), the
- * answer is UNDECIDED for a piece that reaches `to`, and for white space that reaches it: both may go on.
+ * The end of the piece that starts at `from`. `units[..to)` is well-formed. Unless the text ends at `to` (`isEnd`), the result is UNDECIDED
+ * for a piece or white space that reaches `to`, because more may follow.
  */
 export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to: number, isEnd: boolean): number {
   const { classes } = rules;
@@ -66,10 +66,7 @@ export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to
   return end === to && !isEnd ? UNDECIDED : end;
 }
 
-/**
- * The same for the commonest piece: letters, a blank before them or not, all ASCII, and what follows them is ASCII as well.
- * UNDECIDED where it is another, or where this cannot tell.
- */
+/** A fast path for the most common piece: ASCII letters with or without a leading space, followed by ASCII. UNDECIDED for other pieces. */
 export function plainWordEnd(units: Uint16Array, from: number, to: number): number {
   const start = units[from] === BLANK ? from + 1 : from;
   let at = start;
@@ -102,7 +99,7 @@ function contractionEnd(units: Uint16Array, from: number, to: number): number {
     case 0x64: // d
       return from + 2;
   }
-  // Ignoring case, the long s is an s.
+  // Case folding maps the long s to s.
   if (first === LONG_S) return from + 2;
   if (from + 2 >= to) return UNDECIDED;
   const pair = ((first | 0x20) << 16) | ((units[from + 2] as number) | 0x20);
@@ -117,7 +114,7 @@ function numberEnd({ classes, digitsMax }: PieceRules, units: Uint16Array, from:
   return at;
 }
 
-/** White space ends after its last newline; without one, before its last character, which goes with what follows. */
+/** White space ends after its last newline; without one, before its last character, which belongs to the next piece. */
 function spaceEnd(classes: Uint8Array, units: Uint16Array, from: number, to: number, isEnd: boolean): number {
   let at = from;
   let newlineEnd = from;

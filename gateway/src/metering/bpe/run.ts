@@ -1,9 +1,7 @@
 /**
- * A piece that has grown long and is still growing: a run of letters, of other characters with the newlines after them,
- * or of white space. It takes each character once and can be counted at any time.
- *
- * White space is two pieces in the making: all up to the last newline, and what follows it. A further newline adds the
- * second to the first. So both are kept, the whole and what follows the newline: neither is ever built again.
+ * A long piece that still grows: a run of letters, of other characters with the newlines after them, or of white space. Each character is
+ * processed once, and the run can be counted at any time. White space may become two pieces: up to the last newline, and the rest. A
+ * further newline adds the rest to the first part. So both the whole and the rest are kept, and neither is built twice.
  */
 import { CLASS_MASK, isLowSurrogate, LETTER, NEWLINE, OTHER, SPACE } from "../classes.ts";
 import { LongPiece } from "./long-piece.ts";
@@ -18,7 +16,7 @@ export interface RunMark {
   gapBytes: number;
 }
 
-/** White space up to the last newline: where it ends, and its tokens once they have been counted. */
+/** White space up to the last newline: its end, and its tokens once counted. */
 interface Head {
   bytes: number;
   tokens: number | undefined;
@@ -28,12 +26,12 @@ export class Run {
   readonly #counter: PieceCounter;
   /** The class that continues the run: LETTER, OTHER, NEWLINE (after OTHER), or SPACE for any white space. */
   #kind = OTHER;
-  /** The piece; of white space, all of it. */
+  /** The piece; for white space, the whole of it. */
   readonly #whole: LongPiece;
   #head: Head = { bytes: 0, tokens: 0 };
-  /** White space after the last newline; until there is one, the whole. */
+  /** White space after the last newline; before the first newline, the whole. */
   #gap: LongPiece;
-  /** Something came that does not continue the run. */
+  /** A character came that does not continue the run. */
   isOver = false;
 
   constructor(counter: PieceCounter) {
@@ -50,7 +48,7 @@ export class Run {
     return this.#whole.tokensSettled;
   }
 
-  /** Begins with `units[from..to)`, which is one undecided piece or white space, and returns where it stopped. */
+  /** Starts with `units[from..to)`, one undecided piece or white space, and returns where it stopped. */
   start(units: Uint16Array, from: number, to: number): number {
     this.#kind = kindOf(this.#counter.tables.classes, units, from, to);
     if (this.#kind === SPACE) return this.take(units, from, to, false);
@@ -59,8 +57,8 @@ export class Run {
   }
 
   /**
-   * Takes what continues the run from `units[from..to)` and returns where it stopped. The last character of white space
-   * may belong to the next piece: it is left where it is, unless it ends the text (`isEnd`).
+   * Adds the continuation of the run from `units[from..to)` and returns where it stopped. The last white-space character may belong to the
+   * next piece, so it is left out unless it ends the text (`isEnd`).
    */
   take(units: Uint16Array, from: number, to: number, isEnd: boolean): number {
     const { classes } = this.#counter.tables;
@@ -125,7 +123,7 @@ export class Run {
 function kindOf(classes: Uint8Array, units: Uint16Array, from: number, to: number): number {
   const last = classAt(classes, units, isLowSurrogate(units[to - 1] as number) ? to - 2 : to - 1);
   if (last === LETTER || last === OTHER) return last;
-  // Newlines: after other characters, or white space from the start.
+  // Newlines after other characters, or white space from the start.
   return spaceEnd(classes, units, from, to) === to ? SPACE : NEWLINE;
 }
 

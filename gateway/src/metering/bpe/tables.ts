@@ -1,12 +1,12 @@
 /**
- * The tables of one byte-level BPE vocabulary, built from its asset. They hold numbers only, in shared memory, so they
- * can be handed to a worker thread as they are.
+ * The tables of one byte-level BPE vocabulary, built from its asset. They hold only numbers in shared memory, so worker threads can use
+ * them directly.
  */
 import { type Asset, type BpeHeader, readPlanes, share, sharedInt32 } from "../asset.ts";
 import { readClasses } from "../classes.ts";
 import { bitsFor, buildWords, type Words } from "./words.ts";
 
-/** No such merge. */
+/** The two symbols do not merge. */
 export const NONE = 0x7fffffff;
 
 export interface BpeTables {
@@ -18,17 +18,17 @@ export interface BpeTables {
   classes: Uint8Array;
   /** The rank of the merge of two bytes, at `left << 8 | right`; NONE where they do not merge. */
   bytePairRanks: Int32Array;
-  /** Open addressing, two numbers a slot; `pairRank` knows the layout. */
+  /** A hash table with open addressing, two numbers per slot; `pairRank` knows the layout. */
   pairSlots: Int32Array;
-  /** How far a hash is shifted to make it a slot's index. */
+  /** The shift from a hash to a slot's index. */
   pairShift: number;
-  /** The symbol that each merge makes, by rank. */
+  /** The symbol that each merge creates, by rank. */
   merged: Int32Array;
   /** How many bytes each symbol stands for. */
   symbolBytes: Uint8Array;
   /**
-   * 1 at a merge whose symbol may take part in a merge that ranks before it. In merges as training makes them there is
-   * none; Llama 3's list was derived from its vocabulary and has some.
+   * 1 at a merge whose symbol may take part in a merge of lower rank. Trained vocabularies have none; Llama 3's list was derived from its
+   * vocabulary and has some.
    */
   eager: Uint8Array;
   words: Words;

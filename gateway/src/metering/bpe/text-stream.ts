@@ -1,6 +1,6 @@
 /**
- * Counts a text that arrives in parts. What is certain is counted and forgotten; kept are only the last, undecided
- * characters. However a text is cut, its count is the same, so a whole text is counted by the same code.
+ * Counts a text that arrives in parts. Decided text is counted and dropped; only the last, undecided characters are kept. The count does
+ * not depend on how the text is cut, so whole texts use the same code.
  */
 import type { PieceCounter } from "./piece-counter.ts";
 import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
@@ -9,11 +9,11 @@ import { Undecided, type UndecidedMark } from "./undecided.ts";
 import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
 import { SHORT_MAX } from "./words.ts";
 
-/** Text is taken in steps of this many units. */
+/** Text is processed in steps of this many units. */
 export const STEP_UNITS = 2048;
-/** An undecided piece of more units than this becomes a run. */
+/** A longer undecided piece becomes a run. */
 const PIECE_UNITS_MAX = 64;
-/** NFC makes at most three bytes out of one. */
+/** NFC makes at most three bytes from one. */
 const NFC_GROWTH_MAX = 3;
 
 interface StreamMark {
@@ -29,7 +29,7 @@ export class TextStream {
   readonly #bytesPerUnitMax: number;
   /** The long piece that the undecided characters may continue. */
   #run: Run | null = null;
-  /** The tokens of everything that is decided: no text to come makes them fewer. */
+  /** The tokens of all decided text; later text does not reduce them. */
   tokensDecided = 0;
 
   constructor(counter: PieceCounter) {
@@ -38,12 +38,12 @@ export class TextStream {
     this.#bytesPerUnitMax = BYTES_PER_UNIT_MAX * (counter.tables.nfc ? NFC_GROWTH_MAX : 1);
   }
 
-  /** Tokens of a long piece so far, for stopping early. More text hardly ever makes them fewer. */
+  /** The tokens of a long piece so far, for stopping early. More text rarely reduces them. */
   get runTokens(): number {
     return this.#run?.tokensSettled ?? 0;
   }
 
-  /** The text has no more tokens than this, even if `moreUnits` units follow: a token has at least one byte. */
+  /** An upper bound on the text's tokens after `moreUnits` more units: a token has at least one byte. */
   tokensMax(moreUnits: number): number {
     const runBytes = this.#run?.byteLength ?? 0;
     return this.tokensDecided + runBytes + (this.#undecided.length + 1 + moreUnits) * this.#bytesPerUnitMax;
@@ -55,7 +55,7 @@ export class TextStream {
     }
   }
 
-  /** Takes `text[from..to)`, a step at most. */
+  /** Processes `text[from..to)`, at most one step. */
   pushPart(text: string, from: number, to: number): void {
     this.#undecided.append(text, from, to);
     this.#decide(false);
@@ -76,7 +76,7 @@ export class TextStream {
     return this.tokensDecided;
   }
 
-  /** Forgets everything, to be used for another text. */
+  /** Clears the stream for another text. */
   reset(): void {
     this.#undecided.reset();
     this.#run = null;
@@ -92,7 +92,7 @@ export class TextStream {
     };
   }
 
-  /** Goes back to a mark of this stream. */
+  /** Returns to a mark of this stream. */
   rewind(mark: StreamMark): void {
     this.tokensDecided = mark.tokens;
     this.#undecided.rewind(mark.undecided);
@@ -122,7 +122,7 @@ export class TextStream {
     this.#undecided.drop(from);
   }
 
-  /** Gives the run what continues it and returns where that ends. */
+  /** Passes the continuation to the run and returns where it ends. */
   #continueRun(run: Run, isEnd: boolean): number {
     const end = run.take(this.#undecided.units, 0, this.#undecided.normalEnd, isEnd);
     if (run.isOver || isEnd) {

@@ -31,7 +31,7 @@ describe("streamed text normalisation", async () => {
         "\u1161",
         "",
       ),
-      // Long enough to be copied at once, and not only what can be.
+      // Long enough for the fast copy, with characters that it does not cover.
       fc
         .record({
           plain: fc.constantFrom("naïve ", "Zürich", "ſ—", "😀"),

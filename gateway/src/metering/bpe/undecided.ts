@@ -1,22 +1,19 @@
-/**
- * The last characters of a text that is still coming in: well-formed whatever came, and in Unicode's form NFC where the
- * tokenizer wants that.
- */
+/** The last characters of an incoming text: always well-formed, and in Unicode's form NFC if the tokenizer requires it. */
 import { CHANGES, CLASSES_END, codePointAt, isHighSurrogate, isLowSurrogate, isSurrogate, JOINS } from "../classes.ts";
 import { widthAt } from "./pieces.ts";
 import { SHORT_MAX } from "./words.ts";
 
 const REPLACEMENT = 0xfffd;
-/** NFC leaves all characters before this one alone: those with an accent are one character already. */
+/** NFC leaves characters before this one unchanged. */
 const FIRST_JOINING = 0x300;
 const UNITS_MIN = 64;
 const NONE = new Uint16Array(0);
 const NO_BYTES = Buffer.alloc(0);
-/** From so many units on it is quicker to have a text copied than to ask for one after another. */
+/** From this length on, copying a text is faster than reading it unit by unit. */
 const COPIED_MIN = 48;
 /**
- * NFC sorts all the combining characters on one base. More than this many in a row are normalised in lots of this many:
- * no writing has them, and sorting takes time that grows with their square.
+ * NFC sorts the combining characters of a base, in quadratic time. Longer runs are normalised in blocks of this many; no writing system has
+ * them.
  */
 const JOINED_MAX = 128;
 
@@ -29,14 +26,14 @@ export interface UndecidedMark {
 export class Undecided {
   readonly #classes: Uint8Array;
   readonly #nfc: boolean;
-  /** Made when the first text comes: many streams never see any. */
+  /** Allocated with the first text, because many streams have none. */
   units: Uint16Array = NONE;
-  /** The same memory. */
+  /** The same memory as bytes. */
   #bytes = NO_BYTES;
   length = 0;
-  /** Up to here the text will not change, whatever follows. */
+  /** Text before this position does not change, whatever follows. */
   normalEnd = 0;
-  /** The first half of a character whose second half has not come yet, or 0. */
+  /** A high surrogate that waits for its low surrogate, or 0. */
   #high = 0;
 
   constructor({ classes, nfc }: { classes: Uint8Array; nfc: boolean }) {
@@ -44,7 +41,7 @@ export class Undecided {
     this.#nfc = nfc;
   }
 
-  /** Appends `text[from..to)`. Half a character alone becomes U+FFFD. */
+  /** Appends `text[from..to)`. A lone surrogate becomes U+FFFD. */
   append(text: string, from: number, to: number): void {
     this.#reserve(to - from + 1);
     if (this.#appendPlain(text, from, to)) return;
@@ -69,7 +66,7 @@ export class Undecided {
     this.#normalise(false);
   }
 
-  /** Where no character stands for half a one, or is changed by what is before it, there is nothing to look at one by one. */
+  /** Copies text without surrogates or combining characters without a look at each character. */
   #appendPlain(text: string, from: number, to: number): boolean {
     if (this.#high !== 0) return false;
     const { units, length } = this;
@@ -84,7 +81,7 @@ export class Undecided {
       if (unit >= FIRST_JOINING && !this.#isPlain(unit)) return false;
     }
     this.length = end;
-    // What comes next may join the last one.
+    // The next character may combine with the last one.
     this.normalEnd = this.#nfc ? Math.max(this.normalEnd, end - 1) : end;
     return true;
   }
@@ -94,7 +91,7 @@ export class Undecided {
     return !this.#nfc || ((this.#classes[unit] as number) & (JOINS | CHANGES)) === 0;
   }
 
-  /** Nothing more will come. */
+  /** The text is complete. */
   end(): void {
     if (this.#high !== 0) {
       this.#reserve(1);
@@ -112,7 +109,7 @@ export class Undecided {
     this.normalEnd -= count;
   }
 
-  /** Forgets everything, to be used for another text. */
+  /** Clears everything for another text. */
   reset(): void {
     this.length = 0;
     this.normalEnd = 0;
@@ -130,7 +127,7 @@ export class Undecided {
     this.#high = mark.high;
   }
 
-  /** With so much beyond that a short word can be read without looking where the text ends. */
+  /** Reserves extra space so that a short word can be read without a check for the end. */
   #reserve(more: number): void {
     const needed = this.length + more + SHORT_MAX;
     if (needed <= this.units.length) return;
@@ -140,10 +137,7 @@ export class Undecided {
     this.#bytes = Buffer.from(grown.buffer);
   }
 
-  /**
-   * Brings the text to NFC up to the last character that does not join the one before it: what follows that may still
-   * change it.
-   */
+  /** Normalises the text up to the last character that does not combine with its predecessor; later text may still change the rest. */
   #normalise(isEnd: boolean): void {
     if (!this.#nfc) {
       this.normalEnd = this.length;
@@ -178,7 +172,7 @@ export class Undecided {
     this.normalEnd = isNormalToCut ? cut : this.#rewrite(start, cut);
   }
 
-  /** Puts the normal form of `units[from..to)` in its place and returns where that ends. */
+  /** Replaces `units[from..to)` by its normal form and returns its end. */
   #rewrite(from: number, to: number): number {
     const text = String.fromCharCode(...this.units.subarray(from, to)).normalize("NFC");
     this.#reserve(text.length);

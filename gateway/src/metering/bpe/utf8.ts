@@ -1,10 +1,10 @@
-/** UTF-16 to UTF-8 without strings. */
+/** Converts UTF-16 to UTF-8 without strings. */
 import { codePointAt } from "../classes.ts";
 
 /** The most bytes that one UTF-16 unit becomes. */
 export const BYTES_PER_UNIT_MAX = 3;
 
-/** Writes `units[from..to)`, which is well-formed, at `bytes[at]` and returns where it ended. */
+/** Writes the well-formed `units[from..to)` at `bytes[at]` and returns the end. */
 export function writeUtf8(units: Uint16Array, from: number, to: number, bytes: Uint8Array, at: number): number {
   let write = at;
   for (let i = from; i < to; i++) {

@@ -7,7 +7,7 @@ import { buildWords, isLongWord, isShort, isShortWord, SHORT_MAX } from "./words
 
 const unitsOf = (text: string): Uint16Array => Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
 
-/** As an asset has them. */
+/** Encoded like an asset's words. */
 function wordsOf(texts: string[]): ReturnType<typeof buildWords> {
   const units = unitsOf(texts.join(""));
   const sections: Record<string, Uint8Array> = {
@@ -17,7 +17,7 @@ function wordsOf(texts: string[]): ReturnType<typeof buildWords> {
   return buildWords(((name: string) => sections[name]) as Asset["section"]);
 }
 
-/** Between other texts, as words stand. */
+/** Looks the word up inside a longer text. */
 function isWord(words: ReturnType<typeof buildWords>, text: string, before: string, after: string): boolean {
   const units = unitsOf(before + text + after);
   const [from, to] = [before.length, before.length + text.length];
@@ -26,7 +26,7 @@ function isWord(words: ReturnType<typeof buildWords>, text: string, before: stri
     : isLongWord(words, hashUnits(units, from, to), units, from, to);
 }
 
-/** Characters that share their low seven bits, or all but the length of what they make. */
+/** Characters with equal low seven bits, so that only the length mask tells the words apart. */
 const text = fc.string({
   unit: fc.constantFrom("a", "b", " ", "\0", "\u007f", "\u0080", "\u00e1", "\u0161", "\u2061", "\ud83d"),
   minLength: 1,

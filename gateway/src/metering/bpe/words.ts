@@ -1,33 +1,33 @@
 /**
- * The words of a vocabulary: texts that are one token each. Most that anyone writes are short, and a short word is the content of its
- * slot: to find it touches one place in memory, where a longer one takes its slot, its place and its text.
+ * Looks up whether a text is a single token. Most such words are short, and a short word is stored in its slot, so that finding it touches
+ * one place in memory. Longer words need the slot, the position and the text.
  */
 import { type Asset, readPlanes16, sharedInt32, sharedUint16 } from "../asset.ts";
 import { hashUnits, isSame } from "../piece-cache.ts";
 
 export interface Words {
-  /** Open addressing, two numbers a slot, which are the word; two zeros where it is empty. */
+  /** A hash table with open addressing; a slot's two numbers are the word, or zeros if empty. */
   shortSlots: Int32Array;
-  /** How far a hash is shifted to make it a slot's index. */
+  /** The shift from a hash to a slot's index. */
   shortShift: number;
-  /** The texts of the longer words back to back, and where each starts. */
+  /** The texts of the longer words one after another, and the start of each. */
   longUnits: Uint16Array;
   longStarts: Int32Array;
-  /** Open addressing, one number a slot: 14 bits of the hash, then the word's index plus one in INDEX_BITS; 0 where it is empty. */
+  /** A hash table with open addressing; a slot has 14 bits of the hash and the word's index plus one in INDEX_BITS, or 0 if empty. */
   longSlots: Int32Array;
   longShift: number;
 }
 
-/** A short word has so many characters at most, all ASCII: four of seven bits in each number, and above the first four their count. */
+/** Short words have at most this many ASCII characters: four of seven bits in each number, with the length above the first four. */
 export const SHORT_MAX = 8;
 const LENGTH_SHIFT = 28;
-/** What of the two numbers belongs to a word, by its length. */
+/** By length, the bits of both numbers that belong to a word. */
 const LOW_MASKS = Int32Array.from({ length: SHORT_MAX + 1 }, (_, length) => (1 << (7 * Math.min(length, 4))) - 1);
 const HIGH_MASKS = Int32Array.from({ length: SHORT_MAX + 1 }, (_, length) => (1 << (7 * Math.max(length - 4, 0))) - 1);
 const INDEX_BITS = 18;
 const INDEX_MASK = (1 << INDEX_BITS) - 1;
 
-/** Whether `units[from..to)` is so short, and nothing but ASCII. */
+/** Whether `units[from..to)` is that short and only ASCII. */
 export function isShort(units: Uint16Array, from: number, to: number): boolean {
   if (to - from > SHORT_MAX || (units[from] as number) >= 0x80) return false;
   let seen = 0;
@@ -35,7 +35,7 @@ export function isShort(units: Uint16Array, from: number, to: number): boolean {
   return seen < 0x80;
 }
 
-/** Whether what `isShort` is a word. */
+/** Whether a text that `isShort` is a word. */
 export function isShortWord({ shortSlots, shortShift }: Words, units: Uint16Array, from: number, to: number): boolean {
   const low = lowOf(units, from, to - from);
   const high = highOf(units, from, to - from);
@@ -47,7 +47,7 @@ export function isShortWord({ shortSlots, shortShift }: Words, units: Uint16Arra
   }
 }
 
-/** Without a branch: what lies behind the word is taken with it, and masked. */
+/** Without a branch: reads beyond the word's end and masks the rest. */
 function lowOf(units: Uint16Array, at: number, length: number): number {
   const four =
     (units[at] as number) |
@@ -69,7 +69,7 @@ function highOf(units: Uint16Array, at: number, length: number): number {
 const shortSlot = (low: number, high: number, shift: number): number =>
   (Math.imul(Math.imul(low, 0x9e3779b1) ^ high, 0x85ebca6b) >>> shift) << 1;
 
-/** Whether what is not `isShort` is a word. */
+/** Whether a text that is not `isShort` is a word. */
 export function isLongWord(words: Words, hash: number, units: Uint16Array, from: number, to: number): boolean {
   const { longSlots, longShift, longStarts, longUnits } = words;
   const mask = longSlots.length - 1;
@@ -84,7 +84,7 @@ export function isLongWord(words: Words, hash: number, units: Uint16Array, from:
   }
 }
 
-/** The bits of a table that stays at most about half full. */
+/** The size in bits of a table that is at most about half full. */
 export const bitsFor = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
 
 export function buildWords(section: Asset["section"]): Words {

@@ -1,16 +1,14 @@
 /**
- * SentencePiece's normalisation table: a double-array trie over UTF-8 whose values are places in a list of replacements,
- * each ended by a zero byte.
- *
- * It is used as the reference tokenizer uses it, which is odd: of a grapheme cluster shorter than six bytes it looks up
- * the shortest beginning that the table knows, and puts that replacement in the place of the whole cluster.
+ * SentencePiece's normalisation table: a double-array trie over UTF-8 whose values are offsets into a list of zero-terminated replacements.
+ * It follows the reference tokenizer's odd behaviour: for a grapheme cluster shorter than six bytes it looks up the shortest prefix in the
+ * table, and the replacement of this prefix replaces the whole cluster.
  */
 import { share, sharedInt32 } from "../asset.ts";
 
 export interface Charsmap {
   trie: Int32Array;
   replacements: Uint8Array;
-  /** For each character of the basic plane: the place of its replacement, or -1 if it stays. */
+  /** By character of the basic plane: the offset of its replacement, or -1 if unchanged. */
   single: Int32Array;
 }
 
@@ -29,7 +27,7 @@ export function readCharsmap(section: Uint8Array): Charsmap {
   return { trie, replacements: share(section.subarray(4 + trieBytes)), single };
 }
 
-/** Writes one code point as UTF-8 at `bytes[at]` and returns where it ended. */
+/** Writes one code point as UTF-8 at `bytes[at]` and returns the end. */
 export function encodeCodePoint(codePoint: number, bytes: Uint8Array, at: number): number {
   if (codePoint < 0x80) {
     bytes[at] = codePoint;
@@ -45,7 +43,7 @@ export function encodeCodePoint(codePoint: number, bytes: Uint8Array, at: number
   return at + length;
 }
 
-/** Where the replacement of the shortest known beginning of `bytes[0..length)` is, or KEPT. */
+/** The replacement's offset for the shortest known prefix of `bytes[0..length)`, or KEPT. */
 export function findReplacement(trie: Int32Array, bytes: Uint8Array, length: number): number {
   let node = offsetOf(trie[0] as number);
   for (let i = 0; i < length; i++) {

@@ -1,7 +1,7 @@
 /**
- * Counts tokens of a SentencePiece unigram vocabulary (XLM-RoBERTa's, which BGE-M3 uses) as the reference tokenizer
- * does: normalise, split at white space, put the word mark before each word, and take the split of each word into
- * pieces whose scores sum highest. Unknown characters in a row are one token.
+ * Counts tokens of a SentencePiece unigram vocabulary (XLM-RoBERTa's, which BGE-M3 uses) like the reference tokenizer: normalise, split at
+ * white space, put the word mark before each word, and split each word into the pieces with the highest total score. Consecutive unknown
+ * characters are one token.
  */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
 import { CLASSES_END, CONTROL, EXTENDS, isHighSurrogate, isLowSurrogate, PREPENDS } from "../classes.ts";
@@ -11,9 +11,9 @@ import { WordSplit } from "./word-split.ts";
 
 /** No character before this one continues a grapheme cluster. */
 const EXTENDERS_START = 0x300;
-/** A grapheme cluster of this many bytes or more is normalised character by character. */
+/** A grapheme cluster of at least this many bytes is normalised by character. */
 const CLUSTER_BYTES_END = 6;
-/** A long word is taken to have passed the limit when it did so by this much: its last pieces may still change. */
+/** A long word counts as over the limit only with this margin, because its last pieces may still change. */
 const WORD_SLACK_TOKENS = 256;
 const REPLACEMENT = 0xfffd;
 
@@ -29,7 +29,7 @@ export class UnigramCounter {
     this.#added = indexAddedTokens(tables.addedTokens);
   }
 
-  /** The tokens of a text, special tokens in it included. More than `limit` is only a bound. */
+  /** The tokens of a text with its special tokens. A result above `limit` is only a lower bound. */
   count(text: string, limit = Number.POSITIVE_INFINITY): number {
     let tokens = 0;
     let from = 0;
@@ -60,7 +60,7 @@ export class UnigramCounter {
     return split.tokens;
   }
 
-  /** Puts in the grapheme cluster at `from`, normalised, and returns where it ends. */
+  /** Adds the normalised grapheme cluster at `from` and returns its end. */
   #putCluster(text: string, from: number, to: number): number {
     const { charsmap } = this.#tables;
     let byteLength = 0;
@@ -82,7 +82,7 @@ export class UnigramCounter {
     return this.#putCharacters(text, from, to);
   }
 
-  /** Puts in a cluster character by character. */
+  /** Adds a cluster character by character. */
   #putCharacters(text: string, from: number, to: number): number {
     for (let at = from; ; ) {
       const codePoint = wellFormedAt(text, at, to);
@@ -114,7 +114,7 @@ export class UnigramCounter {
     }
   }
 
-  /** Replacements are UTF-8, ended by a zero byte. */
+  /** Replacements are zero-terminated UTF-8. */
   #putReplacement(at: number): void {
     const { replacements } = this.#tables.charsmap;
     for (let i = at; replacements[i] !== 0; ) {
@@ -127,7 +127,7 @@ export class UnigramCounter {
     }
   }
 
-  /** Whether two characters are in one grapheme cluster, as far as clusters of fewer than six bytes go. */
+  /** Whether two characters share a grapheme cluster, for clusters under six bytes. */
   #areJoined(left: number, right: number): boolean {
     const { classes } = this.#tables;
     const leftFlags = left < CLASSES_END ? (classes[left] as number) : 0;
@@ -137,7 +137,7 @@ export class UnigramCounter {
   }
 }
 
-/** The code point at `at`; half a character alone is U+FFFD. */
+/** The code point at `at`; a lone surrogate is U+FFFD. */
 function wellFormedAt(text: string, at: number, to: number): number {
   const unit = text.charCodeAt(at);
   if (isLowSurrogate(unit)) return REPLACEMENT;

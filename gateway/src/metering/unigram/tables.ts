@@ -3,9 +3,9 @@ import { type Asset, readPlanes, readPlanes16, sharedInt32, type UnigramHeader }
 import { readClasses } from "../classes.ts";
 import { type Charsmap, readCharsmap } from "./charsmap.ts";
 
-/** SentencePiece's mark for the start of a word. */
+/** SentencePiece's start-of-word mark. */
 export const WORD_START = 0x2581;
-/** An unknown character scores this much worse than the worst piece. */
+/** The score of an unknown character is this much below the worst piece. */
 const UNKNOWN_PENALTY = 10;
 
 export interface UnigramTables {
@@ -15,15 +15,12 @@ export interface UnigramTables {
   charsmap: Charsmap;
   pieceUnitsMax: number;
   unknownScore: number;
-  /** The piece for what is unknown, should text come to spell it. */
+  /** The piece for unknown text, in case a text contains it. */
   unknownNode: number;
-  /**
-   * A trie over UTF-16. The children of a node lie side by side, in the order of their units, from `firstChild[node]` to
-   * `firstChild[node + 1]`.
-   */
+  /** A trie over UTF-16. A node's children are adjacent, in the order of their units, from `firstChild[node]` to `firstChild[node + 1]`. */
   nodeUnits: Uint16Array;
   firstChild: Int32Array;
-  /** The score of the piece that ends at a node; NaN where none does. */
+  /** The score of the piece that ends at a node; NaN without one. */
   scores: Float32Array;
   /** The children, by unit, of the two nodes that have thousands: the root, and the word mark below it. */
   rootChild: Int32Array;

@@ -1,26 +1,26 @@
 /**
- * Splits words into the pieces whose scores sum highest, and counts them. Characters are put in one by one; white space
- * ends a word, and so does the word mark, which starts the next.
+ * Splits words into the pieces with the highest total score and counts them. Characters are added one at a time; white space ends a word,
+ * and a word mark ends one and starts the next.
  */
 import { isHighSurrogate, WHITESPACE } from "../classes.ts";
 import { hashUnits, PieceCache } from "../piece-cache.ts";
 import { NO_CHILD, type UnigramTables, WORD_START } from "./tables.ts";
 
-/** A longer word is split while it comes in: what lies behind the longest piece is settled. */
+/** A longer word is split while it arrives: positions before the longest piece are settled. */
 const WORD_UNITS_MAX = 1024;
-/** So many children are looked through one by one. */
+/** This many children are searched one by one. */
 const FEW = 4;
 
 export class WordSplit {
   readonly #tables: UnigramTables;
   readonly #cache = new PieceCache();
-  /** The current word, mark included, less what is settled. */
+  /** The current word with its mark, without its settled part. */
   readonly #units = new Uint16Array(WORD_UNITS_MAX);
   #length = 0;
-  /** Before here every piece has been tried. Above 0 only in a word that did not fit. */
+  /** Every piece from before this position has been tried. Above 0 only for a word that did not fit. */
   #tried = 0;
   #isLong = false;
-  /** Of the best split up to each place: its score, its tokens, and whether it ends in something unknown. */
+  /** The best split up to each position: its score, its tokens, and whether it ends in something unknown. */
   readonly #best = new Float64Array(WORD_UNITS_MAX + 1);
   readonly #bestTokens = new Int32Array(WORD_UNITS_MAX + 1);
   readonly #endsUnknown = new Uint8Array(WORD_UNITS_MAX + 1);
@@ -31,7 +31,7 @@ export class WordSplit {
     this.#tables = tables;
   }
 
-  /** As `tokens`, with those of the word that is coming in. They may still become a little fewer. */
+  /** Like `tokens`, plus those of the current word, which may still become fewer. */
   get tokensSoFar(): number {
     return this.tokens + (this.#isLong ? (this.#bestTokens[this.#tried] as number) : 0);
   }
@@ -82,7 +82,7 @@ export class WordSplit {
     this.#endsUnknown[0] = 0;
   }
 
-  /** Tries the pieces from every place that no later unit can add to, and makes room by dropping those places. */
+  /** Tries the pieces from every position that later units cannot extend, and drops those positions. */
   #settle(): void {
     const length = this.#length;
     if (!this.#isLong) this.#begin(length);
@@ -97,7 +97,7 @@ export class WordSplit {
     this.#best.fill(Number.NEGATIVE_INFINITY, this.#length + 1);
   }
 
-  /** Tries every piece that starts at a place before `to`. The word has `length` units. */
+  /** Tries every piece that starts before `to`. The word has `length` units. */
   #tryPieces(to: number, length: number): void {
     const { rootChild, scores, unknownScore, unknownNode } = this.#tables;
     const units = this.#units;

@@ -43,7 +43,7 @@ describe("observations of several gateways", () => {
 });
 
 describe("observations over time, every ten seconds", () => {
-  /** `.`: serving, `g`: degraded, `d`: down. Returns every incident that was told, in tens of seconds. */
+  /** `.`: serving, `g`: degraded, `d`: down. Returns all incidents, with times in tens of seconds. */
   function incidentsOf(course: string): string[] {
     const told: string[] = [];
     let known: Tracked | undefined;

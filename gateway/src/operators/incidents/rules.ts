@@ -6,9 +6,9 @@
 import type { IncidentCause, IncidentState } from "../../base/states.ts";
 import type { Cause, PlatformVerdict } from "../verdict.ts";
 
-/** What is shorter is not told. */
+/** Shorter problems are no incidents. */
 export const OPEN_AFTER_MS = 60_000;
-/** What returns within this time is the same incident. */
+/** A problem that returns within this time continues the incident. */
 export const CALM_MS = 120_000;
 
 export interface Trouble {
@@ -18,13 +18,13 @@ export interface Trouble {
   sinceMs: number;
 }
 
-/** What is wrong with the platform as a whole, and with single models. `models` is undefined while nothing is known of them. */
+/** Problems of the platform and of single models. `models` is undefined when not known. */
 interface Troubles {
   platform: Trouble | undefined;
   models: Map<string, Trouble> | undefined;
 }
 
-/** As several gateways see it: what only some of them cannot do is degraded, and a model is missing where no one can serve it. */
+/** Combines several gateways' views: a problem that only some have is a degradation, and a model is missing if no gateway can serve it. */
 export function troublesOf(verdicts: PlatformVerdict[], nowMs: number): Troubles {
   const down = verdicts.filter(({ state }) => state === "down");
   const [worst] = down.flatMap(({ causes }) => causes);
@@ -55,7 +55,7 @@ const troubleOf = (cause: Cause, nowMs: number): Trouble => ({
 
 const causeOf = (cause: Cause): IncidentCause => (cause.code === "unreachable" ? cause.part : cause.code);
 
-/** An incident that has not ended. */
+/** An open incident. */
 export interface Tracked {
   state: IncidentState;
   cause: IncidentCause;
@@ -67,7 +67,7 @@ export interface Tracked {
 
 type Step = { kind: "none" } | { kind: "forget" } | { kind: "end"; atMs: number } | ({ kind: "track" } & Tracked);
 
-/** What becomes of an incident with what is seen now. */
+/** The next state of an incident, given the current problems. */
 export function nextStep(known: Tracked | undefined, seen: Trouble | undefined, nowMs: number): Step {
   if (seen !== undefined) return { kind: "track", ...tracked(known, seen, nowMs) };
   if (known === undefined || nowMs - known.lastMs < CALM_MS) return { kind: "none" };
@@ -81,7 +81,7 @@ function tracked(known: Tracked | undefined, seen: Trouble, nowMs: number): Trac
   return { ...worse(known, seen), beganMs, lastMs, isOpen };
 }
 
-/** An incident is told as the worst that it was, with the cause of that; that nothing ran is said only where nothing else is known. */
+/** An incident keeps its worst state with the cause of that. "No gateway ran" is its cause only without another. */
 export function worse(
   known: Pick<Tracked, "state" | "cause"> | undefined,
   { state, cause }: Pick<Tracked, "state" | "cause">,

@@ -47,7 +47,7 @@ describe("incidents", () => {
       endedAt && slotOf(endedAt),
     ]);
   };
-  /** All gateways say in these slots what they see. */
+  /** All gateways report these verdicts in these slots. */
   async function see(slots: [number, number], ...verdicts: PlatformVerdict[]): Promise<void> {
     for (let slot = slots[0]; slot < slots[1]; slot++) {
       await Promise.all(verdicts.map((verdict, i) => incidents.see(`gateway ${i}`, verdict, at(slot) + i)));

@@ -14,7 +14,7 @@ import { CALM_MS, nextStep, OPEN_AFTER_MS, type Tracked, type Trouble, troublesO
 
 /** The migration with the tables. */
 export const INCIDENTS_SCHEMA = 49;
-/** How often a gateway says what it sees. */
+/** How often a gateway records its view. */
 export const SEE_EVERY_MS = 10_000;
 const VIEW_MS_MAX = 3 * SEE_EVERY_MS;
 const KEPT_MS = 100 * DAY_MS;
@@ -50,11 +50,11 @@ interface Absence {
 }
 
 export interface Incidents {
-  /** What this gateway sees now. Judges what all of them see, where no one has in this slot of time. */
+  /** Records this gateway's view. The first gateway in each time slot judges all views. */
   see(gateway: string, verdict: PlatformVerdict, nowMs: number): Promise<void>;
-  /** Where other gateways went on meanwhile, the platform was degraded and not down. */
+  /** If other gateways kept running meanwhile, the platform was degraded and not down. */
   recordAbsence(absence: Absence): Promise<void>;
-  /** Those that had not ended by `from`, newest first. None before the database has them. */
+  /** Incidents not ended by `from`, newest first. Empty while the database lacks the table. */
   list(span: { from: Date; limit: number }): Promise<Incident[]>;
   find(id: Uuid): Promise<Incident | undefined>;
   /** Whether there is such an incident. */
@@ -116,13 +116,13 @@ export function openIncidents({ pool, newId, isThere }: Options): Incidents {
   };
 }
 
-/** Whoever is late in a slot of time leaves it: it was judged. */
+/** A slot that was already judged is skipped. */
 async function judge(client: pg.PoolClient, newId: NewId, nowMs: number): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const sinceMs = judgedAt?.getTime() ?? nowMs;
   if (judgedAt !== null && nowMs - sinceMs < SEE_EVERY_MS * 0.8) return;
   await client.query("update status_turn set judged_at = $1", [new Date(nowMs)]);
-  // No one judged for a while: no gateway ran, or none could reach the database.
+  // A gap: no gateway ran, or none could reach the database.
   if (nowMs - sinceMs >= OPEN_AFTER_MS) {
     const known = await touched(client, sinceMs, nowMs);
     await span(client, newId, { known, seen: { state: "down", cause: "stopped", sinceMs } }, nowMs);
@@ -196,7 +196,7 @@ const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): Tracked =
 async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs, cause }: Absence): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const known = await touched(client, fromMs, toMs);
-  // A gap in which no one judged, or others that went on.
+  // A time in which no gateway judged, or only others continued.
   const isGap =
     known?.cause === "stopped" &&
     known.beganAt.getTime() - fromMs < OPEN_AFTER_MS &&

@@ -28,7 +28,7 @@ export function keepIncidents({ incidents, gateway, verdicts, outages, clock, lo
   const see = async (): Promise<void> => {
     const nowMs = clock.now();
     const { state, causes, served } = await verdicts.read(nowMs);
-    // A platform that never served anything has no incident: it is being set up.
+    // A platform that has not served anything yet is still being set up.
     const isNew = served.size === 0 && causes.every(({ code }) => code === "no_capacity");
     if (awayMs !== undefined && nowMs - awayMs >= OPEN_AFTER_MS) {
       await incidents.recordAbsence({ fromMs: awayMs, toMs: nowMs, cause: "database" });

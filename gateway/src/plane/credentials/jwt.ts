@@ -1,6 +1,6 @@
 /**
- * JWTs as NATS signs them: Ed25519 over the text of header and claims. Operators sign accounts, accounts sign users. What
- * the claims say is for the files that make them.
+ * JWTs in NATS's format, signed with Ed25519. Operators sign accounts, accounts sign users. The claims are defined by the files that create
+ * them.
  */
 import { createHash } from "node:crypto";
 import { base32Encode, type SigningKey } from "./nkeys.ts";
@@ -8,12 +8,12 @@ import { base32Encode, type SigningKey } from "./nkeys.ts";
 const HEADER = base64url({ typ: "JWT", alg: "ed25519-nkey" });
 
 interface CommonClaims {
-  /** Unix seconds: a JWT knows no finer time. */
+  /** Unix seconds, the precision of JWTs. */
   iat: number;
-  /** The public key of whom it is about. */
+  /** The subject's public key. */
   sub: string;
   name: string;
-  /** Whatever this version of the house does not read. */
+  /** Claims that this version does not read. */
   [claim: string]: unknown;
 }
 
@@ -25,7 +25,7 @@ export function signJwt(signer: SigningKey, claims: CommonClaims): string {
   return `${signed}.${signer.sign(Buffer.from(signed)).toString("base64url")}`;
 }
 
-/** The JSON of a JWT's segment, whoever signed it; undefined when it is none. */
+/** The parsed JSON of a JWT segment, without a check of the signature; undefined when it is not JSON. */
 export function readSegment(segment: string | undefined): unknown {
   if (segment === undefined) return undefined;
   try {

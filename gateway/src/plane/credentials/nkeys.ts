@@ -1,17 +1,17 @@
 /**
- * nkeys: how NATS writes Ed25519 keys as text. Base32 of a role byte (two for a seed), 32 bytes of key and a CRC-16, so
- * that a key says what it is for and a mistyped one is noticed.
+ * nkeys, the text form of Ed25519 keys in NATS: Base32 of a role byte (two for a seed), the 32-byte key and a CRC-16. The role and the
+ * checksum catch keys in the wrong place and typing errors.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type { Random } from "../../base/random.ts";
 
-/** The role byte shifts its email to the front of the text: U…, A…, O…; a seed starts with S and the email. */
+/** The role byte decides the first letter of the text: U…, A…, O…. A seed starts with S and that letter. */
 const ROLES = { user: 20 << 3, account: 0, operator: 14 << 3 } as const;
 const SEED = 18 << 3;
 const KEY_BYTES = 32;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-// What DER puts in front of the 32 raw bytes; node:crypto takes no raw Ed25519 keys.
+// The DER prefix of the 32 raw bytes, because node:crypto takes no raw Ed25519 keys.
 const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");
 const PUBLIC_DER = Buffer.from("302a300506032b6570032100", "hex");
 
@@ -42,7 +42,7 @@ export function createKey(role: KeyRole, random: Random): SigningKey {
   return keyFromBytes(role, raw);
 }
 
-/** Throws `InvalidKeyError`, whose message does not repeat the seed, also if the seed is of another role than asked for. */
+/** Throws `InvalidKeyError` when the text is not a seed of this role. The message does not repeat the seed. */
 export function keyFromSeed(seed: string, wanted?: KeyRole): SigningKey {
   const bytes = decode(seed);
   if (bytes === undefined || bytes.length !== KEY_BYTES + 2) throw new InvalidKeyError("not an nkey seed");
@@ -53,7 +53,7 @@ export function keyFromSeed(seed: string, wanted?: KeyRole): SigningKey {
   return keyFromBytes(role, bytes.subarray(2));
 }
 
-/** The key behind a public key's text, or undefined if the text is none of this role. */
+/** The key of a public key's text; undefined when the text is not a key of this role. */
 export function parsePublicKey(role: KeyRole, text: string): VerifyingKey | undefined {
   const bytes = decode(text);
   if (bytes === undefined || bytes.length !== KEY_BYTES + 1 || bytes[0] !== ROLES[role]) return undefined;
@@ -62,7 +62,7 @@ export function parsePublicKey(role: KeyRole, text: string): VerifyingKey | unde
   return { role, publicKey: text, verify: (data, signature) => verify(null, data, key, signature) };
 }
 
-/** The key whose 32 secret bytes these are. */
+/** The key with these 32 secret bytes. */
 export function keyFromBytes(role: KeyRole, raw: Buffer): SigningKey {
   const key: KeyObject = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, raw]), format: "der", type: "pkcs8" });
   const publicRaw = createPublicKey(key).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
@@ -103,7 +103,7 @@ function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** Base32 without padding, as RFC 4648 spells the alphabet. */
+/** Base32 without padding, in the alphabet of RFC 4648. */
 export function base32Encode(bytes: Uint8Array): string {
   let text = "";
   let value = 0;
@@ -120,7 +120,7 @@ export function base32Encode(bytes: Uint8Array): string {
   return bits === 0 ? text : text + ALPHABET.charAt((value << (5 - bits)) & 31);
 }
 
-/** Undefined for a foreign character or left-over bits that are not zero: one key has one spelling. */
+/** Undefined for an unknown character, or if the left-over bits are not zero: a key has a single spelling. */
 export function base32Decode(text: string): Buffer | undefined {
   const bytes = Buffer.alloc(Math.floor((text.length * 5) / 8));
   let at = 0;

@@ -1,7 +1,7 @@
 /**
- * What a node is handed: a key of its own and a JWT for exactly its subjects. A node's key is drawn from the account's and
- * the node's id, so that every gateway of an account hands out the same one, and "this key, everything issued until now"
- * names all that a node ever got without anyone keeping a list.
+ * A node's credentials: its own key, and a JWT for exactly its subjects. The key is derived from the account's key and the node's id, so
+ * every gateway of an account issues the same one. Revoking this key up to now therefore covers everything the node ever received, without
+ * a list.
  */
 import { createHmac } from "node:crypto";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
@@ -12,7 +12,7 @@ import { CREDENTIAL_TTL_MS_MAX, isNodeId, mintUserJwt } from "./user-jwt.ts";
 
 export const CREDENTIAL_TTL_MS = 60 * 60 * 1000;
 export const NODE_SUBSCRIPTIONS_MAX = 16;
-/** What a NATS server takes by default. */
+/** The default limit of a NATS server. */
 export const PAYLOAD_BYTES_MAX = 1024 * 1024;
 
 export function nodeKey(account: SigningKey, nodeId: string): SigningKey {
@@ -21,9 +21,8 @@ export function nodeKey(account: SigningKey, nodeId: string): SigningKey {
 }
 
 /**
- * The second to date a new credential with. JWTs tell time in whole seconds, so "issued before the revocation" and "issued
- * after it" can fall into the same one; what is issued afterwards is dated at least a second later. Then a credential is
- * revoked exactly if `iat <= revokedUntilS`.
+ * The issue date for a new credential. JWTs have whole seconds, so a revocation and a later credential can fall into the same second.
+ * Credentials after a revocation are dated at least a second later, so that exactly those with `iat <= revokedUntilS` are revoked.
  */
 export function issueSecond(nowMs: number, revokedUntilS: number | undefined): number {
   return Math.max(Math.floor(nowMs / 1000), (revokedUntilS ?? -1) + 1);
@@ -31,9 +30,9 @@ export function issueSecond(nowMs: number, revokedUntilS: number | undefined): n
 
 interface NodeGrant {
   nodeId: string;
-  /** Whose node it is, where another key than the account's own signs for it. */
+  /** The account of the node, when a key other than the account's own signs. */
   issuerAccount?: string | undefined;
-  /** Where the node connects. */
+  /** The address that the node connects to. */
   url: string;
   /** From `issueSecond`. */
   issuedAtS: number;
@@ -59,7 +58,7 @@ export function issueNodeCredentials(account: SigningKey, grant: NodeGrant): Nod
   return { url, jwt, seed: user.seed, expiresAt: expiresAtS * 1000 };
 }
 
-/** A life of no sense stops the start. */
+/** Rejects an invalid lifetime, which stops the start. */
 export function checkTtl(ttlMs: number): number {
   invariant(ttlMs >= 1000 && ttlMs <= CREDENTIAL_TTL_MS_MAX, "credentials live between a second and a day");
   return ttlMs;

@@ -32,7 +32,7 @@ function verdictOf(jwt: string, nowMs = NOW_S * 1000, by = account): string {
   return verdict.ok ? "ok" : verdict.refusal;
 }
 
-/** A text with these claims, really signed by the account. */
+/** A JWT with changed claims and a valid signature of the account. */
 function signClaims(change: (claims: Record<string, unknown>) => void): string {
   const [header = "", body = ""] = mintUserJwt(account, grant).split(".");
   const claims = JSON.parse(Buffer.from(body, "base64url").toString());

@@ -1,6 +1,6 @@
 /**
- * NATS user JWTs: what a node, or a gateway, presents when it connects. The account's key signs a name, the user's own
- * public key, the subjects it may use and an expiry. Hub and NATS server read the same text.
+ * NATS user JWTs, which nodes and gateways present when they connect. The account's key signs a name, the user's public key, the allowed
+ * subjects and an expiry. The hub and NATS servers read the same text.
  */
 import type { SubjectPermissions } from "@tollgate/protocol/subjects.ts";
 import { z } from "zod";
@@ -9,24 +9,24 @@ import { isPattern } from "../subjects-match.ts";
 import { readSegment, signJwt } from "./jwt.ts";
 import { parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
 
-/** No node's credential lives longer, so a revocation may be forgotten after this long. */
+/** The longest lifetime of a node's credential. Revocations may be forgotten after it. */
 export const CREDENTIAL_TTL_MS_MAX = 24 * 60 * 60 * 1000;
 export const JWT_CHARS_MAX = 4096;
 const PATTERNS_MAX = 16;
-/** One token of a subject: without dots, wildcards or spaces it cannot reach outside its place. */
+/** One token of a subject: without dots, wildcards or spaces it cannot match other subjects. */
 const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export const isNodeId = (text: string): boolean => NODE_ID.test(text);
 
 export interface Grant {
-  /** A node's id; for a gateway a name that cannot be one. */
+  /** A node's id, or for a gateway a name that no node id can equal. */
   name: string;
-  /** Whose user it is, where another key than the account's own signs for it. */
+  /** The user's account, when a key other than the account's own signs. */
   issuerAccount?: string | undefined;
-  /** The public key whose owner may use the credential. */
+  /** The public key of the user, who proves that it has the private key. */
   userKey: string;
   issuedAtS: number;
-  /** Undefined: for as long as the account lives. The hub takes none such. */
+  /** Undefined: no expiry. The hub refuses such a credential. */
   expiresAtS: number | undefined;
   notBeforeS?: number;
   subscriptionsMax: number;
@@ -48,7 +48,7 @@ export function mintUserJwt(account: SigningKey, grant: Grant): string {
       subs: grant.subscriptionsMax,
       data: -1,
       payload: grant.payloadBytesMax,
-      // Not as a leaf node, not through a gateway of another protocol.
+      // Excludes leaf nodes and other protocols.
       allowed_connection_types: ["STANDARD"],
       ...(grant.issuerAccount !== undefined && { issuer_account: grant.issuerAccount }),
       type: "user",
@@ -100,7 +100,7 @@ const claimsSchema = z.object({
 const headerSchema = z.object({ typ: z.string().regex(/^jwt$/i), alg: z.literal("ed25519-nkey") });
 const issuerSchema = z.object({ iss: z.string() });
 
-/** Says whether one of the accounts signed this text for now, and for what. Possession of the user key is for the caller to check. */
+/** Checks the account's signature and the dates, and returns the claims. The caller checks possession of the user key. */
 export function verifyJwt(accounts: VerifyingKey[], jwt: string, nowMs: number): JwtVerdict {
   const refuse = (refusal: JwtRefusal): JwtVerdict => ({ ok: false, refusal });
   const [header, body, signature, ...rest] = jwt.length > JWT_CHARS_MAX ? [] : jwt.split(".");

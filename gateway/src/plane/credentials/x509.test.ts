@@ -50,7 +50,7 @@ test("lets both sides of a connection request the other's certificate", async (t
     socket.on("data", (part) => {
       text += String(part);
     });
-    // Whether an error comes before it or not.
+    // An error may come before the close.
     await new Promise((resolve) => socket.on("error", () => undefined).on("close", resolve));
     return text;
   };

@@ -1,26 +1,26 @@
 /**
- * Certificates of a private authority, for servers that know each other: X.509 version 3, keys on P-256, which every TLS
- * library takes. Node signs but cannot write certificates; this writes the few kinds that are needed, in DER.
+ * Certificates of a private authority for servers that trust each other: X.509 version 3 with P-256 keys, which every TLS library supports.
+ * Node can sign certificates but not write them, so this file writes the few kinds needed, in DER.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
 import { der, oid, pem, sequence } from "./der.ts";
 
 interface Certificate {
-  /** Both as PEM. */
+  /** Certificate and key as PEM. */
   cert: string;
   key: string;
 }
 
-/** Signs the certificates of servers. */
+/** Signs server certificates. */
 interface Authority extends Certificate {
-  /** For a server that is reached by these names and addresses, and calls others itself. */
+  /** A certificate for a server with these names and addresses that is also a client of others. */
   issue(name: string, hosts: readonly string[]): Certificate;
 }
 
 const YEARS = 10;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Clocks differ. */
+/** Allows for clocks that differ. */
 const BACKDATED_MS = DAY_MS;
 
 const ECDSA_WITH_SHA256 = sequence(oid("2a8648ce3d040302"));
@@ -32,7 +32,7 @@ export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): 
   const keys = newKeys();
   const facts = { issuer: name, signer: keys.privateKey, nowMs };
   const id = keyId(keys.publicKey);
-  // It signs servers, and no authority below it.
+  // It may sign servers, but no further authority.
   const constraints = sequence(TRUE, der(0x02, Buffer.of(0)));
   const extensions = [
     extension("551d13", constraints, { critical: true }),
@@ -79,7 +79,7 @@ const newKeys = (): Keys => generateKeyPairSync("ec", { namedCurve: "P-256" });
 function certificate({ subject, issuer, keys, signer, extensions, nowMs }: CertificateFacts): Certificate {
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
-    // A positive number that no one can guess.
+    // A positive, unpredictable serial number.
     der(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     ECDSA_WITH_SHA256,
     distinguishedName(issuer),
@@ -109,7 +109,7 @@ function alternativeName(host: string): Buffer {
 }
 
 function bytesOfIPv6(address: string): Buffer {
-  // As a URL it is written in one way only: groups of hexadecimal digits, the longest run of zeros left out.
+  // A URL gives an address its single canonical form: groups of hexadecimal digits, without the longest run of zeros.
   const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
   const groups = (part: string | undefined): string[] => (part ? part.split(":") : []);
   const [front, back] = [groups(head), groups(tail)];
@@ -117,7 +117,7 @@ function bytesOfIPv6(address: string): Buffer {
   return Buffer.from([...front, ...zeros, ...back].map((group) => group.padStart(4, "0")).join(""), "hex");
 }
 
-/** Two digits of the year until 2049, four from then on: the standard asks for both. */
+/** The standard requires two digits for years until 2049 and four afterwards. */
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
   return Number(digits.slice(0, 4)) < 2050 ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits));

@@ -1,7 +1,6 @@
 /**
- * A gateway that starts asks those that run whether they use the same database: it has left a mark in its own, and they look
- * whether theirs has it. That tells a restored copy, which is the same in everything else. Gateways of an earlier version do
- * not answer.
+ * A starting gateway asks the running ones whether they use the same database: it writes a mark into its own, and they look for it in
+ * theirs. That detects a restored copy, which is otherwise identical. Gateways of earlier versions do not answer.
  */
 import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
@@ -9,13 +8,13 @@ import type { Log } from "../../base/log.ts";
 import { DEPLOYMENTS, toAsker } from "../gateway-subjects.ts";
 import type { Plane } from "../plane.ts";
 
-/** No one has begun to look by then: no one is there. */
+/** Without a reply by then no other gateway is running. */
 const SILENT_MS = 1_500;
-/** Who has begun to look says what it found by then, or its database is unreachable. */
+/** A gateway that replied sends its result by then, or its database is unreachable. */
 const LOOK_MS_MAX = 4_000;
-/** A question or its answer may be lost, while servers of a cluster are still telling each other who listens. */
+/** Repeats the question, because messages can get lost while servers of a cluster exchange their subscriptions. */
 const ASK_EVERY_MS = 300;
-/** A standby that was just promoted, or a reader behind it, may have the mark a little later. */
+/** A standby that was just promoted, or a reader of it, may receive the mark a little later. */
 const LOOKS = 4;
 const LOOK_EVERY_MS = 300;
 
@@ -30,8 +29,8 @@ interface InquiryOptions {
 }
 
 /**
- * `same`: another gateway sees the mark. `other`: one does not, and its database is there. `unknown`: those that are there
- * cannot tell. `no one`: no other gateway answers.
+ * `same`: another gateway sees the mark. `other`: another gateway's database lacks it. `unknown`: the other gateways cannot tell. The last:
+ * no other gateway answers.
  */
 type Finding = "same" | "other" | "unknown" | "nobody";
 
@@ -69,7 +68,7 @@ interface AnsweringOptions extends InquiryOptions {
   log: Log;
 }
 
-/** Answers what others ask, until it is told to stop. */
+/** Answers other gateways' questions. Returns the function that stops it. */
 export function answerInquiries(options: AnsweringOptions): () => void {
   const { plane, gatewayId, log } = options;
   const looking = new Set<string>();
@@ -107,7 +106,7 @@ async function look({ hasMark, clock }: AnsweringOptions, mark: string): Promise
 
 const write = (message: object): Uint8Array => Buffer.from(JSON.stringify(message));
 
-/** Undefined for what cannot be read: it is not for us, or of a version to come. */
+/** Undefined for a message that cannot be parsed, such as a later version's. */
 export function read<T>(schema: z.ZodType<T>, payload: Uint8Array): T | undefined {
   try {
     return schema.safeParse(JSON.parse(Buffer.from(payload).toString())).data;

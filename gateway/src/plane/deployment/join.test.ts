@@ -1,4 +1,4 @@
-/** A gateway joins a plane only with the database that those on it use. Two databases here: one is a copy of the other. */
+/** A gateway joins a plane only with the same database as the gateways on it. The tests use two databases, one a copy of the other. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -23,7 +23,7 @@ describe("joining a plane", () => {
   let plane: MemoryPlane;
   let leaves: (() => void)[];
   let clock: ManualClock;
-  /** Queries that the databases have not answered yet. */
+  /** Unanswered queries. */
   let pending = 0;
   let gateways = 0;
 
@@ -52,7 +52,7 @@ describe("joining a plane", () => {
         pending--;
       }
     };
-  /** Waits while time passes, but not while a database owes an answer: how fast it is must not matter. */
+  /** Lets time pass while it waits, except during queries, so that the database's speed does not matter. */
   const until = (what: string, check: () => boolean): Promise<unknown> =>
     eventually(what, () => {
       if (pending === 0) clock.advance(100);
@@ -143,7 +143,7 @@ describe("joining a plane", () => {
   });
 });
 
-/** Finds a mark at the third look. */
+/** A database that finds the mark only at the third look. */
 function late({ hasMark }: DeploymentRecord): DeploymentRecord["hasMark"] {
   let looks = 0;
   return async (mark) => {

@@ -1,7 +1,7 @@
 /**
- * Before a gateway works on a plane that it shares, it makes sure that the plane belongs to its deployment, and that the
- * gateways that are there use the same database. A restored copy that joined would take the live nodes' work, and account for
- * it in books that no one reads. While the plane is unreachable the gateway starts without it, and looks as soon as it is back.
+ * Before a gateway uses a shared plane, it checks that the plane belongs to its deployment and that the gateways on it use the same
+ * database. A restored copy that joined would take the live nodes' work and record it in the wrong ledger. While the plane is unreachable
+ * the gateway starts without it and checks as soon as it is back.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -11,7 +11,7 @@ import type { DeploymentRecord } from "./record.ts";
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** This database has no business on that plane: what is wrong, and what to do. */
+/** The plane belongs to another deployment. The message says what is wrong and what to do. */
 export class WrongPlane extends Error {
   override name = "WrongPlane";
   readonly what: string;
@@ -29,11 +29,11 @@ interface JoinOptions {
   gatewayId: string;
   clock: Clock;
   log: Log;
-  /** The plane was unreachable at the start, and now it turns out that the gateway must not be there. */
+  /** Called when a plane that was unreachable at the start turns out to be another deployment's. */
   refused: (error: WrongPlane) => void;
 }
 
-/** Throws `WrongPlane`. Resolves with the deployment's id, and the way out. */
+/** Throws `WrongPlane`. Resolves with the deployment's id and the function that leaves. */
 export async function joinPlane(options: JoinOptions): Promise<{ deployment: string; leave: () => void }> {
   const { plane, record, clock, log } = options;
   const { id: deployment } = await record.read();
@@ -45,7 +45,7 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
     stopLooking();
   };
 
-  /** Whether the plane was there to look at. */
+  /** Whether the plane could be checked. */
   const look = async (): Promise<boolean> => {
     if (plane.health.isAway) return false;
     try {

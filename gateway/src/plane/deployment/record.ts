@@ -1,6 +1,6 @@
 /**
- * Which deployment a database is, as it says itself. A copy says the same; what is written here after the copy was made is in
- * one of them only.
+ * The deployment that a database belongs to, as recorded in it. A copy has the same record, but a mark written after copying exists in only
+ * one of the two.
  */
 import type pg from "pg";
 import type { z } from "zod";
@@ -11,7 +11,7 @@ import { column, queryOne, queryRow, row } from "../../db/rows.ts";
 const Deployment = row({
   id: column.uuid,
   createdAt: column.moment,
-  /** The deployment that it was a copy of, and when it became another. */
+  /** The deployment that this one was copied from, and when. */
   forkedFrom: column.uuid.nullable(),
   forkedAt: column.moment.nullable(),
 });
@@ -20,17 +20,17 @@ export type Deployment = z.infer<typeof Deployment>;
 const Id = row({ id: column.uuid });
 const Count = row({ count: column.count });
 const COLUMNS = `id, created_at as "createdAt", forked_from as "forkedFrom", forked_at as "forkedAt"`;
-/** Marks are looked for within seconds. */
+/** Other gateways look for a mark within seconds. */
 const MARKS_FOR = "1 hour";
 
 export interface DeploymentRecord {
   read(): Promise<Deployment>;
-  /** Leaves a mark that no other database has. */
+  /** Writes a mark that no other database has. */
   mark(): Promise<Uuid>;
   hasMark(mark: string): Promise<boolean>;
   /** How many gateways are connected to the database, and whether one of them has a request in flight. */
   inUse(): Promise<{ gateways: number; requests: number }>;
-  /** From now on the database is another deployment. */
+  /** Makes the database another deployment from now on. */
   fork(): Promise<Deployment>;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The bounds on the hub's connections: so many in all, so many from one network, so many that have not authenticated. Of
- * these the oldest is evicted for a new connection, of the new one's own network first: many connections from one place
- * cannot push out the rest of the world. Knows nothing of what is said on a connection.
+ * Limits the hub's connections: in all, per network, and unauthenticated ones. At the last limit the oldest unauthenticated connection is
+ * evicted, first from the new connection's own network, so that one network cannot evict the rest.
  */
 import { isIPv6 } from "node:net";
 import type { HubLimits } from "./limits.ts";
@@ -13,7 +12,7 @@ type Bounds = Pick<
 
 export class ConnectionLimits<T> {
   readonly #limits: Bounds;
-  /** Every connection, with the network it comes from. */
+  /** All connections with their networks. */
   readonly #all = new Map<T, string>();
   readonly #perNetwork = new Map<string, number>();
   /** Oldest first. */
@@ -49,7 +48,7 @@ export class ConnectionLimits<T> {
     );
   }
 
-  /** It has authenticated, or takes no part any more. */
+  /** The connection has authenticated or ended. */
   noLongerWaits(connection: T): void {
     if (!this.#unauthenticated.delete(connection)) return;
     const network = this.#all.get(connection) ?? "";
@@ -73,7 +72,7 @@ export class ConnectionLimits<T> {
   }
 }
 
-/** The address itself; of an IPv6 one the first 64 bits: whoever has one has all that share them. */
+/** The address itself; for IPv6 its first 64 bits, because one customer usually has all addresses that share them. */
 export function networkOf(address = ""): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;

@@ -1,8 +1,7 @@
 /**
- * One node's connection, from greeting to end. It waits for CONNECT, then publishes and subscribes within the credential
- * it showed, and ends for one of: the peer leaves, the credential expires or is revoked, it stops answering pings, it
- * stops reading, it breaks the protocol, the hub closes. From its end on nothing it sent is handled any more, even while
- * the socket stays open for a moment so that the peer can read the reason.
+ * One node's connection from greeting to end. It waits for CONNECT, then publishes and subscribes within its credential. It ends when the
+ * peer leaves, the credential expires or is revoked, pings stay unanswered, the peer stops reading or breaks the protocol, or the hub
+ * closes. After its end nothing more from the peer is handled, though the socket stays open briefly so that the peer can read the reason.
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
@@ -19,27 +18,27 @@ import { publishRefusal, type SubscribeAsk, subscribeRefusal } from "./permissio
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import type { Router } from "./router.ts";
 
-/** The rate limit that all connections of a node share, or why this one may not be another of them. */
+/** The rate limit that all connections of a node share, or the reason to refuse this one. */
 export type Admission =
   | RateLimit
   | "too many connections from one node"
   | "node connects too often"
   | "node reconnected too soon after it was disconnected";
 
-/** What a connection needs of its hub. */
+/** The hub's functions that a connection uses. */
 export interface ConnectionHub {
   clock: Clock;
   log: Log;
-  /** For lines that a peer can cause as often as it likes. */
+  /** Limits log lines that a peer could cause without end. */
   peerLog: SparingLog;
   limits: HubLimits;
   verifier: Verifier;
   router: Router;
-  /** Counts the connection to its node. */
+  /** Counts the connection for its node. */
   admit(connection: Connection, nodeId: string): Admission;
-  /** The connection takes no part any more. */
+  /** The connection has ended. */
   ended(connection: Connection): void;
-  /** Its socket is gone, too. */
+  /** Its socket is closed, too. */
   closed(connection: Connection): void;
 }
 
@@ -49,9 +48,9 @@ interface Subscription {
   leave(): void;
 }
 
-/** To refuse something costs as much as so many more operations. */
+/** A refusal costs as much as this many operations. */
 const REFUSAL_OPERATIONS = 4;
-/** A chunk of many small operations is read in several turns of the event loop: many nodes may send such chunks at once. */
+/** A chunk of many small operations is handled over several turns of the event loop, because many nodes may send such chunks at once. */
 const OPERATIONS_PER_TURN = 256;
 
 const nothingToCancel = (): void => {};
@@ -69,12 +68,12 @@ export class Connection implements Operations {
   #claims: Claims | undefined;
   #verbose = false;
   #ended = false;
-  /** The last subject found publishable: a node says most things on one. */
+  /** The latest subject that the credential allows: a node publishes mostly on one. */
   #publishable = "";
-  /** What was handled costs so many operations more than it counts. */
+  /** The extra cost of handled operations, in operations. */
   #surcharge = 0;
   #pingsOutstanding = 0;
-  /** The wait for CONNECT, then for the expiry of the credential, then for the peer to close. */
+  /** Cancels the current timer: for CONNECT, then the credential's expiry, then the peer's close. */
   #cancelDeadline: () => void;
   #cancelPings = nothingToCancel;
   #cancelRest = nothingToCancel;
@@ -99,27 +98,27 @@ export class Connection implements Operations {
     });
   }
 
-  /** Undefined until the connection has shown a credential. */
+  /** Undefined until the connection has authenticated. */
   get nodeId(): string | undefined {
     return this.#claims?.nodeId;
   }
 
-  /** For the log: the node, or the network an unauthenticated peer comes from. */
+  /** For log lines: the node, or the network of an unauthenticated peer. */
   get #who(): string {
     return this.nodeId ?? this.#network;
   }
 
-  /** Ends the conversation and says why. */
+  /** Ends the connection and sends the reason. */
   cut(reason: string): void {
     if (!this.#end(reason)) return;
     this.#outbox.finish();
     this.#socket.end(`-ERR '${reason}'\r\n`, "latin1");
-    // To close at once would reset the connection while the peer still writes, and the reason would be lost. What the
-    // peer sends is read and dropped until it has closed its side, or the linger is over.
+    // Closing at once would reset the connection while the peer still writes, and the reason would be lost. Data is read and dropped until
+    // the peer closes its side or the linger time is over.
     this.#socket.resume();
   }
 
-  /** Ends the conversation without a word, for a hub that closes. */
+  /** Ends the connection without a message, when the hub closes. */
   close(): void {
     this.#end("the hub is closing");
     this.#outbox.finish();
@@ -177,7 +176,7 @@ export class Connection implements Operations {
       this.#refuse(refusal);
       return;
     }
-    // As in nats-server, the first subscription of an id stands.
+    // As in nats-server, the first subscription with an id is kept.
     if (!known) this.#addSubscription(ask);
     this.#ok();
   }
@@ -231,13 +230,13 @@ export class Connection implements Operations {
       this.cut(error.message);
       return;
     }
-    // A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must not go on as if nothing
-    // had happened: the end of the connection fails them in the way that is handled anyhow.
+    // A subscriber in the gateway threw, so the node's stream has a gap and its jobs must not continue. Ending the connection fails them in
+    // the usual way.
     this.#hub.peerLog.error(this.#who, { ...who, err: error }, "plane: subscriber failed");
     this.cut("Internal Error");
   }
 
-  /** The first end counts; says whether this was it. */
+  /** Only the first call has an effect; returns whether this was it. */
   #end(reason: string): boolean {
     if (this.#ended) return false;
     this.#ended = true;
@@ -245,7 +244,7 @@ export class Connection implements Operations {
     this.#cancelPings();
     this.#cancelRest();
     this.#cancelDeadline();
-    // However it ended: a peer that neither reads nor closes must not keep its socket.
+    // Closes the socket after the linger time, even if the peer neither reads nor closes.
     this.#cancelDeadline = this.#hub.clock.after(this.#hub.limits.lingerMs, () => this.#socket.destroy());
     for (const sid of [...this.#subscriptions.keys()]) this.#removeSubscription(sid);
     this.#hub.log.debug({ peer: this.#peer, nodeId: this.nodeId, reason }, "plane: connection closed");
@@ -284,7 +283,7 @@ export class Connection implements Operations {
   }
 
   #refuse(refusal: string): void {
-    // Without the subject, which the node chose: it could be anything, a prompt even.
+    // Logs no subject, because the node chose it: it could be a prompt.
     const [words = ""] = refusal.split('"', 1);
     const fields = { peer: this.#peer, nodeId: this.nodeId, refusal: words.trimEnd() };
     this.#hub.peerLog.warn(this.#who, fields, "plane: operation refused");

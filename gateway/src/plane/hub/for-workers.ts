@@ -1,6 +1,6 @@
 /**
- * The embedded plane of several worker processes: the primary process has the hub, to which nodes connect, and each worker publishes and
- * subscribes over its channel. Both sides are here, so that they agree. A worker that ends takes no node along.
+ * The embedded plane of several worker processes: the hub, to which nodes connect, runs in the primary process, and workers publish and
+ * subscribe over their channels. Both sides are in this file so that they agree. The end of a worker disconnects no node.
  */
 import { senderOf } from "@tollgate/protocol/subjects.ts";
 import { type Channel, FIRST_KIND } from "../../base/channel.ts";
@@ -16,10 +16,10 @@ import type { Hub } from "./hub.ts";
 import { HUB_LIMITS } from "./limits.ts";
 
 const KINDS = { publish: 0, subscribe: 1, unsubscribe: 2, message: 3, gone: 4, mint: 5, revoke: 6, cut: 7 };
-/** Beyond those of the limits. */
+/** Numbers after those of the limits. */
 const kind = (name: keyof typeof KINDS): number => FIRST_KIND + 16 + KINDS[name];
 
-/** In the primary. Returns how each worker that comes is let on the plane. */
+/** In the primary process. Returns the function that connects a new worker to the plane. */
 export function openToWorkers(hub: Hub): (channel: Channel) => void {
   const channels = new Set<Channel>();
   hub.onNodeGone((nodeId) => {
@@ -48,7 +48,7 @@ export function openToWorkers(hub: Hub): (channel: Channel) => void {
   };
 }
 
-/** In a worker. Without the primary there is no worker: it ends when the channel does. */
+/** In a worker. A worker cannot run without the primary, so it ends when the channel closes. */
 export function planeOfPrimary(channel: Channel, { clock, log }: { clock: Clock; log: Log }): Plane {
   const peerLog = sparingLog(log, clock);
   const subscribers = new Map<number, (subject: string, payload: Uint8Array) => void>();
@@ -61,7 +61,7 @@ export function planeOfPrimary(channel: Channel, { clock, log }: { clock: Clock;
     try {
       subscribers.get(number)?.(subject, bytes);
     } catch (error) {
-      // The node's stream has a hole now: its jobs fail in the way that is handled anyhow.
+      // The node's stream has a gap, so its jobs fail in the usual way.
       const nodeId = senderOf(subject);
       peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");
       if (nodeId !== undefined) tellGone(nodeId);

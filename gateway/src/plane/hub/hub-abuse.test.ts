@@ -1,4 +1,4 @@
-/** What peers that keep no rules can do: be cut, and nothing to anyone else. */
+/** Peers that break the rules are disconnected, and other peers are not affected. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
@@ -44,7 +44,7 @@ describe("before CONNECT", () => {
     await peer.hears("-ERR 'Authentication Timeout'\r\n");
     await once(peer.socket, "end");
     time.advance(1_000);
-    // The hub's side is gone now: whatever the peer still writes is answered by a reset.
+    // The hub has closed its side, so further writes of the peer are answered by a reset.
     const nudge = (): void => {
       if (!peer.socket.destroyed) peer.socket.write("x", () => setImmediate(nudge));
     };
@@ -64,7 +64,7 @@ describe("before CONNECT", () => {
     await client.flush();
     await strangers[0]?.hears("-ERR 'Authentication Timeout'");
     assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
-    // The client does not count as unauthenticated any more, so the next one only fills up the number.
+    // The client no longer counts as unauthenticated, so the next one only fills the limit.
     const next = rawPeer(t, hub);
     await next.hears("INFO");
     await client.flush();
@@ -147,7 +147,7 @@ describe("a client after CONNECT", () => {
     await fifth.hears("-ERR 'maximum connections exceeded'");
     await fifth.closed;
     await Promise.all(clients.map((client) => client.flush()));
-    // One that ends makes room.
+    // A connection that ends makes room.
     await clients.pop()?.close();
     await connectClient(t, await hub.mint("n2")).then((client) => client.flush());
     await connectClient(t, credentials);
@@ -200,7 +200,7 @@ describe("a client after CONNECT", () => {
   });
 
   test("bounds the replies and refusals that wait for a client that does not read", async (t) => {
-    // As fast as it can: how fast it may is not the question here.
+    // No rate limit: this test is about memory.
     const limits = { outboundBytesMax: 64 * 1024, operationsPerSecondMax: 1e9, inboundBytesPerSecondMax: 1e12 };
     const hub = await openTestHub(t, { clock, limits });
     for (const ask of ["PING\r\n", "PUB tg.s.foreign 0\r\n\r\n"]) {
@@ -236,7 +236,7 @@ describe("a client after CONNECT", () => {
     time.advance(20_000);
     assert.equal(await gone, "n1");
     await peer.hears("-ERR 'Stale Connection'\r\n");
-    // The client answered each ping, so it outlives the other by any number of rounds.
+    // The client answered every ping, so it outlives the other one.
     for (let round = 0; round < 5; round++) {
       await client.flush();
       time.advance(20_000);
@@ -306,7 +306,7 @@ describe("a client after CONNECT", () => {
     });
     const piece = Buffer.alloc(4096, "x").toString();
     for (const peer of peers) peer.say(`PUB tg.s.n1 4096\r\n${piece}\r\n`.repeat(2_000));
-    // Rounds of time that grow the allowance by a hundred each; a chunk that is being read is read to its end.
+    // Each step of time adds an allowance of a hundred. A chunk being read is read to its end.
     const inOneChunk = 16;
     for (let round = 1; round <= 20; round++) {
       time.advance(100);
@@ -341,7 +341,7 @@ describe("a client after CONNECT", () => {
     await hub.cut("n1");
     time.advance(1_000);
     assert.equal(await comes(), true, "forgiven");
-    // No one else had to wait.
+    // The flood did not delay other nodes.
     await connectClient(t, await hub.mint("n2"));
   });
 

@@ -1,4 +1,4 @@
-/** Who gets in and how they are put out, to the millisecond, beside what every plane does (../plane.test.ts). */
+/** Authentication and disconnection at exact times, beyond what every plane does (../plane.test.ts). */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { nodeState } from "@tollgate/protocol/subjects.ts";

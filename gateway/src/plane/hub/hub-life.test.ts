@@ -1,4 +1,4 @@
-/** Starts, ends, and what they leave behind. */
+/** Starting and stopping the hub, without leaks. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

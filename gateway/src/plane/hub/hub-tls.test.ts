@@ -1,4 +1,4 @@
-/** The same hub behind a certificate: greeted in clear, everything else under TLS. */
+/** The hub with a certificate: the greeting is in clear text, everything else under TLS. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";

@@ -1,4 +1,4 @@
-/** The hub as a NATS server: what of the protocol it speaks, beside what every plane does (../plane.test.ts). */
+/** The parts of the NATS protocol that the hub supports, beyond what every plane does (../plane.test.ts). */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";

@@ -31,19 +31,19 @@ const NATS_VERSION = "2.10.0";
 
 export interface HubOptions {
   host: string;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   port: number;
-  /** Who signs credentials. Kept by the caller, so that credentials outlive a restart; made anew if absent. */
+  /** Signs credentials. The caller stores it so that credentials survive a restart. Absent: a new one. */
   accountSeed?: string;
-  /** Who signed them before. Its credentials are taken as long as they live. */
+  /** The previous seed, whose credentials stay valid until they expire. */
   oldAccountSeed?: string;
   clock: Clock;
   random: Random;
   log: Log;
   credentialTtlMs?: number;
-  /** Where agents reach the hub, if not at host and port. */
+  /** The address for agents, if not host and port. */
   publicUrl?: string;
-  /** PEM texts. With them every connection must upgrade to TLS. */
+  /** As PEM. With a certificate every connection must upgrade to TLS. */
   tls?: Certificate;
   limits?: Partial<HubLimits>;
 }
@@ -53,11 +53,11 @@ export interface Hub extends Plane {
   url: string;
   /** A secret. */
   accountSeed: string;
-  /** For connections from now on. */
+  /** Takes effect for new connections. */
   renewCertificate(tls: Certificate): void;
 }
 
-/** Throws one line that names host and port if it cannot listen there. */
+/** Throws an error that names host and port if it cannot listen there. */
 export async function openHub(options: HubOptions): Promise<Hub> {
   const hub = new EmbeddedHub(options);
   await hub.listen();
@@ -146,10 +146,10 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#goneListeners.push(gone);
   }
 
-  /** It lives and ends with the gateway. */
+  /** Never called: the hub lives and ends with the gateway. */
   onAway(): void {}
   onBack(): void {}
-  /** It is a part of this process. */
+  /** The hub is part of this process, so the answer is immediate. */
   whenProven(_nodeId: string, told: (isWell: boolean) => void): void {
     told(true);
   }
@@ -195,7 +195,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
 
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve, reject) => {
-      // Calls back once the last socket is gone.
+      // Resolves once the last socket is closed.
       this.#server.close((error) => (error === undefined ? resolve() : reject(error)));
       for (const connection of this.#connections.all()) connection.close();
     });
@@ -220,7 +220,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     peers.delete(connection);
     if (peers.size > 0) return;
     this.#nodes.delete(nodeId);
-    // A connection can end within a call to publish, whose caller must not find itself called back halfway through it.
+    // A connection can end during a call to publish, whose caller must not be called back before it returns.
     queueMicrotask(() => {
       if (this.#closing !== undefined) return;
       for (const gone of this.#goneListeners) gone(nodeId, "node");
@@ -248,7 +248,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#connections.add(connection, remoteAddress);
   }
 
-  /** NATS greets in clear and then lets the client start TLS on the same socket. */
+  /** NATS greets in clear text and then the client starts TLS on the same socket. */
   #secured(raw: Socket): Socket {
     if (this.#secureContext === undefined) return raw;
     raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: TLS socket failed"));

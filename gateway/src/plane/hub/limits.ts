@@ -1,4 +1,4 @@
-/** The hub's bounds. No one vouches for a node: whatever one of them can make the hub hold or do has a number here. */
+/** The hub's limits. Nodes are not trusted, so everything they can make the hub store or do is bounded here. */
 import { NODE_SUBSCRIPTIONS_MAX, PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
 
 const KIB = 1024;
@@ -6,17 +6,17 @@ const MIB = 1024 * KIB;
 
 export interface HubLimits {
   connectionsMax: number;
-  /** Nodes behind one router, or all of them behind one proxy, share an address: wide. */
+  /** Wide, because nodes behind one router or proxy share an address. */
   connectionsPerAddressMax: number;
-  /** Beyond these the connection that has waited longest to authenticate makes room, of the same address first. */
+  /** Above this the connection that has waited longest to authenticate is closed, first from the same address. */
   unauthenticatedMax: number;
   unauthenticatedPerAddressMax: number;
   connectionsPerNodeMax: number;
-  /** Per connection, like everything below. */
+  /** Per connection, like the limits below. */
   subscriptionsMax: number;
   /**
-   * Bytes that wait for a slow reader before it is cut. Must hold the largest job (12 MiB in 48 pieces, published in one
-   * go) with room for a second one beside it.
+   * Unsent bytes for a slow reader before it is disconnected. Must hold the largest job (12 MiB in 48 pieces, published at once) and a
+   * second one.
    */
   outboundBytesMax: number;
   controlLineBytesMax: number;
@@ -25,20 +25,17 @@ export interface HubLimits {
   connectDeadlineMs: number;
   pingEveryMs: number;
   pingsOutstandingMax: number;
-  /** How long a connection that was cut may take to read why. */
+  /** How long a disconnected peer may take to read the reason. */
   lingerMs: number;
-  /** How often one node may connect, and how far ahead of that rate it may run. */
+  /** The rate of connections per node, and its burst. */
   connectsPerSecondMax: number;
   connectsBurstMs: number;
-  /**
-   * A node that sends more than this, on all its connections together, is read more slowly; the rest of it waits on its own
-   * machine.
-   */
+  /** A node that sends more than this, over all its connections, is read more slowly; the rest waits on its own machine. */
   operationsPerSecondMax: number;
-  /** Beside them a ping counts as so many: a client that has nothing to say pings once in a while. */
+  /** A ping costs this many operations: idle clients ping rarely. */
   pingOperations: number;
   inboundBytesPerSecondMax: number;
-  /** How far ahead of those rates it may run. */
+  /** The burst above those rates, as time. */
   burstMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** The rate limits of each node: how often it connects, and how much it sends on all its connections. */
+/** Rate limits per node: its connections, and what it sends over all of them. */
 import type { Clock } from "../../base/clock.ts";
 import type { HubLimits } from "./limits.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
@@ -47,7 +47,7 @@ export class NodeRateLimits {
     return limits;
   }
 
-  /** Of a node that is not here and used none of its allowance there is nothing to remember: a new record says the same. */
+  /** A node that is not connected and has its full allowance needs no record, because a new one is the same. */
   #forget(nowMs: number): void {
     if (nowMs < this.#forgetAt) return;
     this.#forgetAt = nowMs + FORGET_EVERY_MS;

@@ -10,7 +10,7 @@ import { Outbox } from "./outbox.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Two ends of a TCP connection; the far one does not read until it is told to. */
+/** Two ends of a TCP connection. The far end does not read until the test lets it. */
 async function pair(t: TestContext): Promise<{ near: Socket; far: Socket }> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -26,7 +26,7 @@ async function pair(t: TestContext): Promise<{ near: Socket; far: Socket }> {
   return { near, far };
 }
 
-/** Fills whatever the kernel takes, so that from now on nothing leaves. */
+/** Fills the kernel's buffers, so that nothing more can be sent. */
 async function clog(near: Socket): Promise<void> {
   const block = Buffer.alloc(1024 * 1024);
   do {

@@ -1,15 +1,14 @@
 /**
- * What the hub says to one connection. Everything written within a tick leaves in one system call. The socket is handed
- * something only when it has got rid of what it was handed before; the rest waits here, where a small line costs little
- * more than its bytes. (Within a socket each write costs some hundred bytes: answers of six bytes that no one reads once
- * took gigabytes.) A reader that lets too much pile up is reported to the caller, who cuts it; nothing here ever waits for
- * a reader.
+ * The unsent data of one connection. Everything written within a tick is sent in one system call. The socket gets new data only when it has
+ * sent the previous data; the rest waits here, where a small line costs little more than its bytes. (Inside a socket each write costs some
+ * hundred bytes, and answers of six bytes that were never read once took gigabytes.) When too much waits, the caller is notified and
+ * disconnects the reader.
  */
 import type { Socket } from "node:net";
 
-/** What something that waits takes besides its bytes. */
+/** The memory of a waiting entry besides its bytes. */
 const ENTRY_COST_BYTES = 64;
-/** The socket gets at most about this much at a time. */
+/** The most bytes that the socket gets at a time. */
 const HANDED_BYTES_MAX = 1024 * 1024;
 
 export class Outbox {
@@ -17,9 +16,9 @@ export class Outbox {
   readonly #costMax: number;
   #waiting: (string | Uint8Array)[] = [];
   #waitingCost = 0;
-  /** The tick's end is awaited. */
+  /** The end of the tick is scheduled. */
   #batching = false;
-  /** The socket has not finished with what it was handed. */
+  /** The socket has not sent its data yet. */
   #handed = false;
 
   constructor(socket: Socket, bytesMax: number) {
@@ -27,19 +26,19 @@ export class Outbox {
     this.#costMax = bytesMax;
   }
 
-  /** What waits for the reader: bytes, and what keeping them costs. */
+  /** The waiting bytes, and the memory to store them. */
   get cost(): number {
     return this.#waitingCost + this.#socket.writableLength;
   }
 
-  /** Returns false once more is waiting than may. */
+  /** Returns false when more is waiting than allowed. */
   line(text: string): boolean {
     this.#add(`${text}\r\n`);
     this.#batch();
     return this.cost <= this.#costMax;
   }
 
-  /** As `line`. The payload, and what follows it, is not copied: whoever publishes it must not change it afterwards. */
+  /** Like `line`. The payload and `rest` are not copied, so the publisher must not change them afterwards. */
   message(head: string, payload: Uint8Array, rest?: Uint8Array): boolean {
     this.#add(`${head}\r\n`);
     this.#add(payload);
@@ -49,7 +48,7 @@ export class Outbox {
     return this.cost <= this.#costMax;
   }
 
-  /** Hands over everything that waits: the last words follow. */
+  /** Sends everything that waits, before the connection ends. */
   finish(): void {
     this.#hand(Number.POSITIVE_INFINITY);
   }
@@ -87,7 +86,7 @@ export class Outbox {
     else this.#socket.write(piece, done);
   }
 
-  /** The oldest of what waits, with the lines between two payloads in one piece. */
+  /** The oldest waiting entries, with the lines between two payloads joined. */
   #take(bytesMax: number): (string | Uint8Array)[] {
     const pieces: (string | Uint8Array)[] = [];
     let lines: string[] = [];

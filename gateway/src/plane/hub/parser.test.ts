@@ -35,7 +35,7 @@ const name = fc.stringMatching(/^[a-z.*>0-9]{1,12}$/);
 const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString("latin1"));
 const number = fc.nat({ max: 9999 });
 
-/** Text on the wire with what it should be read as. */
+/** Wire text, and the operation that it stands for. */
 const operation: fc.Arbitrary<[string, Seen]> = fc.oneof(
   fc.tuple(name, body).map(([s, p]): [string, Seen] => [`PUB ${s} ${p.length}\r\n${p}\r\n`, ["publish", s, p]]),
   fc

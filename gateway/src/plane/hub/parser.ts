@@ -1,25 +1,24 @@
 /**
- * The client's side of the NATS protocol, read in whatever pieces TCP delivers it. Control lines end in a line feed; PUB
- * and HPUB announce a payload that follows. A payload that lies within one piece is passed on without a copy; one that
- * spans pieces is copied once into a buffer of its size. The first line must be CONNECT, and only it may be long: until
- * then nothing else is read, let alone stored.
+ * Parses a NATS client's stream, in chunks of any size. Control lines end in a line feed; PUB and HPUB announce a payload that follows. A
+ * payload within one chunk is passed on without a copy, one over several chunks is copied once. The first line must be CONNECT, and only it
+ * may be long: nothing else is stored before authentication.
  */
 import type { HubLimits } from "./limits.ts";
 import type { SubscribeAsk } from "./permissions.ts";
 
 export interface Operations {
-  /** The JSON text after CONNECT, not yet parsed. */
+  /** The JSON text after CONNECT, unparsed. */
   connect(options: string): void;
-  /** Headers and reply subjects are read past: the plane carries neither. */
+  /** Headers and reply subjects are skipped, because the plane uses neither. */
   publish(subject: string, payload: Uint8Array): void;
   subscribe(ask: SubscribeAsk): void;
-  /** With `max`: after that many messages in all. */
+  /** `max`: unsubscribe after that many messages in all. */
   unsubscribe(sid: string, max: number | undefined): void;
   ping(): void;
   pong(): void;
 }
 
-/** What the peer did wrong, and how nats-server words it. */
+/** Violations of the protocol, in nats-server's words. */
 const VIOLATIONS = {
   connect_first: "Authorization Violation",
   unknown_operation: "Unknown Protocol Operation",
@@ -30,7 +29,7 @@ const VIOLATIONS = {
 
 type ViolationCode = keyof typeof VIOLATIONS;
 
-/** The stream cannot be read any further. The message is fit for the peer. */
+/** The stream cannot be parsed any further. The message may be sent to the peer. */
 export class ProtocolViolation extends Error {
   override name = "ProtocolViolation";
   readonly code: ViolationCode;
@@ -46,7 +45,7 @@ type ParserLimits = Pick<HubLimits, "controlLineBytesMax" | "connectLineBytesMax
 interface Announced {
   subject: string;
   headerBytes: number;
-  /** Header and payload together, without the line end. */
+  /** Header and payload without the line end. */
   totalBytes: number;
 }
 
@@ -62,11 +61,11 @@ export class Parser {
   #payloadBytesMax: number;
   #connected = false;
   #stopped = false;
-  /** The start of a line whose end has not arrived. */
+  /** The start of an incomplete line. */
   #line: Buffer | undefined;
   #lineBytes = 0;
   #announced: Announced | undefined;
-  /** The start of a payload whose end has not arrived. */
+  /** The start of an incomplete payload. */
   #body: Buffer | undefined;
   #bodyBytes = 0;
 
@@ -77,12 +76,12 @@ export class Parser {
     this.#payloadBytesMax = limits.payloadBytesMax;
   }
 
-  /** How far the last `push` came in its chunk. */
+  /** The position in the chunk after the last `push`. */
   position = 0;
 
   /**
-   * Reads on from there, so many operations at most, and says how many it was. Throws `ProtocolViolation`, after which the
-   * parser must not be used.
+   * Parses at most `operationsMax` operations from there on, and returns their number. Throws `ProtocolViolation`; the parser must not be
+   * used afterwards.
    */
   push(chunk: Buffer, from = 0, operationsMax = Number.POSITIVE_INFINITY): number {
     this.position = from;
@@ -96,14 +95,14 @@ export class Parser {
     return operations;
   }
 
-  /** An operation may end the conversation; what the same chunk still holds is then not read. */
+  /** The rest of the chunk is not parsed after an operation ended the connection. */
   stop(): void {
     this.#stopped = true;
     this.#line = undefined;
     this.#body = undefined;
   }
 
-  /** The credential that came with CONNECT may allow less than the hub does. */
+  /** The credential may allow smaller payloads than the hub. */
   limitPayload(bytesMax: number): void {
     this.#payloadBytesMax = Math.min(this.#payloadBytesMax, bytesMax);
   }

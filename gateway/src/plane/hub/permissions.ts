@@ -1,4 +1,4 @@
-/** What a credential allows on the wire. Each rule gives the words of the refusal, as nats-server has them, or nothing. */
+/** Checks operations against a credential. Each rule returns nothing, or the refusal in nats-server's words. */
 import type { Claims } from "../credentials/user-jwt.ts";
 import { covers, isPattern, isSubject } from "../subjects-match.ts";
 
@@ -22,7 +22,7 @@ export function subscribeRefusal({ permissions }: Claims, { pattern, queue, sid 
     const asQueue = queue === undefined ? "" : ` using queue "${queue}"`;
     return `Permissions Violation for Subscription to "${pattern}"${asQueue}`;
   }
-  // To deliver to every member of a queue group would be silently wrong.
+  // Delivering to every member of a queue group would be wrong without an error.
   if (queue !== undefined) return "Queue Subscriptions Not Supported";
   if (sid.length > SID_CHARS_MAX) return "Invalid Subscription Identifier";
   return undefined;

@@ -1,14 +1,13 @@
 /**
- * How fast one node may keep the gateway busy, with all its connections together. What it sends is counted in milliseconds
- * of allowance; once it has used more than a burst ahead of time, it rests until time has caught up. A flood then stays in
- * the sender's own TCP window and other nodes keep their turn.
+ * Limits how busy one node keeps the gateway over all its connections. What it sends is counted in milliseconds of allowance. Once it is a
+ * burst ahead of time, reading stops until time has caught up. A flood then stays in the sender's TCP window, and other nodes are served.
  */
 import type { HubLimits } from "./limits.ts";
 
 export interface RateLimit {
-  /** Counts what was just handled and says how many milliseconds to stop reading; 0 for none. */
+  /** Counts handled operations. Returns for how many milliseconds to stop reading; 0 for none. */
   spend(operations: number, bytes: number, nowMs: number): number;
-  /** Whether time has caught up with all that was counted. */
+  /** Whether time has caught up with everything counted. */
   isFresh(nowMs: number): boolean;
 }
 

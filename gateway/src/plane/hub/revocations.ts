@@ -1,23 +1,20 @@
-/**
- * Which credentials of a node the hub refuses: those issued up to a moment. In memory: whoever revoked a node says so again
- * after a restart, which costs nothing but a look at a map.
- */
+/** The revoked credentials of nodes: those issued up to a time. Only in memory, because revocations are repeated after a restart. */
 import { issueSecond } from "../credentials/node-credentials.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 
 const FORGET_EVERY_S = 60;
 
 export interface Revocations {
-  /** The second to date a new credential of this node with. */
+  /** The issue date for a new credential of this node. */
   issueSecond(nodeId: string, nowMs: number): number;
-  /** Refuses everything issued to this node until now. */
+  /** Revokes everything issued to this node until now. */
   revoke(nodeId: string, nowMs: number): void;
   refuses(nodeId: string, issuedAtS: number): boolean;
 }
 
 export function memoryRevocations(): Revocations {
   const revokedUntilS = new Map<string, number>();
-  // A wall clock may step back: a revocation has to cover what was dated before the step, too.
+  // A wall clock may step back, so a revocation also covers credentials dated before the step.
   let latestIssueS = 0;
   let forgetAtS = 0;
 

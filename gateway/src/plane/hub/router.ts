@@ -1,13 +1,13 @@
-/** Who receives a message: subscribers by subject. Knows neither sockets nor permissions. */
+/** Finds the subscribers of a subject, without sockets or permissions. */
 import { invariant } from "../../base/invariant.ts";
 import { covers, hasWildcard, isPattern } from "../subjects-match.ts";
 
 type Deliver = (subject: string, payload: Uint8Array, rest?: Uint8Array) => void;
 
 export interface Router {
-  /** Returns the way out. */
+  /** Returns the function that unsubscribes. */
   add(pattern: string, deliver: Deliver): () => void;
-  /** Delivers, in order of subscription, to everyone who is still subscribed when their turn comes. */
+  /** Delivers in order of subscription, except to subscribers that were removed meanwhile. */
   route(subject: string, payload: Uint8Array, rest?: Uint8Array): void;
 }
 
@@ -17,8 +17,8 @@ interface Subscription {
 }
 
 /**
- * Plain subjects are looked up, wildcards are tried one by one: nodes subscribe to plain subjects only (their credentials
- * allow nothing else), and a gateway has a handful of wildcards.
+ * Plain subjects are looked up, wildcards are tried one by one: nodes subscribe to plain subjects only (their credentials allow no others),
+ * and a gateway has few wildcards.
  */
 export function createRouter(): Router {
   const plain = new Map<string, Set<Subscription>>();
@@ -42,8 +42,8 @@ export function createRouter(): Router {
       };
     },
 
-    // Deliveries may subscribe and unsubscribe. A set skips what was deleted meanwhile, and counting keeps a subscriber
-    // that subscribes again in its delivery from being called for ever.
+    // Deliveries may subscribe and unsubscribe. A Set skips deleted entries, and the count stops an endless loop when a subscriber
+    // subscribes again during its delivery.
     route(subject, payload, rest) {
       const peers = plain.get(subject);
       if (peers !== undefined) deliverTo(peers, subject, payload, rest);

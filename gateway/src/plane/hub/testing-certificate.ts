@@ -1,4 +1,4 @@
-/** A certificate for this machine made on the spot, so that no private key lies in the repository. For tests only. */
+/** A certificate for this machine, created at run time so that the repository holds no private key. For tests only. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { der, oid, pem, sequence } from "../credentials/der.ts";
 
@@ -6,12 +6,12 @@ const ED25519 = sequence(oid("2b6570"));
 const COMMON_NAME = oid("550403");
 const SUBJECT_ALT_NAME = oid("551d11");
 
-/** Certificates that someone trusts at the same time need names of their own. */
+/** Certificates trusted at the same time need different names. */
 export function selfSignedCertificate(commonName = "tollgate test"): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(commonName)))));
   const validity = sequence(der(0x17, Buffer.from("200101000000Z")), der(0x17, Buffer.from("490101000000Z")));
-  // A NATS client that dials an address checks the certificate for "localhost".
+  // A NATS client that connects to an address verifies the certificate for "localhost".
   const names = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.of(127, 0, 0, 1)));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),

@@ -1,4 +1,4 @@
-/** For the tests of this folder: hubs, real clients, and a raw peer that keeps no rules. */
+/** For the tests of this folder: hubs, real clients, and a raw peer that can break the rules. */
 import { connect as connectTcp, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { type ConnectionOptions, connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
@@ -36,7 +36,7 @@ export async function connectClient(
   return client;
 }
 
-/** A credential of the hub's account that allows more than a node's. */
+/** A credential of the hub's account that allows more than a node's credential. */
 export function wideCredentials(hub: Hub, clock: Clock): NodeCredentials {
   const user = createKey("user", systemRandom());
   const nowS = Math.floor(clock.now() / 1000);
@@ -52,23 +52,23 @@ export function wideCredentials(hub: Hub, clock: Clock): NodeCredentials {
   return { url: hub.url, jwt, seed: user.seed, expiresAt: (nowS + 60) * 1000 };
 }
 
-/** The next node that is reported gone. */
+/** The next node reported as gone. */
 export function nextGone(hub: Hub): Promise<string> {
   return new Promise((resolve) => hub.onNodeGone(resolve));
 }
 
 interface PeerOptions {
   allowHalfOpen?: boolean;
-  /** Its address: any of this machine. */
+  /** Its address: any loopback address. */
   from?: string;
 }
 
-/** A TCP peer that says what it is told to and keeps what it hears. */
+/** A TCP peer that sends what the test asks and stores what it receives. */
 export class RawPeer {
   readonly socket: Socket;
-  /** Settles when the socket is gone, whatever the way. */
+  /** Settles when the socket is closed in any way. */
   readonly closed: Promise<void>;
-  /** What it heard last; all of it, up to a mebibyte. */
+  /** The received text, the last mebibyte of it. */
   heard = "";
   heardBytes = 0;
   #listeners: (() => void)[] = [];
@@ -83,13 +83,13 @@ export class RawPeer {
       for (const listener of this.#listeners) listener();
     });
     this.closed = new Promise((resolve) => this.socket.once("close", () => resolve()));
-    // A reset is one of the ways to be cut; tests look at `closed` and `heard`.
+    // A reset is one way to be disconnected; tests check `closed` and `heard`.
     this.socket.on("error", (error) => {
       this.heard += `<${error.message}>`;
     });
   }
 
-  /** Waits until the peer has heard `text` after what it had heard before position `from`. */
+  /** Waits until the peer has received `text` at or after position `from`. */
   async hears(text: string, from = 0): Promise<void> {
     while (this.heard.indexOf(text, from) < 0) {
       await new Promise<void>((resolve, reject) => {
@@ -108,7 +108,7 @@ export class RawPeer {
     this.socket.write(text, "latin1");
   }
 
-  /** The CONNECT line that proves these credentials to the greeting heard. */
+  /** The CONNECT line that answers the greeting with these credentials. */
   async connectLine(credentials: NodeCredentials, extra: object = {}): Promise<string> {
     await this.hears("\r\n");
     const nonce = /"nonce":"([^"]+)"/.exec(this.heard)?.[1] ?? "";

@@ -1,13 +1,12 @@
 /**
- * The account's JWT as the NATS servers keep it. Tollgate changes three things in it, the list of revoked keys, the tag of
- * the deployment that the plane belongs to and the keys that sign for the account, and keeps the rest as it finds it, so that an
- * operator may change limits with other tools. Pure.
+ * The account's JWT on the NATS servers. Tollgate changes only the revoked keys, the tag of the plane's deployment and the signing keys,
+ * and keeps the rest, so that operators may change limits with other tools. Pure.
  */
 import { z } from "zod";
 import { readSegment } from "../credentials/jwt.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 
-/** Public key of a user → everything issued to it up to this second is refused. */
+/** A user's public key → the second up to which its credentials are revoked. */
 const RevokedKeys = z.record(z.string(), z.number().int());
 export type RevokedKeys = z.infer<typeof RevokedKeys>;
 
@@ -19,18 +18,18 @@ const AccountClaims = z.looseObject({
     type: z.literal("account"),
     revocations: RevokedKeys.optional(),
     tags: z.array(z.string()).optional(),
-    /** Public keys; an operator's own tools may have put scoped ones there, which are left alone. */
+    /** Public keys. Scoped keys of an operator's own tools are left unchanged. */
     signing_keys: z.array(z.unknown()).optional(),
   }),
 });
 export type AccountClaims = z.infer<typeof AccountClaims>;
 
-/** Undefined when the text is no account's JWT. The server that sent it has checked its signature. */
+/** Undefined when the text is not an account's JWT. The server that sent it has checked its signature. */
 export function readAccount(jwt: string): AccountClaims | undefined {
   return AccountClaims.safeParse(readSegment(jwt.split(".")[1])).data;
 }
 
-/** What a gateway announced to the others; undefined when it cannot be read. */
+/** The revocations that a gateway announced; undefined when they cannot be read. */
 export function readRevoked(payload: Uint8Array): RevokedKeys | undefined {
   return RevokedKeys.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
 }
@@ -39,12 +38,12 @@ export function revokedUntilS({ nats }: AccountClaims, userKey: string): number 
   return nats.revocations?.[userKey];
 }
 
-/** Whether all of these are refused at least that far. */
+/** Whether the account revokes all of these at least as far. */
 export function holds(account: AccountClaims, revoked: RevokedKeys): boolean {
   return Object.entries(revoked).every(([key, untilS]) => (revokedUntilS(account, key) ?? -1) >= untilS);
 }
 
-/** Without those that no living credential can be older than. */
+/** Drops revocations that are older than any valid credential. */
 export function livingOnly(revoked: RevokedKeys, nowS: number): RevokedKeys {
   const oldestS = nowS - CREDENTIAL_TTL_MS_MAX / 1000;
   return Object.fromEntries(Object.entries(revoked).filter(([, untilS]) => untilS >= oldestS));
@@ -58,7 +57,7 @@ export function mergeRevoked(one: RevokedKeys, other: RevokedKeys): RevokedKeys 
 
 const DEPLOYMENT_TAG = "deployment:";
 
-/** Whose the plane is; undefined while it is no one's. */
+/** The deployment that owns the plane; undefined when none does. */
 export function deploymentOf({ nats }: AccountClaims): string | undefined {
   return nats.tags?.find((tag) => tag.startsWith(DEPLOYMENT_TAG))?.slice(DEPLOYMENT_TAG.length);
 }
@@ -68,7 +67,7 @@ export function withDeployment(account: AccountClaims, deployment: string): Acco
   return { ...account, nats: { ...account.nats, tags: [...others, `${DEPLOYMENT_TAG}${deployment}`] } };
 }
 
-/** Keys that sign for the account beside its own. */
+/** Keys that sign for the account besides its own. */
 export const signersOf = ({ nats }: AccountClaims): string[] =>
   (nats.signing_keys ?? []).filter((key) => typeof key === "string");
 
@@ -79,8 +78,8 @@ export function withSigners(account: AccountClaims, keys: string[], nowS: number
 }
 
 /**
- * The claims with these keys revoked, too. Each version is dated after the one before, because servers that were apart
- * keep the one with the later date.
+ * The claims with these keys revoked as well. Every version is dated after its predecessor, because servers that were separated keep the
+ * later one.
  */
 export function withRevoked(account: AccountClaims, revoked: RevokedKeys, nowS: number): AccountClaims {
   const revocations = mergeRevoked(livingOnly(account.nats.revocations ?? {}, nowS), revoked);

@@ -1,25 +1,25 @@
-/** One connection to a NATS server, which lives once. Whoever wants another dials again. */
+/** One connection to a NATS server, without reconnection. Callers dial again. */
 import { connect, errors, type NatsConnection } from "@nats-io/transport-node";
 import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
 
-/** One server that hangs must not keep the gateway from the next for long. */
+/** A server that hangs must not delay the attempt at the next one. */
 const DIAL_MS_MAX = 2_000;
-/** A server that vanished without closing is noticed after three of these. */
+/** A server that vanished is noticed after three pings. */
 const PING_EVERY_MS = 5_000;
 
 export interface Login {
-  /** One or more, separated by commas. */
+  /** One or more addresses, separated by commas. */
   url: string;
   name: string;
   jwt: string;
   key: SigningKey;
   inboxPrefix?: string;
-  /** How long the server has to greet. */
+  /** How long the server may take to greet. */
   dialTimeoutMs?: number | undefined;
 }
 
-/** The server is set up in a way that does not do: trying again will not help. */
+/** The server's set-up is wrong, so trying again cannot help. */
 export class NatsUnusable extends Error {
   override name = "NatsUnusable";
 }
@@ -37,7 +37,7 @@ export async function connectNats(login: Login): Promise<NatsConnection> {
 async function dial({ url, name, jwt, key, inboxPrefix, dialTimeoutMs = DIAL_MS_MAX }: Login): Promise<NatsConnection> {
   const servers = url.split(",").map((server) => server.trim());
   try {
-    // The client's own reconnection is off: it would send what was published in between, to nodes whose jobs are given up.
+    // The client's own reconnection is off: it would send buffered messages to nodes whose jobs have already failed.
     return await connect({
       servers,
       name,

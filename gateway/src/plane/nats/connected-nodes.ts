@@ -1,27 +1,27 @@
 /**
- * Which nodes are connected, as the servers' events and the nodes' own words tell. A node that renews its credentials has
- * two connections for a moment and is gone only when the last of them is. A server that dies tells of no end: its nodes are
- * noticed when they connect elsewhere. Pure; moments are monotonic milliseconds.
+ * The connected nodes, by the servers' events and the nodes' own messages. A node that renews its credentials has two connections for a
+ * moment and is gone when both have ended. A server that dies reports no ends; its nodes are noticed when they connect to another. Pure;
+ * times are monotonic milliseconds.
  */
 
-/** An agent holds no more than two. */
+/** The most connections of an agent. */
 const CONNECTIONS_MAX = 2;
-/** An agent that renews has ended the older of two by then. */
+/** By then an agent that renews has closed its older connection. */
 const RENEWAL_MS_MAX = 10_000;
 
 interface Connected {
-  /** Oldest first; none for a node that was heard but not seen to connect. */
+  /** Oldest first; empty for a node that sent messages but was not seen to connect. */
   connections: Set<string>;
-  /** When the newest came, if another was there and has not been heard to end. */
+  /** When the newest connection began, if the end of the former one has not been reported. */
   movedAt: number | undefined;
-  /** That other one. */
+  /** The former connection. */
   movedFrom: string | undefined;
 }
 
 export class ConnectedNodes {
   readonly #nodes = new Map<string, Connected>();
 
-  /** The node said something. */
+  /** The node sent a message. */
   heard(nodeId: string): void {
     if (!this.#nodes.has(nodeId))
       this.#nodes.set(nodeId, { connections: new Set(), movedAt: undefined, movedFrom: undefined });
@@ -42,8 +42,8 @@ export class ConnectedNodes {
   }
 
   /**
-   * Says whether the node is gone with it. Of one that was not seen to connect no one knows whether it has another; it is not
-   * there until it is heard again.
+   * Returns whether the node is gone. If it was not seen to connect, it may have another connection: it counts as absent until it sends a
+   * message.
    */
   disconnected(nodeId: string, connection: string, now: number): "gone" | "there" | "unsure" {
     const known = this.#nodes.get(nodeId);
@@ -56,11 +56,11 @@ export class ConnectedNodes {
       return isKnown ? "gone" : "unsure";
     }
     if (connection !== newest) {
-      // The older one: the node has renewed its credentials.
+      // The older connection ended, so the node has renewed its credentials.
       known.movedAt = undefined;
       return "there";
     }
-    // Of the one before no one told the end. It was on a server that died, and must not make the node look present for ever.
+    // The end of the former connection was never reported: its server died. It must not keep the node present for ever.
     if (movedAt === undefined || now - movedAt <= RENEWAL_MS_MAX) return "there";
     this.#nodes.delete(nodeId);
     return "gone";
@@ -71,24 +71,24 @@ export class ConnectedNodes {
   }
 
   /**
-   * When the node came by its newest connection, while the one before has not been heard to end: it renews its credentials,
-   * or it lost the server it was on.
+   * When the newest connection began, while the end of the former one has not been reported: the node renews its credentials, or it lost
+   * its server.
    */
   movedAt(nodeId: string): number | undefined {
     return this.#nodes.get(nodeId)?.movedAt;
   }
 
-  /** The connection that it had before; undefined for a node that was not seen to connect. */
+  /** The former connection; undefined for a node that was not seen to connect. */
   movedFrom(nodeId: string): string | undefined {
     return this.#nodes.get(nodeId)?.movedFrom;
   }
 
-  /** The newest of its connections; undefined for a node that was not seen to connect. */
+  /** The newest connection; undefined for a node that was not seen to connect. */
   connectionOf(nodeId: string): string | undefined {
     return [...(this.#nodes.get(nodeId)?.connections ?? [])].at(-1);
   }
 
-  /** Forgets everyone. */
+  /** Forgets all nodes. */
   clear(): void {
     this.#nodes.clear();
   }

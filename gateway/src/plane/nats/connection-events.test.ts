@@ -1,4 +1,4 @@
-/** The events of servers old and new, as they sent them; shortened to what is there in both, and what differs. */
+/** Recorded events of old and new servers, shortened to the fields that both have and those that differ. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../base/clock.ts";

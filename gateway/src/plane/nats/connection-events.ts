@@ -1,7 +1,7 @@
 /**
- * What the servers tell of the account's connections. Pure. Who connects is read from the JWT that the server checked before
- * it let the client in: our account signed it, and its name is the node's id. (`name` is whatever the client calls itself;
- * `name_tag` is that same name up to 2.10, and the account's since.)
+ * Reads the servers' events about the account's connections. Pure. The node is identified by the JWT that the server verified: our account
+ * signed it, and its name is the node's id. (`name` is chosen by the client; `name_tag` is the JWT's name up to NATS 2.10, and the
+ * account's since then.)
  */
 import { z } from "zod";
 import { readSegment } from "../credentials/jwt.ts";
@@ -11,12 +11,12 @@ import { EVENT_CONNECT, EVENT_DISCONNECT } from "./subjects.ts";
 const ClientEvent = z.object({
   server: z.object({ id: z.string() }),
   client: z.object({ id: z.number(), user: z.string(), jwt: z.string() }),
-  /** Why a connection ended. */
+  /** The reason that a connection ended. */
   reason: z.string().optional(),
 });
 const UserClaims = z.object({ name: z.string(), sub: z.string() });
 
-/** The server ends connections for its own sake: it stops, or its operator moves clients to another. */
+/** Reasons of the server itself: it stops, or its operator moves clients to another server. */
 const SERVERS_OWN_REASONS = new Set(["Server Shutdown", "Kicked"]);
 
 interface NodeEvent {
@@ -24,18 +24,18 @@ interface NodeEvent {
   nodeId: string;
   /** Tells it from every other connection of the cluster. */
   connection: string;
-  /** Who ended it. A server that only noticed, or refuses the node, counts as the node's own doing. */
+  /** The side that ended it. An end that a server only noticed, or a refusal, counts as the node's. */
   by: "node" | "plane";
 }
 
 const ServerAnswer = z.object({ server: z.object({ id: z.string() }) });
 
-/** Which server answered; undefined for what is no server's answer. */
+/** The server that sent this answer; undefined for other messages. */
 export function readServer(payload: Uint8Array): string | undefined {
   return ServerAnswer.safeParse(readJson(payload)).data?.server.id;
 }
 
-/** The server that a connection is on. */
+/** The server of a connection. */
 export const serverOf = (connection: string): string | undefined => connection.split(" ")[0];
 
 /** Undefined for events that are not about a node. */

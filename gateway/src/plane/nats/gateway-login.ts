@@ -1,4 +1,4 @@
-/** How a gateway signs in: as a user of the account, with a key of its own for each connection. */
+/** The credentials of a gateway: a user of the account, with a new key for each connection. */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 import { createKey, type SigningKey } from "../credentials/nkeys.ts";
@@ -8,7 +8,7 @@ import type { Login } from "./connect.ts";
 import { GATEWAY_SUBJECTS, INBOX_PREFIX, SERVERS_ASKED } from "./subjects.ts";
 
 interface GatewayIdentity {
-  /** The account, where another key than its own signs for it. */
+  /** The account, when a key other than its own signs. */
   issuerAccount?: string | undefined;
   url: string;
   gatewayId: string;
@@ -22,12 +22,12 @@ export function gatewayLogin(
 ): Login {
   const key = createKey("user", random);
   const jwt = mintUserJwt(account, {
-    // The dot keeps it apart from every node's id.
+    // No node id has a dot, so the name cannot be one.
     name: `gateway.${gatewayId}`,
     issuerAccount,
     userKey: key.publicKey,
     issuedAtS: Math.floor(clock.now() / 1000),
-    // It never leaves this process, which could sign another at any time.
+    // No expiry, because it never leaves this process, which could sign another at any time.
     expiresAtS: undefined,
     subscriptionsMax: -1,
     payloadBytesMax: PAYLOAD_BYTES_MAX,

@@ -1,6 +1,6 @@
 /**
- * Requests in flight when a part of the plane fails: real servers, and nodes that behave as the agent does. The gateway's time
- * stands still unless a test moves it, so no node looks silent on a busy machine.
+ * Requests in flight when a part of the plane fails, with real servers and nodes that behave like the agent. The gateway's clock moves only
+ * when a test moves it, so that no node looks silent on a busy machine.
  */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -22,7 +22,7 @@ import type { NodeCredentials, Plane } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { layCable } from "./testing-cable.ts";
 
-/** After this long the plane first tries to connect again. */
+/** The plane tries to reconnect after this time. */
 const RETRY_MS = 50;
 const GATEWAY = "gw1";
 const MODEL = "m";
@@ -67,7 +67,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();
-      // Servers are asked whether they live by the machine's clock: their answers take time, too.
+      // The servers' pulse runs on the machine's clock, because their answers take real time.
       let asked = 0;
       const every: Clock["every"] = (ms, run) =>
         systemClock.every(ms, () => {
@@ -92,12 +92,12 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
       await lost;
       node.credentials = { ...node.credentials, url: second.url };
       await node.connect(t);
-      // What no one else saw counts only with the gateway's own evidence.
+      // Evidence that no other node confirms counts only with the gateway's own.
       await eventually("the gateway knows that the server is dead", () => {
         const server = plane.movedFrom("n1");
         return server !== undefined && !plane.answers(server);
       });
-      // A report is lost while the server does not know yet who subscribes on the others; the agent repeats it every few seconds.
+      // A report can get lost while a server does not know its peers' subscriptions; the agent repeats it every few seconds.
       await eventually("it is tried again", () => {
         if (node.running.size === 0) node.report();
         clock.advance(100);
@@ -129,14 +129,14 @@ class Sink implements DispatchSink {
   finished = (): "answered" => "answered";
 }
 
-/** Every look at the time is a microsecond later than the one before, so no two events share a moment; else it stands still. */
+/** A clock that stands still. Each reading adds a microsecond, so that no two events have the same time. */
 function handClock(): ManualClock {
   const clock = manualClock(Date.now());
   let looks = 0;
   return { ...clock, monotonic: () => clock.monotonic() + ++looks / 1000 };
 }
 
-/** Drops what it runs when it loses its connection, says so first on the next, and goes on with what it runs till then. */
+/** Like an agent, it drops its jobs when it loses its connection and reports that first on the next one. */
 class Node {
   credentials: NodeCredentials;
   connection: NatsConnection | undefined;

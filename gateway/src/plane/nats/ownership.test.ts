@@ -1,4 +1,4 @@
-/** Whose a plane on NATS is: kept by the servers, agreed on by gateways that start at once, safe from other writes. */
+/** The owner of a plane on NATS: stored by the servers, agreed on by gateways that start at once, and not lost to other writes. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -8,7 +8,7 @@ import { connectClient } from "../hub/testing.ts";
 import type { Plane, PlaneOwnership } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 
-/** How long a gateway that claimed the plane waits before it looks whether another claimed it, too. */
+/** How long a gateway that claimed the plane waits before it checks for another claim. */
 const CLAIMED_AFTER_MS = 500;
 
 describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
@@ -56,7 +56,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     const claims = planes.map(({ ownership }, i) => ownership.claim(`deployment ${i}`));
     let settled = 0;
     for (const claim of claims) void claim.then(() => settled++);
-    // A gateway that wrote its claim gives the other time to write its own, here for as long as that takes.
+    // A gateway that wrote its claim lets the other write its own first.
     await eventually("each has written its claim, or knows the owner", () => settled + waiting() === planes.length);
     time.advance(CLAIMED_AFTER_MS);
     const owners = await Promise.all(claims);
@@ -73,7 +73,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     const [first] = planes;
     await first?.revoke("n5");
     assert.equal(await first?.ownership.owner(), "one");
-    // A write that another gateway's replaced is made again a few seconds later.
+    // A write that another gateway overwrote is repeated a few seconds later.
     for (const credentials of old) {
       await eventually("the credential is refused", () =>
         connectClient(t, credentials).then(

@@ -1,4 +1,4 @@
-/** What only servers of their own bring: outages, several gateways, clusters, revocations that last. */
+/** Behaviour that only separate servers have: outages, several gateways, clusters, lasting revocations. */
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
@@ -196,7 +196,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     test("shows all gateways one fleet, and lets a node serve each of them", async (t) => {
       const planes = [await openTestPlane(t, server), await openTestPlane(t, server)] as const;
       const rosters = planes.map((plane) => newRoster(t, plane));
-      // Enrolled at one gateway.
+      // The node was enrolled at one gateway.
       const node = await connectClient(t, await planes[0].mint("n1"));
       node.subscribe(toNode("n1"), { callback: (_, job) => node.publish(toGateway(job.string(), "n1"), "done") });
       node.publish(nodeState("n1"), state());
@@ -240,12 +240,12 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const minted = await Promise.all(nodes.map((node) => (planes[0] as Plane).mint(node)));
       await Promise.all(
         nodes.map(async (node, i) => {
-          // In waves, so that they do not all go into one write per gateway.
+          // In waves, so that each gateway needs several writes.
           await Promise.all(Array.from({ length: i % 5 }, () => planes[1]?.mint(node)));
           await planes[i % planes.length]?.revoke(node);
         }),
       );
-      // A write that another gateway's replaced is made again a few seconds later.
+      // A write that another gateway overwrote is repeated a few seconds later.
       for (const credential of minted) {
         await eventually("the credential is refused", () =>
           connectClient(t, credential).then(
@@ -298,7 +298,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
       }
     });
     await eventually("they found each other", async () => /Route connection created/.test(await two.log()));
-    // The servers are asked for a sign of life when the test says so.
+    // The servers' pulse is checked when the test moves this clock.
     const checks = manualClock();
     const plane = await openTestPlane(t, one, { publicUrl: two.url, clock: { ...clock, every: checks.every } });
     const asked = (what: string, check: () => boolean): Promise<unknown> =>
@@ -336,7 +336,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     await gone;
     await assert.rejects(connectClient(t, minted), REFUSED);
 
-    // A node that renews its credentials has moved until its old connection ends.
+    // A node that renews its credentials counts as moved until its old connection ends.
     const renewed = await plane.mint("n1");
     const old = await connectClient(t, renewed);
     const orphan = await connectClient(t, renewed);
@@ -344,7 +344,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     await old.close();
     await eventually("it renewed", () => plane.movedAt("n1") === undefined);
 
-    // The server of the node dies: no one tells until it connects elsewhere, but the next end of the node is noticed again.
+    // The node's server dies without an event. After the node connects elsewhere, its next end is noticed again.
     await two.kill();
     await orphan.closed();
     const elsewhere = { ...renewed, url: one.url };

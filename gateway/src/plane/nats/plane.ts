@@ -1,7 +1,7 @@
 /**
- * The dispatch plane on NATS servers in operator mode, for several gateways and a fleet they share. Gateways and nodes are
- * users of one account; a node's JWT allows its own subjects only. The servers enforce permissions and expiry, tell who
- * disconnects, and keep the revocations.
+ * The dispatch plane on NATS servers in operator mode, for several gateways with a shared fleet. Gateways and nodes are users of one
+ * account; a node's JWT allows only its own subjects. The servers enforce permissions and expiry, report disconnections, and store the
+ * revocations.
  */
 import { errors } from "@nats-io/transport-node";
 import { nodeState, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
@@ -43,31 +43,31 @@ import { ACCOUNT_LOOKUP, EVENTS, REVOCATIONS, SERVERS_ASKED, serversAnswer } fro
 import { type SystemUser, withSystem } from "./system.ts";
 
 export interface NatsPlaneOptions {
-  /** `nats://…` or `tls://…`; several servers of a cluster are separated by commas. */
+  /** `nats://…` or `tls://…`; the servers of a cluster are separated by commas. */
   url: string;
-  /** What nodes are told, if not that. */
+  /** The address for nodes, if it differs. */
   publicUrl?: string;
-  /** The gateway's name among the connections that an operator sees. */
+  /** The gateway's name in the servers' list of connections. */
   gatewayId: string;
-  /** Signs the credentials of gateways and nodes, unless other keys do. */
+  /** Signs the credentials of gateways and nodes, unless signing keys do. */
   accountSeed?: string | undefined;
-  /** The account's public key: needed where its seed is not given. */
+  /** The account's public key, required without its seed. */
   account?: string | undefined;
-  /** Keys that sign for the account: the first signs, what any of them signed is known. */
+  /** Keys that sign for the account. The first one signs; nodes of all of them are recognised. */
   signingSeeds?: string[] | undefined;
   /** Signs new versions of the account's JWT. */
   operatorSeed: string;
-  /** May push them to the servers. */
+  /** May send JWTs to the servers. */
   system: SystemUser;
   credentialTtlMs?: number;
-  /** How long a server has for an answer, or to greet: a few seconds unless a test on a busy machine gives it longer. */
+  /** How long a server may take to answer or greet. Tests on busy machines raise it. */
   answerTimeoutMs?: number;
   clock: Clock;
   random: Random;
   log: Log;
 }
 
-/** Throws when a seed is none, or when the servers refuse it. Servers that are unreachable are waited for in the background. */
+/** Throws when a seed is invalid or the servers refuse it. Unreachable servers are retried in the background. */
 export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
   const plane = new NatsPlane(options);
   await plane.open();
@@ -75,13 +75,13 @@ export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
 }
 
 const STATES = nodeState("");
-/** Other gateways that did not hear of a revocation in this time put back what they write over, a little later. */
+/** Gateways that did not receive the announcement in this time restore an overwritten revocation a little later. */
 const ANNOUNCE_MS_MAX = 250;
-/** Before the set-up is taken to be wrong. */
+/** After this many failed lookups the set-up is considered wrong. */
 const LOOKUPS_MAX = 3;
-/** A server that is well answers within this time. In doubt it is the server: no one is blamed. */
+/** A healthy server answers within this time. Otherwise the server is blamed and not the node. */
 const PROVEN_MS_MAX = 100;
-/** How long ends are collected of which no one knows whether they were the last, and how long nodes have to answer then. */
+/** How long uncertain ends are collected, and how long the nodes then have to answer. */
 const DOUBT_MS = 100;
 const ANSWER_MS_MAX = 500;
 
@@ -92,7 +92,7 @@ class NatsPlane implements Plane {
   readonly #options: NatsPlaneOptions;
   /** The account's public key. */
   readonly #account: string;
-  /** The first signs. A node has another key by each of them. */
+  /** The first one signs. A node has a different key under each. */
   readonly #signers: [SigningKey, ...SigningKey[]];
   readonly #credentialTtlMs: number;
   readonly #connection: ReconnectingConnection;
@@ -103,7 +103,7 @@ class NatsPlane implements Plane {
   readonly #backoff: ReconnectBackoff;
   readonly #peerLog: SparingLog;
   readonly #goneListeners: ((nodeId: string, by: "node" | "plane") => void)[] = [];
-  /** Nodes that lost a connection, and may have another; who ended it. */
+  /** Nodes that lost a connection and may have another, with the side that ended it. */
   readonly #doubtful = new Map<string, "node" | "plane">();
   readonly #awayListeners: (() => void)[] = [];
   readonly #backListeners: (() => void)[] = [];
@@ -155,7 +155,7 @@ class NatsPlane implements Plane {
     this.#stopAsking = clock.every(ASK_SERVERS_EVERY_MS, () => this.#askServers());
   }
 
-  /** Who signs the gateway's own login must be known to the servers before. */
+  /** The servers must know the key that signs the gateway's login first. */
   async #dial() {
     const { url, system, operatorSeed, clock, answerTimeoutMs } = this.#options;
     const named = this.#signers.map(({ publicKey }) => publicKey).filter((key) => key !== this.#account);
@@ -168,7 +168,7 @@ class NatsPlane implements Plane {
     return await connectNats({ ...login, dialTimeoutMs: answerTimeoutMs });
   }
 
-  /** Undefined where the account's own key signs. */
+  /** Undefined when the account's own key signs. */
   get #issuerAccount(): string | undefined {
     return this.#signers[0].publicKey === this.#account ? undefined : this.#account;
   }
@@ -262,12 +262,12 @@ class NatsPlane implements Plane {
     });
   }
 
-  /** Whichever of the signers gave it credentials. */
+  /** Revokes the credentials by all signers. */
   async revoke(nodeId: string): Promise<void> {
     await Promise.all(this.#signers.map((signer) => this.#revoker.revoke(nodeKey(signer, nodeId).publicKey)));
   }
 
-  /** The servers know no other way to drop a node than to refuse its credentials; it fetches new ones. */
+  /** Servers can drop a node only by refusing its credentials; the node fetches new ones. */
   cut(nodeId: string): Promise<void> {
     this.#backoff.start(nodeId);
     return this.revoke(nodeId);
@@ -279,7 +279,7 @@ class NatsPlane implements Plane {
     await this.#connection.close();
   }
 
-  /** What is needed for the first revocation had better be there before it. */
+  /** Checks the rights for a revocation before the first one is needed. */
   async #checkRights(): Promise<void> {
     const { url, system, answerTimeoutMs } = this.#options;
     await this.#firstLookup().catch((cause) => {
@@ -292,7 +292,7 @@ class NatsPlane implements Plane {
     });
   }
 
-  /** A server that is busy, or has just started, may let a question pass without an answer; one that may not be asked says so. */
+  /** A server that is busy or just started may not answer; one that refuses says so. */
   async #firstLookup(): Promise<AccountClaims> {
     for (let left = LOOKUPS_MAX; ; left--) {
       try {
@@ -309,7 +309,7 @@ class NatsPlane implements Plane {
     return account;
   }
 
-  /** Under a flood the answer to a flush comes late: the node that floods must not be able to put its own end off. */
+  /** During a flood the answer to a flush comes late, but the flooding node must not delay its own end. */
   async #announce(revoked: RevokedKeys): Promise<void> {
     this.#connection.publish(REVOCATIONS, Buffer.from(JSON.stringify(revoked)));
     await Promise.race([this.#connection.flush(), sleep(this.#options.clock, ANNOUNCE_MS_MAX)]);
@@ -354,17 +354,17 @@ class NatsPlane implements Plane {
     if (left === "gone") this.#gone(nodeId, by);
     if (left !== "unsure") return;
     this.#doubtful.set(nodeId, by);
-    // All who come in this moment are asked together.
+    // Nodes within this time are asked together.
     if (this.#doubtful.size === 1) this.#options.clock.after(DOUBT_MS, () => this.#askDoubtful());
   }
 
-  /** A server that hung tells late of a connection that its node replaced long ago. Who is there says so. */
+  /** A server that hung may report the end of a connection that its node has replaced. The node itself answers if it is connected. */
   #askDoubtful(): void {
     const asked = [...this.#doubtful];
     this.#doubtful.clear();
     this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
     this.#options.clock.after(ANSWER_MS_MAX, () => {
-      // When it is unreachable, everyone was told.
+      // When the plane is unreachable, every node was already reported as gone.
       if (this.#connection.isAway) return;
       for (const [nodeId, by] of asked) if (!this.#connectedNodes.has(nodeId)) this.#gone(nodeId, by);
     });
@@ -374,7 +374,7 @@ class NatsPlane implements Plane {
     for (const gone of this.#goneListeners) gone(nodeId, by);
   }
 
-  /** A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must end as if it had left. */
+  /** A subscriber in the gateway threw, so the node's stream has a gap and its jobs end as if it had left. */
   #failed(subject: string, error: unknown): void {
     const nodeId = senderOf(subject);
     this.#peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");

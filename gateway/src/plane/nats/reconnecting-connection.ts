@@ -1,7 +1,6 @@
 /**
- * The gateway's connection to NATS, kept up for as long as the gateway lives. While it is unreachable nothing is kept for later: what
- * is published then is dropped, because whoever waits for an answer has been told that it will not come. An outage is
- * logged when it begins, when its reason changes and when it is over.
+ * The gateway's connection to NATS, re-established for as long as the gateway runs. While it is unreachable, published messages are
+ * dropped, because the callers' requests have already failed. An outage is logged when it begins, when its reason changes and when it ends.
  */
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
@@ -13,13 +12,13 @@ const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2_000;
 const ANSWER_MS_MAX = 2_000;
 const FLUSH_MS_MAX = 1_000;
-/** How often the server is asked for a sign of life. */
+/** The interval of pings to the server. */
 const ASK_EVERY_MS = 500;
-/** Without one for so long nodes are not to blame for what is not heard of them. */
+/** Without an answer for this long, missing messages are not blamed on nodes. */
 const DEAF_AFTER_MS = 1_000;
 /**
- * And for so long the connection is given up: another server may do better. Longer than the servers' `write_deadline`, within
- * which an old one may hold up a gateway because of a node that does not read.
+ * After this long without an answer the connection is closed, to try another server. Longer than the servers' `write_deadline`, for which
+ * an old server may delay a gateway because of a node that does not read.
  */
 const LOST_AFTER_MS = 7_000;
 
@@ -27,18 +26,18 @@ type Receive = (subject: string, payload: Uint8Array) => void;
 
 interface ReconnectingOptions {
   dial: () => Promise<NatsConnection>;
-  /** Connected again after an outage; subscriptions are in place. */
+  /** Connected again after an outage, with subscriptions in place. */
   back: () => void;
   away: () => void;
   /** A subscriber threw. */
   failed: (subject: string, error: unknown) => void;
-  /** How long the server has for an answer. */
+  /** How long the server may take to answer. */
   answerTimeoutMs?: number | undefined;
   clock: Clock;
   log: Log;
 }
 
-/** There is no connection to a NATS server now. */
+/** The gateway is not connected to a NATS server. */
 export class PlaneAway extends Away {
   override name = "PlaneAway";
 
@@ -50,7 +49,7 @@ export class PlaneAway extends Away {
 interface Subscribed {
   pattern: string;
   receive: Receive;
-  /** On the connection of now. */
+  /** The subscription on the current connection. */
   live: Subscription | undefined;
 }
 
@@ -61,9 +60,9 @@ export class ReconnectingConnection implements Dependency {
   readonly #subscribed = new Set<Subscribed>();
   #connection: NatsConnection | undefined;
   #giveUp: (reason: Error) => void = () => {};
-  /** The server was asked for a sign of life, and has not answered yet. */
+  /** When the unanswered ping was sent. */
   #askedAt: number | undefined;
-  /** The last message. Under a flood of them the answer comes late. */
+  /** The time of the last message. During a flood the answer to a ping comes late. */
   #heardAt = 0;
   #outage: { since: number; reason: string } | undefined;
   #closing = false;
@@ -75,8 +74,8 @@ export class ReconnectingConnection implements Dependency {
   }
 
   /**
-   * Resolves once connected, or once the servers turned out to be unreachable: then it goes on trying. A mistake in the set-up
-   * stops the start.
+   * Resolves once connected, or once the servers turned out to be unreachable; it then retries in the background. A wrong set-up stops the
+   * start.
    */
   async open(): Promise<void> {
     try {
@@ -92,12 +91,12 @@ export class ReconnectingConnection implements Dependency {
     return this.#living() === undefined;
   }
 
-  /** Whether the server answers. It is asked all the time: one that hangs ends no connection by itself. */
+  /** Whether the server answers pings. A server that hangs does not close its connections. */
   get hears(): boolean {
     return !this.isAway && this.#silentMs() < DEAF_AFTER_MS;
   }
 
-  /** `reply`: where answers shall go. */
+  /** `reply`: the subject for answers. */
   publish(subject: string, payload: Uint8Array, reply?: string): void {
     this.#living()?.publish(subject, payload, reply === undefined ? {} : { reply });
   }
@@ -121,7 +120,7 @@ export class ReconnectingConnection implements Dependency {
     return (await connection.request(subject, new Uint8Array(0), { timeout })).string();
   }
 
-  /** Resolves when the server has passed on everything published so far. */
+  /** Resolves when the server has forwarded everything published so far. */
   async flush(): Promise<void> {
     const connection = this.#living();
     if (connection === undefined) throw new PlaneAway();
@@ -189,16 +188,16 @@ export class ReconnectingConnection implements Dependency {
     };
     return clock.every(ASK_EVERY_MS, () => {
       if (this.#askedAt === undefined) {
-        // That it ended, `closed` tells.
+        // A failure shows in `closed`.
         ask().catch(() => {});
       } else if (this.#silentMs() >= LOST_AFTER_MS) {
-        // What lies in the socket was said in time.
+        // Data in the socket arrived in time, so it is read first.
         clock.soon(lookAgain);
       }
     });
   }
 
-  /** How long the server owes a sign of life. */
+  /** The time since an unanswered ping. */
   #silentMs(): number {
     if (this.#askedAt === undefined) return 0;
     return this.#options.clock.monotonic() - Math.max(this.#askedAt, this.#heardAt);
@@ -217,25 +216,25 @@ export class ReconnectingConnection implements Dependency {
     const { pattern, receive } = subscribed;
     subscribed.live = connection.subscribe(pattern, {
       callback: (refusal, message) => {
-        // A refused subscription is reported by the connection's status as well.
+        // The connection's status also reports a refused subscription.
         if (refusal !== null || this.#connection !== connection) return;
         this.#heardAt = this.#options.clock.monotonic();
         try {
           receive(message.subject, message.data);
         } catch (error) {
-          // The client would stop reading permanently.
+          // A throw would stop the client's reading permanently.
           this.#options.failed(message.subject, error);
         }
       },
     });
   }
 
-  /** The connection, unless it has ended, which is noticed a moment later. */
+  /** The connection, unless it has ended without `closed` having fired yet. */
   #living(): NatsConnection | undefined {
     return this.#connection?.isClosed() ? undefined : this.#connection;
   }
 
-  /** What the server complains of. */
+  /** Logs the server's errors. */
   async #logErrors(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === "error") this.#options.log.error({ reason: status.error.message }, "NATS reported an error");
@@ -270,7 +269,7 @@ export class ReconnectingConnection implements Dependency {
     });
   }
 
-  /** What was published last leaves before the connection does, if the server takes it in time. */
+  /** Sends pending messages before the connection closes, if the server takes them in time. */
   async #flush(connection: NatsConnection): Promise<void> {
     let cancel = (): void => {};
     const late = new Promise<void>((resolve) => {

@@ -1,10 +1,8 @@
 /**
- * Revocations, written into the account's JWT and pushed to the servers, which then drop whoever uses a revoked key. Other
- * gateways may write at the same moment, nothing locks that text, and the last writer wins. So gateways tell each other
- * what they are about to write, each reads again what stands there after it wrote, and writes until everything it knows of
- * is in it: who wrote over another's revocation has heard of it by then, and puts it back.
- *
- * Whose the plane is stands in the same text, and is written the same way, here, so that neither is written over.
+ * Writes revocations into the account's JWT and sends it to the servers, which then drop clients with a revoked key. Several gateways may
+ * write at once without a lock, and the last writer wins. So gateways announce what they will write, read the text again afterwards, and
+ * write until it contains everything they know: a gateway that overwrote another's revocation has received it by then and restores it. The
+ * plane's owner is stored in the same text and written the same way.
  */
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -23,23 +21,23 @@ import {
 } from "./account-jwt.ts";
 import type { AccountRecord } from "./system.ts";
 
-/** Gateways' clocks differ: a credential may be dated this far ahead of the one that revokes it. */
+/** Gateways' clocks differ: a credential may be dated this far ahead of its revocation. */
 const SKEW_S = 5;
 const WRITES_MAX = 20;
 const CLAIMS_MAX = 5;
 const PAUSE_MS = 10;
-/** Who read the text before we claimed the plane has written its own by then. */
+/** By then gateways that read the text before our claim have written theirs. */
 const CLAIMED_AFTER_MS = 500;
-/** Servers of a cluster may be apart for a moment: look once more after this long. */
+/** Servers of a cluster may be separated for a moment, so the text is checked again. */
 const LOOK_AGAIN_MS = 5_000;
 
 interface RevokerOptions {
   lookup: () => Promise<AccountClaims>;
-  /** Runs `task` with the right to write a new version of the account's JWT. */
+  /** Runs `task` with permission to write the account's JWT. */
   withSystem: (task: (record: AccountRecord) => Promise<void>) => Promise<void>;
-  /** Resolves when the servers have passed it on to the other gateways, or are too busy to say so. */
+  /** Resolves when the servers have forwarded it to the other gateways, or are too busy to confirm. */
   announce: (revoked: RevokedKeys) => Promise<void>;
-  /** Signs for the operator. */
+  /** Signs as the operator. */
   operator: SigningKey;
   clock: Clock;
   log: Log;
@@ -47,14 +45,14 @@ interface RevokerOptions {
 
 export class Revoker {
   readonly #options: RevokerOptions;
-  /** Keys to revoke, each with the second it was asked for, until they are. */
+  /** Keys to revoke, with the second of the request. */
   readonly #wanted = new Map<string, number>();
-  /** All that this gateway revoked or heard others revoke, for as long as a credential could live. */
+  /** All revocations that this gateway made or received, for the lifetime of a credential. */
   #known: RevokedKeys = {};
-  /** The deployment that the plane belongs to, once that is known: a version without it is another's slip. */
+  /** The plane's deployment once known. A version without it was overwritten by mistake. */
   #deployment: string | undefined;
   #writing: Promise<void> = Promise.resolve();
-  /** The write that takes everything asked for until it begins. */
+  /** The next write, which includes all requests until it begins. */
   #next: Promise<void> | undefined;
   #cancelLook = (): void => {};
   #closed = false;
@@ -63,18 +61,18 @@ export class Revoker {
     this.#options = options;
   }
 
-  /** Rejects when the servers could not be told; they are told as soon as they can be. */
+  /** Rejects when the servers cannot be reached; the revocation is then written later. */
   revoke(userKey: string): Promise<void> {
     this.#wanted.set(userKey, this.#nowS());
     return this.#write().finally(() => this.#lookLater());
   }
 
-  /** Another gateway is about to write these. */
+  /** Another gateway announced these. */
   heard(revoked: RevokedKeys): void {
     this.#known = mergeRevoked(livingOnly(this.#known, this.#nowS()), revoked);
   }
 
-  /** Makes the plane that deployment's unless it is another's. Returns whose it is then. */
+  /** Claims the plane for the deployment unless it has an owner. Returns the owner. */
   async claim(deployment: string): Promise<string> {
     for (let writes = 0; ; writes++) {
       const owner = deploymentOf(await this.#options.lookup());
@@ -91,7 +89,7 @@ export class Revoker {
     }
   }
 
-  /** Makes the plane that deployment's, whoever's it was. */
+  /** Makes the deployment the plane's owner, in place of any other. */
   async take(deployment: string): Promise<void> {
     this.#deployment = deployment;
     for (let writes = 0; deploymentOf(await this.#options.lookup()) !== deployment; writes++) {
@@ -103,7 +101,7 @@ export class Revoker {
     }
   }
 
-  /** The servers are back: what could not be written is written now. */
+  /** The servers are back, so pending revocations are written. */
   retry(): void {
     if (this.#wanted.size > 0) this.#lookNow();
   }
@@ -113,11 +111,11 @@ export class Revoker {
     this.#cancelLook();
   }
 
-  /** One write at a time; all that is asked for while one is in flight goes into the next. */
+  /** Runs one write at a time. Requests during a write are part of the next one. */
   #write(): Promise<void> {
     this.#next ??= this.#writing
       .catch(() => {
-        // Whoever asked for it was told.
+        // The callers already got the error.
       })
       .then(() => {
         this.#writing = this.#next ?? Promise.resolve();
@@ -158,7 +156,7 @@ export class Revoker {
     await record.write(signJwt(this.#options.operator, owned));
   }
 
-  /** Puts back whose the plane is, should someone have written over it. Another's stays: that was an operator. */
+  /** Restores the plane's owner if it was overwritten. A different owner stays: an operator set it. */
   #owned(account: AccountClaims): AccountClaims {
     if (this.#deployment === undefined || deploymentOf(account) !== undefined) return account;
     return withDeployment(account, this.#deployment);
@@ -189,7 +187,7 @@ export class Revoker {
   }
 }
 
-/** Far enough for clocks that differ, and for what was dated ahead because of an earlier revocation. */
+/** Far enough for clocks that differ and for credentials dated ahead by an earlier revocation. */
 function secondsToRevoke(account: AccountClaims, asked: Map<string, number>): RevokedKeys {
   const seconds = [...asked].map(([key, second]): [string, number] => {
     return [key, Math.max(second + SKEW_S, (revokedUntilS(account, key) ?? -1) + 1)];

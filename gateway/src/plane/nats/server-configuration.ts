@@ -1,14 +1,14 @@
 /**
- * The text of the servers' configurations. That of one server holds public keys and JWTs, no secret. Those of a cluster differ by
- * server and hold the password of its routes.
+ * Writes the servers' configuration files. A single server's file holds public keys and JWTs but no secret. The files of a cluster differ
+ * by server and hold the password of its routes.
  */
 
 interface ServerFacts extends Accounts {
-  /** How gateways and nodes reach the server; its port is listened on. */
+  /** The address for gateways and nodes; the server listens on its port. */
   url: string;
 }
 
-/** What every server of a plane has to know. */
+/** What every server of a plane needs. */
 export interface Accounts {
   operatorJwt: string;
   systemAccount: string;
@@ -16,12 +16,12 @@ export interface Accounts {
   preload: Record<string, string>;
 }
 
-/** One of several servers. */
+/** One server of a cluster. */
 export interface ClusterServer {
   name: string;
-  /** Where gateways and nodes reach it. */
+  /** The address for gateways and nodes. */
   client: Address;
-  /** Where the other servers do. */
+  /** The address for the other servers. */
   route: Address;
 }
 
@@ -33,7 +33,7 @@ interface Address {
 
 interface ClusterFacts extends Accounts {
   servers: readonly ClusterServer[];
-  /** Which servers show each other, beside their certificates. */
+  /** Servers authenticate to each other with it, besides their certificates. */
   routePassword: string;
 }
 
@@ -57,7 +57,7 @@ ${BOUNDS}
 ${accountsPart(accounts, "./jwt")}`;
 }
 
-/** The files that it names lie beside it. */
+/** The files that it names are in the same directory. */
 export function clusterConfiguration(
   { name, client, route }: ClusterServer,
   { servers, routePassword, ...accounts }: ClusterFacts,
@@ -139,7 +139,7 @@ ${accounts.join("\n")}
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-/** A server that is reached at a loopback address has no business elsewhere. */
+/** A server with a loopback address listens on that address only. */
 function listenAddress(host: string, port: number): string {
   const loopback = /^(127\.|localhost$|\[::1\]$)/.test(host);
   const everywhere = host.startsWith("[") ? "[::]" : "0.0.0.0";

@@ -1,18 +1,18 @@
 /**
- * Which servers of the cluster answer. All are asked together, again and again, and each answers for itself; one that hangs is
- * known by the questions it owes an answer to. Nodes on it look silent and are well. Pure.
+ * Which servers of the cluster answer. All are pinged together at intervals, and a server that leaves pings unanswered hangs. Its nodes
+ * look silent but may be well. Pure.
  */
 
-/** Questions without an answer after which a server hangs: the first was put a second ago. */
+/** Unanswered pings after which a server counts as hanging; the first was sent a second ago. */
 const OWED_MAX = 3;
-/** And after which it is forgotten: its nodes have left it by then. */
+/** Unanswered pings after which it is forgotten, because its nodes have left by then. */
 const FORGOTTEN_AFTER = 40;
 export const ASK_SERVERS_EVERY_MS = 500;
 
 export class ServerPulse {
-  /** By server: the questions since its last answer. */
+  /** By server: the pings since its last answer. */
   readonly #owed = new Map<string, number>();
-  /** By server: which of all answers its last was. */
+  /** By server: the sequence number of its last answer. */
   readonly #lastAnswers = new Map<string, number>();
   #answers = 0;
 
@@ -28,18 +28,18 @@ export class ServerPulse {
     this.#lastAnswers.set(server, ++this.#answers);
   }
 
-  /** This moment, for `answeredSince`. */
+  /** The current sequence number, for `answeredSince`. */
   mark(): number {
     return this.#answers;
   }
 
-  /** Whether the server has answered since; without one, whether all did that are known. */
+  /** Whether the server has answered since; without a server, whether all known ones have. */
   answeredSince(server: string | undefined, mark: number): boolean {
     const asked = server === undefined ? [...this.#owed.keys()] : [server];
     return asked.length > 0 && asked.every((known) => (this.#lastAnswers.get(known) ?? 0) > mark);
   }
 
-  /** Whether the server answers; without one, whether all do. A server that was never heard is not known to hang. */
+  /** Whether the server answers; without a server, whether all do. An unknown server counts as answering. */
   answers(server: string | undefined): boolean {
     const owed = server === undefined ? [...this.#owed.values()] : [this.#owed.get(server) ?? 0];
     return owed.every((questions) => questions < OWED_MAX);

@@ -1,6 +1,6 @@
 /**
- * Everything a new NATS server needs to serve Tollgate: an operator, its system account, the account of gateways and nodes,
- * and the configuration that names them. Made once; the seeds cannot be made again. Pure but for the keys drawn.
+ * Creates everything a new NATS server needs for Tollgate: an operator, a system account, the account of gateways and nodes, and the
+ * configuration. The seeds are random and cannot be created again.
  */
 import type { Random } from "../../base/random.ts";
 import { signJwt } from "../credentials/jwt.ts";
@@ -16,15 +16,15 @@ export interface PlaneSetup {
   systemAccount: string;
   account: string;
   serverConfiguration: string;
-  /** What the configuration of one of several servers needs. */
+  /** For the configurations of a cluster's servers. */
   accounts: Accounts;
   /** For gateways. */
   accountSeed: string;
   operatorSeed: string;
   system: SystemUser;
-  /** The operator's own seed: nothing that runs needs it. It can name another signing key. */
+  /** The operator's root seed. No running program needs it; it can authorise another signing key. */
   operatorRootSeed: string;
-  /** For a person with the `nats` tool: sees and does everything. */
+  /** For administrators with the `nats` tool: unrestricted. */
   administrator: SystemUser;
 }
 
@@ -77,7 +77,7 @@ interface AccountKeys {
   nowS: number;
 }
 
-/** Shows the other account its own connections and its own JWT, and nothing else. */
+/** Lets the other account see its own connections and its own JWT, and nothing else. */
 function systemAccountJwt(signing: SigningKey, { system, account, nowS }: AccountKeys): string {
   const exports = [
     { name: "connections", subject: systemEvents(account.publicKey), type: "stream" },

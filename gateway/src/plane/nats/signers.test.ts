@@ -1,4 +1,7 @@
-/** Another key signs for the account on NATS: gateways before and after know each other's nodes, and the old one can be taken away. */
+/**
+ * Signing keys of the account can be replaced: gateways with the old and the new key recognise each other's nodes, and the old key can be
+ * removed.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -23,7 +26,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     await server.remove();
   });
   const newKey = () => createKey("account", systemRandom());
-  /** A gateway that has not got the account's own seed. */
+  /** A gateway without the account's own seed. */
   const signedBy = (t: TestContext, ...seeds: string[]): Promise<Plane> =>
     openTestPlane(t, server, { accountSeed: undefined, account: server.setup.account, signingSeeds: seeds });
 

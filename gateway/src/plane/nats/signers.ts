@@ -1,7 +1,7 @@
 /**
- * Keys that sign for the account beside its own: named in its JWT, so that one can take the place of another while nodes are
- * connected. A gateway names its own before it connects, since it signs its own login; others' stay. Only an operator takes
- * one away, and the servers then drop whoever it signed for.
+ * Signing keys of the account, listed in its JWT so that a key can be replaced while nodes are connected. A gateway adds its own before it
+ * connects, because it signs its own login, and keeps the others. Only an operator removes a key; the servers then drop the clients that it
+ * signed for.
  */
 import type { Clock } from "../../base/clock.ts";
 import { signJwt } from "../credentials/jwt.ts";
@@ -16,15 +16,15 @@ interface Signers {
   account: string;
   operator: SigningKey;
   clock: Clock;
-  /** How long a server has for an answer, or to greet. */
+  /** How long a server may take to answer or greet. */
   answerTimeoutMs?: number | undefined;
 }
 
-/** Names these, too. */
+/** Adds these keys. */
 export const nameSigners = (where: Signers, keys: string[]): Promise<void> =>
   change(where, (named) => [...named, ...keys.filter((key) => !named.includes(key))]);
 
-/** Names these and no others. Returns those that were taken away. */
+/** Sets exactly these keys. Returns the removed ones. */
 export async function keepSigners(where: Signers, keys: string[]): Promise<string[]> {
   let removed: string[] = [];
   await change(where, (named) => {

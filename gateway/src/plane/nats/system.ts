@@ -1,7 +1,4 @@
-/**
- * What the gateway asks of the servers' system account. That is rare (a revocation), and the right to do it is best not
- * kept open: each time is a connection of its own.
- */
+/** Requests to the servers' system account. They are rare (revocations), so each uses a new connection and no privileged one stays open. */
 import { z } from "zod";
 import { keyFromSeed } from "../credentials/nkeys.ts";
 import { type AccountClaims, readAccount } from "./account-jwt.ts";
@@ -15,11 +12,11 @@ export interface SystemUser {
   seed: string;
 }
 
-/** The account's JWT, read and written on a connection that no node's messages travel on: a flood cannot hold it up. */
+/** The account's JWT, over a connection without node messages, so that a flood cannot delay it. */
 export interface AccountRecord {
-  /** As the servers have it. */
+  /** The version on the servers. */
   read(): Promise<AccountClaims>;
-  /** Resolves when a server has taken the new JWT; it tells the others of the cluster by itself. */
+  /** Resolves when a server has accepted the new JWT; it forwards it to the rest of the cluster. */
   write(jwt: string): Promise<void>;
 }
 
@@ -29,7 +26,7 @@ interface SystemPlace {
   url: string;
   user: SystemUser;
   account: string;
-  /** How long a server has for an answer, or to greet. */
+  /** How long a server may take to answer or greet. */
   answerTimeoutMs?: number | undefined;
 }
 

@@ -1,13 +1,13 @@
-/** For tests: a way to a server that can be cut. */
+/** For tests: a TCP proxy to a server that can be cut. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
 export interface Cable {
   url: string;
-  /** Ends what goes over it; it can be used again at once. */
+  /** Closes its connections; new ones are accepted at once. */
   cut: () => void;
-  /** Ends what goes over it, and what comes until it is plugged in again. */
+  /** Closes its connections, and new ones until it is plugged in again. */
   unplug: () => void;
   plug: () => void;
 }

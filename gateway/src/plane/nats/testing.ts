@@ -1,4 +1,4 @@
-/** For tests: a throw-away nats-server, set up as an operator would, that can be stopped, frozen and started again. */
+/** For tests: a temporary nats-server with a production set-up that can be stopped, frozen and restarted. */
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -16,12 +16,12 @@ import { type NatsPlaneOptions, openNatsPlane } from "./plane.ts";
 import { newPlaneSetup, type PlaneSetup } from "./setup.ts";
 
 export interface NatsProcess {
-  /** As a crash ends it. */
+  /** Kills it like a crash. */
   kill(): Promise<void>;
   start(): Promise<void>;
   freeze(): void;
   thaw(): void;
-  /** As an operator stops it; `kill` is still due. */
+  /** Stops it like an operator; `kill` must still be called. */
   terminate(): void;
   log(): Promise<string>;
 }
@@ -30,13 +30,13 @@ export interface NatsServer extends NatsProcess {
   url: string;
   port: number;
   setup: PlaneSetup;
-  /** Takes its directory away. */
+  /** Deletes its directory. */
   remove(): Promise<void>;
 }
 
 /**
- * The path of the server's binary, or undefined on a machine without one. It is the newest that is here; with TEST_NATS=oldest, as
- * in `npm run test:oldest`, the oldest.
+ * The path of the nats-server binary; undefined on a machine without one. The newest by default, the oldest with TEST_NATS=oldest (`npm run
+ * test:oldest`).
  */
 export function findNatsServer(): string | undefined {
   return binary;
@@ -46,13 +46,13 @@ const binary = natsReleases().at(process.env.TEST_NATS === "oldest" ? -1 : 0)?.p
 export const skipWithoutNats = findNatsServer() === undefined && "nats-server is not installed";
 
 interface ServerOptions {
-  /** Another server's, to be one cluster with it. */
+  /** Another server's set-up, to form a cluster. */
   setup?: PlaneSetup;
-  /** More lines of configuration. */
+  /** Additional lines of configuration. */
   more?: string;
 }
 
-/** Starts a server in a directory that holds its configuration. It ends with the test's process, however that ends. */
+/** Starts a server in a directory with its configuration. It ends with the test's process. */
 export async function runNatsServer(
   directory: string,
   port: number,
@@ -76,14 +76,14 @@ export async function runNatsServer(
   };
 }
 
-/** A server in a directory of its own. */
+/** Starts a server in its own directory. */
 export async function startNatsServer(options: ServerOptions = {}): Promise<NatsServer> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-nats-"));
   const port = await freePort();
   const url = `nats://127.0.0.1:${port}`;
   const setup = options.setup ?? newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
   const listen = setup.serverConfiguration.replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`);
-  // A client on a busy machine may take long to answer the server's greeting.
+  // Clients on a busy machine may take long to answer the server's greeting.
   const patience = `authorization { timeout = ${HANG_LIMIT_MS / 1000} }`;
   await writeFile(join(directory, "nats-server.conf"), `${listen}\n${patience}\n${options.more ?? ""}\n`);
   const server = await runNatsServer(directory, port);
@@ -92,10 +92,10 @@ export async function startNatsServer(options: ServerOptions = {}): Promise<Nats
 
 let gateways = 0;
 
-/** A clock by which no one checks whether servers still answer: on a busy machine they would seem to hang. */
+/** A clock without the server checks: on a busy machine servers would seem to hang. */
 const withoutChecks: Clock = { ...systemClock, every: () => () => {} };
 
-/** A gateway's plane on the server, closed after the test. It notices servers that hang only by a clock of the test's own. */
+/** A gateway's plane on the server, closed after the test. It checks for hanging servers only with the test's own clock. */
 export async function openTestPlane(
   t: TestContext,
   server: NatsServer,
@@ -121,7 +121,7 @@ export async function openTestPlane(
 function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });
-    // It greets once it is ready.
+    // The server greets once it is ready.
     socket.once("data", () => {
       socket.destroy();
       resolve(true);

@@ -22,7 +22,7 @@ async function signedIn(accounts: Accounts = [], more?: { operator: boolean }) {
 const OWNER = { role: "owner", may: ["read", "work", "pay", "own"] };
 
 describe("me", () => {
-  test("says who is signed in and which accounts they have, with their role", async () => {
+  test("returns the signed-in person with their accounts and roles", async () => {
     const person = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
     const answer = await person.browser.send("GET", "/console/api/me");
     assert.equal(answer.status, 200);
@@ -43,7 +43,7 @@ describe("me", () => {
     });
   });
 
-  test("answers an operator and a person without accounts", async () => {
+  test("returns operators, and people without accounts", async () => {
     for (const operator of [true, false]) {
       const { browser } = await signedIn([], { operator });
       const { body } = await browser.send("GET", "/console/api/me");
@@ -56,7 +56,7 @@ describe("me", () => {
 describe("accounts", () => {
   const open = (browser: Browser, body: object) => browser.send("POST", "/console/api/accounts", { body });
 
-  test("who signed up opens a builder and a host account, and acts for them", async () => {
+  test("a new person opens a builder and a host account and uses both", async () => {
     const { browser } = await signedIn();
     const builder = await open(browser, { kind: "builder", name: "Work" });
     assert.equal(builder.status, 201);
@@ -89,7 +89,7 @@ describe("accounts", () => {
     }
   });
 
-  test("who was suspended does not begin again under another name", async () => {
+  test("a suspended person cannot open another account", async () => {
     for (const accounts of [
       [{ kind: "builder", suspended: true }],
       [{ kind: "builder", suspended: true }, { kind: "host" }],
@@ -107,7 +107,7 @@ describe("accounts", () => {
     assert.equal(answer.body.error?.code, "not_authenticated");
   });
 
-  test("an account is renamed by its owner, and by nobody else", async () => {
+  test("an owner renames an account, and no one else can", async () => {
     const owner = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
     const stranger = await signedIn([{ kind: "builder" }]);
     const [mine, closed] = owner.accountIds.map((id) => `/console/api/accounts/${publicId("acc", id)}`) as [
@@ -140,7 +140,7 @@ describe("sessions", () => {
   const list = async (browser: Browser) =>
     (await browser.send("GET", "/console/api/sessions")).body.data as unknown as Listed[];
 
-  test("are listed with where they are, and ended one by one", async () => {
+  test("are listed with their location and ended one by one", async () => {
     const { email, browser } = await signedIn();
     const other = new Browser(platform);
     const headers = { "sec-fetch-site": "same-origin", "user-agent": "Other browser" };
@@ -165,7 +165,7 @@ describe("sessions", () => {
     assert.equal(again.body.error?.code, "not_found");
   });
 
-  test("all others are ended at once", async () => {
+  test("all other sessions are ended at once", async () => {
     const { email, browser } = await signedIn();
     const others = [new Browser(platform), new Browser(platform)];
     for (const other of others) await other.signIn(email);
@@ -175,7 +175,7 @@ describe("sessions", () => {
     assert.equal((await browser.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("somebody else's session is neither seen nor ended", async () => {
+  test("another person's session is neither listed nor ended", async () => {
     const victim = await signedIn();
     const stranger = await signedIn();
     const [theirs] = await list(victim.browser);
@@ -186,7 +186,7 @@ describe("sessions", () => {
     assert.equal((await victim.browser.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("ending one's own session signs out", async () => {
+  test("ending the current session signs out", async () => {
     const { browser, identityId } = await signedIn();
     const [mine] = await list(browser);
     assert.equal((await browser.send("DELETE", `/console/api/sessions/${mine?.id}`)).status, 200);

@@ -1,4 +1,4 @@
-/** Who is signed in, their accounts, and where else they are signed in. */
+/** The signed-in person, their accounts, and their other sessions. */
 import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
 import { grantsOf } from "@tollgate/api/roles.ts";
 import type { Membership } from "../../accounts/accounts.ts";
@@ -52,7 +52,7 @@ export function accountHandlers({ identities }: Pick<AccountParts, "identities">
   };
 }
 
-/** Who it is, and which accounts they have. */
+/** The person and their accounts. */
 export async function meObject(identities: Identities, who: SignedIn) {
   const accounts = await identities.accountsOf(who.identityId);
   return { identity: identityObject(who), accounts: accounts.map(accountObject) };

@@ -1,4 +1,4 @@
-/** What one account or identity may keep open, also when many are opened at once; and lists that come in pages. */
+/** Limits of an account and an identity, also under concurrent requests, and lists in pages. */
 
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-/** So many secrets of that account, made past the API. */
+/** Inserts this many secrets directly into the database. */
 async function fill(table: "api_key" | "host_token", account: Uuid, count: number, revoked = false): Promise<void> {
   for (let i = 0; i < count; i++) {
     await platform.pool.query(
@@ -47,7 +47,7 @@ const statuses = (answers: Answer[]): Record<number, number> => {
 const many = (send: (i: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: AT_ONCE }, (_, i) => send(i)));
 
-test("an API key that has expired makes room, and can be given a later end only where there is room again", async () => {
+test("an expired API key frees its place, and extending it needs a free one", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = accountIds as [Uuid];
   await fill("api_key", account, OPEN_MAX.api_key - 1);

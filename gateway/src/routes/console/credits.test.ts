@@ -80,7 +80,7 @@ async function checkouts(): Promise<number> {
 }
 
 describe("200", () => {
-  test("the packs on offer", async () => {
+  test("the offered credit packs", async () => {
     const { browser } = await person(["builder"]);
     const { status, body } = await browser.send("GET", "/console/api/packs");
     assert.equal(status, 200);
@@ -95,7 +95,7 @@ describe("200", () => {
     assert.deepEqual(body.data, [5, 20, 100, 500].map(pack));
   });
 
-  test("a checkout is on record before its address is told, and costs what its pack costs", async () => {
+  test("a checkout is stored before its URL is returned, and costs its pack's price", async () => {
     const { browser, accounts } = await person(["builder", "host"]);
     for (const amount of [5, 20, 100, 500]) {
       const { status, body } = await buy(browser, { pack_id: `pack_${amount}` });
@@ -122,7 +122,7 @@ describe("200", () => {
     }
   });
 
-  test("an amount of one's own costs what it credits, to the cent", async () => {
+  test("a custom amount costs exactly its credit", async () => {
     const { browser, accounts } = await person(["builder"]);
     for (const [amount, cents] of [
       ["5000000", 500],
@@ -141,7 +141,7 @@ describe("200", () => {
     assert.deepEqual(rows, [{ pack: "custom" }]);
   });
 
-  test("the buyer comes back to where the console is: as configured, or as the browser called it", async () => {
+  test("the buyer returns to the configured address, or to the one in the request", async () => {
     const { browser } = await person(["builder"]);
     await buy(browser);
     const here = demo.shop.sales.at(-1);
@@ -155,7 +155,7 @@ describe("200", () => {
   });
 });
 
-test("the address of the console, from the headers of a request", () => {
+test("the console's address from a request's headers", () => {
   assert.equal(originOf({ host: "a.test:8080" }), "http://a.test:8080");
   assert.equal(originOf({ host: "a.test", origin: "https://a.test" }), "https://a.test");
   assert.equal(originOf({ host: "a.test", origin: "https://evil.test" }), "http://a.test");
@@ -211,7 +211,7 @@ describe("403", () => {
     });
   }
 
-  test("cross_site_blocked: another site's page", async () => {
+  test("cross_site_blocked: a request from another site", async () => {
     const { browser } = await person(["builder"]);
     const sales = demo.shop.sales.length;
     for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.test" }, { "x-none": "1" }]) {
@@ -225,7 +225,7 @@ describe("403", () => {
   });
 });
 
-test("404 billing_disabled: as if the routes were absent, whoever asks and however", async () => {
+test("404 billing_disabled for everyone, as if the routes did not exist", async () => {
   const closed = serve(undefined);
   const strangers = new Browser({ app: closed });
   const { browser } = await person(["builder"], { server: closed });
@@ -240,14 +240,14 @@ test("404 billing_disabled: as if the routes were absent, whoever asks and howev
   await closed.close();
 });
 
-test("405 names the method", async () => {
+test("405 names the allowed methods", async () => {
   const browser = new Browser({ app });
   const answer = await browser.send("GET", "/console/api/credits/checkout");
   assert.deepEqual([answer.status, answer.headers.allow], [405, "POST"]);
   assert.equal((await browser.send("POST", "/console/api/packs")).status, 405);
 });
 
-test("422 unknown_pack: the message names those on offer", async () => {
+test("422 unknown_pack: the message lists the available packs", async () => {
   const { browser } = await person(["builder"]);
   for (const packId of ["pack_21", "", "PACK_20", "constructor", "pack_20 "]) {
     const answer = await buy(browser, { pack_id: packId });
@@ -256,7 +256,7 @@ test("422 unknown_pack: the message names those on offer", async () => {
   }
 });
 
-test("429 rate_limit_requests: too many are open; another account's do not count", async () => {
+test("429 rate_limit_requests: too many open checkouts of the account", async () => {
   const { browser } = await person(["builder"]);
   for (let i = 0; i < OPEN_CHECKOUTS_MAX; i++) assert.equal((await buy(browser)).status, 200);
   const answer = await buy(browser);
@@ -267,7 +267,7 @@ test("429 rate_limit_requests: too many are open; another account's do not count
   assert.equal((await buy((await person(["builder"])).browser)).status, 200);
 });
 
-describe("502 payment_provider_unavailable: nothing is charged and nothing is written", () => {
+describe("502 payment_provider_unavailable: nothing is charged or stored", () => {
   const rows: [string, RequestListener][] = [
     [
       "it refuses",

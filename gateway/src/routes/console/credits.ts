@@ -47,7 +47,7 @@ export function creditHandlers({
   };
 }
 
-/** Where nothing can be bought the routes are as good as absent: one answer to everybody, whatever the method. */
+/** Without payments the routes behave as if they did not exist, for every method. */
 export function noCredits(app: FastifyInstance): void {
   const all = [...Object.values(creditRoutes), ...Object.values(paymentRoutes)];
   for (const url of new Set(all.map((route) => methodAndUrl(route).url))) {
@@ -57,18 +57,18 @@ export function noCredits(app: FastifyInstance): void {
   }
 }
 
-/** Where the provider sends the buyer's browser back to. */
+/** The page to which the provider sends the buyer's browser back. */
 export const consolePage = (publicUrl: string | undefined, request: IncomingMessage): string =>
   `${publicUrl === undefined ? originOf(request.headers, schemeOf(request)) : new URL(publicUrl).origin}/console`;
 
 /**
- * The address that the browser called us by, where no configuration says it. Only its own page could be at another origin,
- * and the request would have been refused as cross-site.
+ * The address in the browser's request, if none is configured. A page of another origin cannot get here, because the request is refused as
+ * cross-site.
  */
 export function originOf({ origin, host }: IncomingHttpHeaders, scheme: Scheme = "http"): string {
   const from = URL.parse(origin ?? "");
   const called = URL.parse(`${scheme}://${host ?? ""}`);
-  // Nothing but a name and a port: no path, no user.
+  // Only a host and a port: no path, no user.
   if (called === null || called.href !== `${called.origin}/`) {
     throw invalidRequest("host", "The Host header must be the console's address.");
   }

@@ -1,4 +1,4 @@
-/** Earnings through the console: exact, in sums and line by line, of one's own nodes alone. */
+/** A host's exact earnings in sums and lines, for its own nodes only. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -28,7 +28,7 @@ async function hostWithNode(name: string) {
 }
 
 describe("200", () => {
-  test("what was earned by the day, exactly, split by node and model; nobody else's", async () => {
+  test("exact daily earnings by node and model, of this host only", async () => {
     const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("barn");
@@ -68,7 +68,7 @@ describe("200", () => {
     ]);
   });
 
-  test("every request that earned, as CSV; of one node, of a span; nobody else's", async () => {
+  test("every request that earned, as CSV, by node and span, of this host only", async () => {
     const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("kiln");
@@ -95,7 +95,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("a span that is upside down or too long for hours, and a node that is none", async () => {
+  test("a reversed or too long span, and an unknown node", async () => {
     const { host } = await hostWithNode("shed");
     const wrong: [string, string][] = [
       ["from=2026-02-01&to=2026-01-01", "to"],
@@ -114,7 +114,7 @@ describe("400", () => {
 });
 
 describe("404", () => {
-  test("a receipt of a request that this host did not serve", async () => {
+  test("a receipt of a request that another host served", async () => {
     const { host } = await hostWithNode("loft");
     const id = publicId("req", platform.newId());
     for (const one of [id, "nonsense"]) {

@@ -1,4 +1,4 @@
-/** What a host earned: request by request with the signed receipts, in sums, and all of it as CSV. */
+/** A host's earnings: by request with signed receipts, as sums, and as CSV. */
 import type { EarningSumsFields, earningRoutes } from "@tollgate/api/console/earnings.ts";
 import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";

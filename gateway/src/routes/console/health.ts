@@ -1,4 +1,4 @@
-/** What the gateway cannot reach. Asks nobody: every adapter knows how its own dependency is. */
+/** Lists unreachable dependencies, from the adapters' own state without a query. */
 import type { healthRoutes } from "@tollgate/api/console/health.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { SiteParts } from "../parts.ts";

@@ -1,4 +1,4 @@
-/** What a host earned, through the console: every request, sums, pages by node and time. */
+/** A host's earnings in the console: requests, sums, pages by node and time. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -26,7 +26,7 @@ const newNode = (name: string, account: Uuid): Promise<Node> =>
   openFleet(platform).register(account, { name, hardware: {}, agent: "" });
 
 describe("200", () => {
-  test("earnings: every request that earned, what is owed and what was paid", async () => {
+  test("earnings: every paid request, the amount owed and the payouts", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const builder = await platform.person([{ kind: "builder" }]);
     const [account] = host.accountIds as [Uuid];
@@ -85,7 +85,7 @@ describe("200", () => {
     assert.deepEqual(stats.today, { requests: 2, prompt_tokens: 6, completion_tokens: 10, earned_micro });
   });
 
-  test("earnings by node and time, in pages: what a plain search finds", async () => {
+  test("pages of earnings by node and time match a full search", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const [account] = host.accountIds as [Uuid];
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
@@ -136,7 +136,7 @@ describe("200", () => {
     }
   });
 
-  test("a host is paid from its earnings alone: nothing of a builder's money is its", async () => {
+  test("a host is paid only from its earnings, never from a builder's balance", async () => {
     const both = await signedIn(platform, [{ kind: "host" }, { kind: "builder" }]);
     const { body } = await both.browser.send("GET", `${API}/earnings`);
     assert.equal((body.balance as { pending_micro: string }).pending_micro, "0.000000");
@@ -145,7 +145,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("a field that is wrong is named with its rule", async () => {
+  test("an invalid field is named with its rule", async () => {
     for (const [query, param, rule] of [
       ["limit=0", "limit", /1 to 100/],
       ["node=barn", "node", /node_/],

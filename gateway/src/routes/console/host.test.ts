@@ -1,4 +1,4 @@
-/** A host's tokens and nodes through the console, grouped by status. What needs a connected node is end to end. */
+/** A host's tokens and nodes in the console, grouped by status. Tests with connected nodes are in e2e. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -28,7 +28,7 @@ const listed = async ({ browser }: Person, url: string): Promise<Record<string, 
   (await browser.send("GET", `${API}/${url}`)).body.data as Record<string, unknown>[];
 
 describe("201", () => {
-  test("a new host token: its secret in this answer and in no other", async () => {
+  test("a new host token's secret is returned only once", async () => {
     const answer = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "workshop" } });
     assert.equal(answer.status, 201);
     const { secret, ...shown } = answer.body;
@@ -45,7 +45,7 @@ describe("201", () => {
 });
 
 describe("200", () => {
-  test("a token is revoked for good; revoking it again changes nothing", async () => {
+  test("revoking a token is permanent, and repeating it changes nothing", async () => {
     const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "old" } });
     const url = `${API}/host-tokens/${body.id}`;
     const revoked = await owner.browser.send("DELETE", url);
@@ -54,7 +54,7 @@ describe("200", () => {
     assert.deepEqual((await owner.browser.send("DELETE", url)).body, revoked.body);
   });
 
-  test("nodes in the list and one by one, with what they did; the models that can be elected", async () => {
+  test("nodes in the list and one by one with their work, and the models to elect", async () => {
     const node = await newNode("barn");
     const shown = {
       id: publicId("node", node.id),
@@ -82,7 +82,7 @@ describe("200", () => {
     );
   });
 
-  test("nodes in pages: a hundred machines at length weigh no more than their names, and none is missed", async () => {
+  test("pages list every node once, without large hardware details", async () => {
     const many = await signedIn(platform, [{ kind: "host" }]);
     await platform.pool.query(
       `insert into node (id, account_id, name, hardware)
@@ -108,7 +108,7 @@ describe("200", () => {
     assertRefused(await owner.browser.send("GET", `${API}/nodes?limit=101`), 400, "limit");
   });
 
-  test("a node that is kept from work because of another says so", async () => {
+  test("a node withheld from work because of another one shows the reason", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const account = host.accountIds[0] as Uuid;
     const bad = await newNode("bad", account);
@@ -134,7 +134,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("a field that is wrong is named with its rule", async () => {
+  test("an invalid field is named with its rule", async () => {
     const node = await newNode("for 400");
     const send = owner.browser.send.bind(owner.browser);
     for (const [answer, param, rule] of [
@@ -155,7 +155,7 @@ describe("400", () => {
 });
 
 describe("404", () => {
-  test("not_found: another host's token and none at all are one answer", async () => {
+  test("not_found: the same answer for another host's token and an unknown one", async () => {
     const stranger = await signedIn(platform, [{ kind: "host" }]);
     const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "mine" } });
     const answers: unknown[] = [];
@@ -171,7 +171,7 @@ describe("404", () => {
     assert.deepEqual(rows, [{ revoked_at: null }]);
   });
 
-  test("node_not_found: another host's node and none at all are one answer, whatever the body", async () => {
+  test("node_not_found: the same answer for another host's node and an unknown one, with any body", async () => {
     const stranger = await signedIn(platform, [{ kind: "host" }]);
     const node = await newNode("not yours");
     await fleet.elect(accountId, node.id, ["tiny-3b"]);
@@ -198,7 +198,7 @@ describe("404", () => {
 });
 
 describe("409", () => {
-  test("node_state_conflict: a move that the state does not allow, with the state in the message", async () => {
+  test("node_state_conflict: the message has the state that does not allow the move", async () => {
     const node = await newNode("nothing elected");
     for (const move of ["pause", "resume"]) {
       const answer = await owner.browser.send("POST", `${at(node)}/${move}`);
@@ -207,7 +207,7 @@ describe("409", () => {
     }
   });
 
-  test("node_quarantined: it is not resumed, and its host reads why", async () => {
+  test("node_quarantined: the host reads the reason and cannot resume the node", async () => {
     const node = await newNode("smoking");
     await fleet.elect(accountId, node.id, ["tiny-3b"]);
     await fleet.quarantine(node.id, { reason: "failures", evidence: { failures: 5 }, by: "platform" });

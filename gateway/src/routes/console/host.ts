@@ -46,7 +46,7 @@ export function hostHandlers(
       const id = parseId("hst", params.id);
       const found = id === undefined ? undefined : await hostTokens.find(account.id, id);
       if (found === undefined) throw refuse("not_found");
-      // Revoking what is revoked changes nothing and is no mistake.
+      // Repeating a revocation changes nothing and is no error.
       await hostTokens.revoke(account.id, found.id);
       return tokenObject((await hostTokens.find(account.id, found.id)) ?? found);
     },

@@ -27,7 +27,7 @@ async function shown(browser: Browser, url: string): Promise<string[]> {
   return [...answer.text.matchAll(/\(((?:\\.|[^\\)])*)\) Tj/g)].map(([, text = ""]) => text);
 }
 
-/** The cells that stand behind a cell. */
+/** The cells after the given cell. */
 const behind = (texts: string[], name: string, count: number): string[] => {
   const at = texts.indexOf(name);
   assert.notEqual(at, -1, `${name} is not in ${texts.join(" | ")}`);
@@ -53,7 +53,7 @@ async function world() {
   return { builder, host, builderId, hostId, nodeId };
 }
 
-test("an invoice has the month's transfers, its usage by model and balances that add up to the account's", async () => {
+test("an invoice has the month's transfers, its usage by model, and the account's balances", async () => {
   const { builder, builderId } = await world();
   const texts = await shown(builder.browser, `/console/api/invoice.pdf?month=${THIS}`);
   assert.equal(texts[0], `Invoice ${THIS}`);
@@ -70,7 +70,7 @@ test("an invoice has the month's transfers, its usage by model and balances that
   assert.equal(before + moved, after);
 });
 
-test("a host's statement has its earnings by model and payouts, and ends with its balance", async () => {
+test("a host's statement has its earnings by model, its payouts and its balance", async () => {
   const { host, hostId, builderId, nodeId } = await world();
   const at = { accountId: hostId, nodeId };
   await served(platform, { accountId: builderId, charge: PICO_PER_DOLLAR, host: at, withheld: "node_failed" });
@@ -87,7 +87,7 @@ test("a host's statement has its earnings by model and payouts, and ends with it
   assert.equal(after, (await platform.parts.hostMoney(hostId)).pending);
 });
 
-test("a month without anything ends with the balance of that time, and is not provisional once it is over", async () => {
+test("an empty month has the balance of its end, and is final once it is over", async () => {
   const { builder, builderId } = await world();
   const texts = await shown(builder.browser, "/console/api/invoice.pdf?month=2026-01");
   assert.ok(!texts.includes("Status"));
@@ -96,7 +96,7 @@ test("a month without anything ends with the balance of that time, and is not pr
   assert.deepEqual((await platform.parts.moves(builderId, span("2026-01"))).models, []);
 });
 
-test("the file is named by its month, and a month that is none is refused", async () => {
+test("the file is named after its month, and an invalid month is refused", async () => {
   const { builder } = await world();
   const { headers } = await builder.browser.send("GET", `/console/api/invoice.pdf?month=${THIS}`);
   assert.equal(headers["content-disposition"], `attachment; filename="invoice-${THIS}.pdf"`);

@@ -16,10 +16,10 @@ interface Kind {
   /** The document's, and its file's. */
   title: string;
   name: string;
-  /** Of the table by model, and of its amounts. */
+  /** The headings of the table by model and of its amounts. */
   models: string;
   amounts: string;
-  /** How an amount by model is shown: a builder pays what leaves the balance. */
+  /** The displayed sign: a builder's usage is what leaves the balance. */
   shown: (amount: Pico) => Pico;
   transfers: string;
   notes: string[];

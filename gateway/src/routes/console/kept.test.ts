@@ -1,4 +1,4 @@
-/** What people see of months whose records were dropped: lists that begin later, sums as before, and words for what is gone. */
+/** The console after months were dropped: later lists, unchanged sums, and notes about what was dropped. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
@@ -47,12 +47,12 @@ const get = async (path: string, person = builder) => {
 };
 const listed = async (path: string) => (await get(path)).body.data as Record<string, unknown>[];
 
-test("before anything is dropped, everything is kept", async () => {
+test("all records are available before any are dropped", async () => {
   const { body } = await get("requests");
   assert.deepEqual([body.kept_from, (body.data as unknown[]).length], [null, 9]);
 });
 
-test("after two months were dropped", async () => {
+test("only later records are available after two months were dropped", async () => {
   const statement = await listed("statement");
   const { as_of: _, ...totals } = (await get("requests/totals")).body;
   const usage = await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`);
@@ -81,7 +81,7 @@ test("after two months were dropped", async () => {
   assert.deepEqual(totalsAfter, totals);
   assert.deepEqual(await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`), usage);
 
-  // A page of the books that begins in a month with records ends in one without.
+  // A page of the statement from a month with records into one without.
   const lines: Record<string, unknown>[] = [];
   for (let cursor: unknown; cursor !== null; ) {
     const { body } = await get(`ledger?limit=2${cursor === undefined ? "" : `&cursor=${cursor}`}`);

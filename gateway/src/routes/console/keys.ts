@@ -23,7 +23,7 @@ import { secretsPage } from "./secret-lists.ts";
 /** Whatever of them was named. */
 type Fields = { [Name in keyof z.output<typeof KeyFields>]?: z.output<typeof KeyFields>[Name] | undefined };
 
-/** What each key spent, by its id. */
+/** Spending by key id. */
 interface KeySpend {
   today: Map<Uuid, HourlySum>;
   month: Map<Uuid, HourlySum>;
@@ -103,11 +103,11 @@ export function keyHandlers(
       return { ...(await shown(account.id, found.id)), secret };
     },
 
-    // Open to every member, whoever created the key: one that leaked has to end at once.
+    // Any member may revoke any key, because a leaked key must end at once.
     async revokeKey({ account, params, refuse }) {
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
-      // Revoking what is revoked changes nothing and is no mistake.
+      // Repeating a revocation changes nothing and is no error.
       await apiKeys.revoke(account.id, found.id);
       return await shown(account.id, found.id);
     },
@@ -130,7 +130,7 @@ const SETTINGS =
   "budget_day_micro, budget_month_micro, expires_at, models, spot_checks, labels, reasoning_content, limits";
 const REVOKED = { message: "This key is revoked and cannot be changed." };
 
-/** What a form says, as the keys take it. Throws the 400 that names the first field that breaks a rule. */
+/** Converts a form's fields for the keys. Throws a 400 that names the first invalid field. */
 function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<string>; now: number }): KeyChange {
   const {
     name,

@@ -1,4 +1,4 @@
-/** What open pages are shown as it happens: a builder's money and requests, the platform's load. */
+/** Live numbers for open pages: a builder's balance and requests, and the platform's load. */
 import type { liveRoutes } from "@tollgate/api/console/live.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -58,7 +58,7 @@ export function liveHandlers(
   };
   return {
     async watchAccount({ account: { id, role }, call }) {
-      // Another role ends it too: a page that comes back reads what it may do.
+      // A changed role ends the stream too; the page reconnects and reads its permissions.
       const mayLook = async () => {
         const { account } = await guards.builder(call);
         return account.id === id && account.role === role;

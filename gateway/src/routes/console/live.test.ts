@@ -7,7 +7,7 @@ import { manualClock, turn } from "../../base/testing.ts";
 import { fault } from "../../faults.ts";
 import { Live } from "./live.ts";
 
-/** A response that keeps what is written to it. */
+/** A response that stores what is written to it. */
 class Page extends EventEmitter {
   text = "";
   writableLength = 0;
@@ -16,11 +16,11 @@ class Page extends EventEmitter {
   req = { method: "GET" };
   writeHead(): void {}
   write(text: string): void {
-    // As a real one does, and nobody listens for its errors: the process would end.
+    // A real response would emit an unhandled error, which ends the process.
     assert.ok(!this.ended, "write after end");
     this.text += text;
   }
-  /** What was not read keeps a real one from closing. */
+  /** Unread data prevents a real response from closing. */
   end(): void {
     this.ended = true;
     if (this.writableLength === 0) this.emit("close");
@@ -50,7 +50,7 @@ describe("live numbers", () => {
     return { clock, live, shown, open, reads: () => reads };
   };
 
-  test("a page gets everything at first, then only what changed", async () => {
+  test("a page gets everything first, then only changes", async () => {
     const { clock, shown, open } = start();
     const page = new Page();
     open("a", page);
@@ -67,7 +67,7 @@ describe("live numbers", () => {
     assert.equal(page.text, 'event: in_flight\ndata: {"count":3}\n\n');
   });
 
-  test("pages of one account share one reading, which ends with the last of them", async () => {
+  test("pages of one account share one reader, which stops with the last of them", async () => {
     const { clock, open, reads } = start();
     const pages = Array.from({ length: 5 }, () => new Page());
     for (const page of pages) open("a", page);
@@ -93,7 +93,7 @@ describe("live numbers", () => {
     assert.throws(() => open("a", page), /Too many live pages/);
   });
 
-  test("a page that does not read is closed; too many are refused; a failure is not the end", async () => {
+  test("a page that does not read is disconnected, too many are refused, and a failed read is retried", async () => {
     const { clock, shown, open } = start();
     const stuck = new Page();
     open("a", stuck);
@@ -121,7 +121,7 @@ describe("live numbers", () => {
     assert.match(page.text, /event: back/);
   });
 
-  test("a page that does not read is cut when its time is over, and nothing is written to it after", async () => {
+  test("a page that does not read is disconnected after the timeout, without further writes", async () => {
     const { clock, shown, open, reads } = start();
     const stuck = new Page();
     open("a", stuck);
@@ -138,7 +138,7 @@ describe("live numbers", () => {
     assert.equal(reads(), before, "nobody looks any more");
   });
 
-  test("who may no longer look is shown nothing from the next keep-alive on", async () => {
+  test("a person without permission gets no events after the next keep-alive", async () => {
     const { clock, shown, open, reads } = start();
     const page = new Page();
     let allowed = true;
@@ -163,7 +163,7 @@ describe("live numbers", () => {
     assert.equal(reads(), before, "nobody looks any more");
   });
 
-  test("who was removed from an account is shown nothing more at once; the others look on", async () => {
+  test("a removed member gets no more events at once; others continue", async () => {
     const { live, open } = start();
     const pages = { mine: new Page(), removed: new Page(), elsewhere: new Page() };
     open("builder 1", pages.mine);
@@ -172,13 +172,13 @@ describe("live numbers", () => {
     live.review("1");
     await turn();
     assert.deepEqual([pages.mine.ended, pages.removed.ended, pages.elsewhere.ended], [false, true, false]);
-    // After a gap in what gateways hear of each other, anybody may have been.
+    // After missed messages any member may have been removed.
     live.review(undefined);
     await turn();
     assert.deepEqual([pages.mine.ended, pages.elsewhere.ended], [false, true]);
   });
 
-  test("who left while being let in is not waited for", async () => {
+  test("a client that leaves during authorisation is not waited for", async () => {
     const { clock, open, reads } = start();
     for (let i = 0; i < 60; i++) {
       const left = new Page();
@@ -191,7 +191,7 @@ describe("live numbers", () => {
     open("a", new Page());
   });
 
-  test("closing ends every stream, so that no open page keeps a gateway from stopping", async () => {
+  test("closing ends every stream, so that open pages do not delay the shutdown", async () => {
     const { live, open } = start();
     const pages = [new Page(), new Page()];
     const ended = pages.map((page) => new Promise((resolve) => page.once("close", resolve)));

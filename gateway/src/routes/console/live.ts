@@ -1,6 +1,6 @@
 /**
- * Live numbers for open pages, as server-sent events. The ledger is read once a second per account that somebody looks at,
- * however many pages are open, and only what changed is sent. Any gateway can serve them, whichever served the requests.
+ * Live numbers for open pages, as server-sent events. The ledger is read once a second per watched account, however many pages are open,
+ * and only changes are sent. Any gateway can serve them, whichever served the requests.
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../base/clock.ts";
@@ -14,10 +14,10 @@ const KEEP_ALIVE_MS = 15_000;
 const STREAM_MS_MAX = 5 * 60_000;
 const VIEWERS_MAX = 50;
 const UNREAD_BYTES_MAX = 256 * 1024;
-/** When a page whose stream ended comes back. */
+/** How soon a page reconnects after its stream ended. */
 const RECONNECT = "retry: 2000\n\n";
 
-/** What is shown, by the event's name. */
+/** The numbers by event name. */
 type LiveNumbers = Record<string, unknown>;
 
 interface Viewer {
@@ -46,16 +46,16 @@ export class Live {
   }
 
   /**
-   * Opens a stream of the numbers that `read` gives. Viewers of the same `name` share the reading. `mayLook` is asked again
-   * with every keep-alive and when `review` says so, and its refusal ends the stream: a session may have ended, an account
-   * may be suspended, somebody may have been removed from it.
+   * Opens a stream of the numbers that `read` returns. Viewers of the same `name` share the reader. `mayLook` is checked again with every
+   * keep-alive and after `review`, and a refusal ends the stream: a session may have ended, an account may be suspended, a member may have
+   * been removed.
    */
   open(
     name: string,
     response: ServerResponse,
     { read, mayLook }: { read: () => Promise<LiveNumbers>; mayLook: () => Promise<boolean> },
   ): void {
-    // Who left while being let in is never seen to close.
+    // A client that left during authorisation emits no close event.
     if (response.destroyed) return;
     if ((this.#feeds.get(name)?.viewers.size ?? 0) >= VIEWERS_MAX) throw fault("too_many_viewers");
     response.writeHead(200, {
@@ -69,7 +69,7 @@ export class Live {
       return;
     }
     const feed = this.#feeds.get(name) ?? this.#start(name, read);
-    // A page that closes its side is gone, and must not count among those that look.
+    // A page that closed its side must not count as a viewer.
     const { socket } = response;
     const leave = (): void => void response.destroy();
     socket?.once("end", leave);
@@ -82,7 +82,7 @@ export class Live {
     };
     const viewer: Viewer = {
       show(event) {
-        // A page that does not read is closed; it comes back when it is looked at.
+        // A page that does not read is disconnected; it reconnects when it is visible again.
         if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
         else response.write(event);
       },
@@ -105,14 +105,14 @@ export class Live {
     for (const [event, data] of feed.sent) viewer.show(frame(event, data));
   }
 
-  /** Who belongs to an account changed, or to any of them: those who look at it are asked for their right to again. */
+  /** The members of an account, or of any, changed: checks its viewers' permission again. */
   review(accountId: string | undefined): void {
     for (const [name, { viewers }] of this.#feeds) {
       if (accountId === undefined || name.endsWith(` ${accountId}`)) for (const viewer of viewers) viewer.review();
     }
   }
 
-  /** Ends every stream, and whichever is opened yet: an open page would keep a gateway from stopping. It comes back elsewhere. */
+  /** Ends every stream, also later ones, because open pages would delay the shutdown. They reconnect to another gateway. */
   close(): void {
     this.#isClosed = true;
     for (const [name, feed] of this.#feeds) {
@@ -154,7 +154,7 @@ export class Live {
     try {
       return await mayLook();
     } catch (error) {
-      // There is nothing new to see meanwhile; it is asked again with the next keep-alive.
+      // Without the database there is nothing new to see, so the check waits for the next keep-alive.
       if (isStorageTrouble(error)) return true;
       if (!(error instanceof Fault)) this.#log.warn({ err: error }, "could not check the access of a live viewer");
       return false;
@@ -163,7 +163,7 @@ export class Live {
 
   #end(name: string, feed: Feed): void {
     feed.stop();
-    // Another one may have begun under the name.
+    // A new feed may already have the name.
     if (this.#feeds.get(name) === feed) this.#feeds.delete(name);
   }
 }

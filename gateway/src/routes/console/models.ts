@@ -1,4 +1,4 @@
-/** The models as the console shows them, and what a chat request would hold before it is sent. */
+/** The models for the console, and the hold of a chat request before it is sent. */
 import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
 import { exactMicro } from "../../base/money.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -40,7 +40,7 @@ export function modelHandlers(
     reasoning: entry.build?.reasoning !== undefined,
     ...factsOf(entry, nodes.speedOf(entry.id)),
     ...nodes.capacityOf(entry.id),
-    // An embedding has no form, whatever a node says of its engine.
+    // Embeddings have no output format, whatever nodes report.
     structured_output: entry.kind === "generation" && nodes.keepsFormat(entry.id),
   });
   const find = (id: string): CatalogueEntry | undefined => catalogue().entries.find((entry) => entry.id === id);

@@ -1,4 +1,4 @@
-/** What a builder spent and on what: usage and the statement, grouped by status. The balance is in routes.test.ts. */
+/** A builder's usage and statement, grouped by status. The balance is in routes.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -15,7 +15,7 @@ let platform: TestPlatform;
 let owner: Person;
 let accountId: Uuid;
 let keys: [Uuid, Uuid];
-/** Two days of requests, a charge of 1, 2, 3… picodollars each, so that any sum is told from any other. */
+/** Two days of requests with charges of 1, 2, 3… picodollars, so that all sums differ. */
 let past: { key: Uuid; model: string; outcome: string; at: Date; charge: bigint }[] = [];
 let start: number;
 before(async () => {
@@ -99,7 +99,7 @@ describe("200", () => {
     });
   }
 
-  test("usage is by day and of this month where nothing is said, and takes in the hours that begin within the span", async () => {
+  test("usage defaults to days of this month, and includes hours that begin within the span", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const month = startOfMonth(Date.now());
@@ -113,14 +113,14 @@ describe("200", () => {
     assert.equal((within.body.data as Bucket[]).length, 2, "a span that begins within an hour has the whole hour");
   });
 
-  test("what a limit refused is counted, under no model", async () => {
+  test("requests refused by a limit are counted without a model", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     await refused(platform, { accountId: person.accountIds[0] as Uuid });
     const [bucket] = (await usage({ by: "model", split: "key" }, person)).body.data as Bucket[];
     assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
   });
 
-  test("usage by key has the key's name, as a bucket and as a part of one", async () => {
+  test("usage by key has the key's name in buckets and parts", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const made = await person.browser.send("POST", "/console/api/keys", { body: { name: "nightly" } });
@@ -135,7 +135,7 @@ describe("200", () => {
     assert.ok(day !== undefined && !("key_name" in day));
   });
 
-  test("usage of one key is that key's alone", async () => {
+  test("usage of one key excludes other keys", async () => {
     const { data } = (await usage({ by: "key", ...span() })).body as { data: (Bucket & { key: string })[] };
     assert.ok(data.length > 1);
     for (const sum of data) {
@@ -146,14 +146,14 @@ describe("200", () => {
     assertRefused(await usage({ key: "none" }), 400, "key");
   });
 
-  test("nobody sees another's usage", async () => {
+  test("usage is only visible to its account", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     for (const by of ["key", "model", "day", "hour", "outcome"]) {
       assert.deepEqual((await usage({ by, ...span() }, stranger)).body.data, [], by);
     }
   });
 
-  test("the statement has every movement once, newest first, in pages, and adds up to the balance", async () => {
+  test("the statement has every transfer once, newest first, in pages, and adds up to the balance", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const request = await served(platform, { accountId: account, charge: 1_234_567n });
@@ -209,7 +209,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("a field that is wrong is named with its rule", async () => {
+  test("an invalid field is named with its rule", async () => {
     const past = await usage({ to: "2026-10-15" });
     assert.deepEqual([past.status, past.body.from], [200, Date.UTC(2026, 9, 1) / 1000], "the first of that month");
     for (const [query, param, rule] of [
@@ -235,7 +235,7 @@ describe("400", () => {
     assertRefused(await owner.browser.send("GET", "/console/api/ledger?limit=1000"), 400, "limit");
   });
 
-  test("invalid_cursor: a statement's page is continued by its own cursor alone", async () => {
+  test("invalid_cursor: a cursor of another list", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     await served(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
     const cursorOf = async (url: string, { browser }: Person) => (await browser.send("GET", url)).body.next_cursor;

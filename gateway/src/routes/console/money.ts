@@ -1,4 +1,4 @@
-/** A builder's money: credits and holds, what was spent on what, the statement, and buying more. */
+/** A builder's credit: balance and holds, usage, the statement, and purchases. */
 import type { Balance, LedgerEntry, moneyRoutes } from "@tollgate/api/console/money.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -100,7 +100,7 @@ function lineObject({ kind, amount, of, operation, reason, at }: StatementLine):
     amount_micro: exactMicro(amount),
     request_id: of === "request" ? publicId("req", operation) : null,
     transfer_id: of === "transfer" ? publicId("pay", operation) : null,
-    // A closing stands at the end of its month.
+    // A closing is shown at the end of its month.
     month: of === "closing" ? at.toISOString().slice(0, 7) : null,
     reason,
     at: seconds(at),

@@ -1,4 +1,4 @@
-/** What an account's people are told of: the list, where each kind is sent, and how deliveries went. */
+/** An account's notifications: the list, the channels, and the deliveries. */
 import { NOTIFICATION_TESTS_PER_HOUR } from "@tollgate/api/bounds.ts";
 import type {
   Delivery,
@@ -169,7 +169,7 @@ function deliveryObject(delivery: ShownDelivery): z.input<typeof Delivery> {
   };
 }
 
-/** Whoever has the whole of it can write to the channel. */
+/** Hides the rest, because the whole URL allows posting to the channel. */
 function startOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname.slice(0, SLACK_SHOWN_CHARS)}…`;

@@ -1,4 +1,4 @@
-/** Automatic top-up with a saved card, and what was paid. */
+/** Automatic top-ups with a saved card, and the list of payments. */
 import type { Payment as PaymentObject, paymentRoutes } from "@tollgate/api/console/credits.ts";
 import type { z } from "zod";
 import { parseId, publicId } from "../../base/ids.ts";

@@ -1,4 +1,4 @@
-/** How a builder's requests went: the playground's keys, which no list shows, are one. */
+/** The performance of a builder's requests. The playground's keys are combined. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
@@ -52,7 +52,7 @@ describe("performance of the playground", () => {
     return body as unknown as { total: Row; data: Row[]; series: Row[] };
   };
 
-  test("its keys of every session are one row, with percentiles of all of them", async () => {
+  test("combines the keys of all sessions, with their common percentiles", async () => {
     const { total, data } = await ask("by=key");
     assert.equal(total.requests, 4);
     assert.deepEqual(
@@ -64,7 +64,7 @@ describe("performance of the playground", () => {
     );
   });
 
-  test("it is a filter, too", async () => {
+  test("can be used as a filter", async () => {
     for (const by of ["key", "model"]) {
       const { total, data, series } = await ask(`key=playground&by=${by}`);
       assert.deepEqual([total.requests, total.ok], [3, 2], by);
@@ -78,7 +78,7 @@ describe("performance of the playground", () => {
     assert.equal((await ask(`key=${publicId("key", first as Uuid)}`)).total.requests, 2, "one of its keys by its id");
   });
 
-  test("an account without a playground's key has no requests of it", async () => {
+  test("is empty for an account without playground keys", async () => {
     const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
     await served(platform, { accountId: accountIds[0] as Uuid, charge: 1n });
     await rollUp();
@@ -91,7 +91,7 @@ describe("performance of the playground", () => {
     }
   });
 
-  test("what is neither a key nor the playground is refused", async () => {
+  test("refuses a value that is neither a key nor the playground", async () => {
     const { status, body } = await person.browser.send("GET", `${URL}?key=none`);
     assert.equal(status, 400);
     const { param, message } = body.error as { param: string; message: string };

@@ -9,7 +9,7 @@ export function playgroundHandlers({ sessionKeys }: Pick<KeyParts, "sessionKeys"
   return {
     async issuePlaygroundKey({ account, who, refuse }) {
       const issued = await sessionKeys.issue({ accountId: account.id, sessionId: who.sessionId });
-      // It ended since the guard looked.
+      // The session ended after the guard's check.
       if (issued === undefined) throw refuse("not_authenticated");
       return {
         id: publicId("key", issued.id),

@@ -35,7 +35,7 @@ interface Refusal {
   examples: { model: string | null; message: string }[];
 }
 
-test("a builder sees calls that were refused with 400, 401 and 404, and no word of what was sent", async () => {
+test("a builder sees calls refused with 400, 401 and 404, without their content", async () => {
   assert.equal((await chat({ model: "tiny-3b", messages, temperature: 9 })).statusCode, 400);
   assert.equal((await chat({ model: "tiny-3b", messages, n: 2, [SECRET]: SECRET })).statusCode, 400);
   assert.equal((await chat({ model: "no-model", messages })).statusCode, 404);

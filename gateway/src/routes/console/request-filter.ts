@@ -1,4 +1,4 @@
-/** What a query narrows the request history down by, and how much may be read for it where no rollup or index serves it. */
+/** Parses the filters of the request history, and limits how many records a query may read without a rollup or an index. */
 
 import type { RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
 import { REQUEST_OUTCOMES } from "@tollgate/api/states.ts";
@@ -20,7 +20,7 @@ type Query = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
 type Refuse = Asked<typeof requestRoutes.exportRequests>["refuse"];
 
 const SORTED_DAYS_MAX = 31;
-/** What is read to find the largest, or to sum up what no rollup has. */
+/** The most records read to sort or sum without an index or a rollup. */
 export const READ_MAX = 200_000;
 
 export const tooMany = (what: string): Fault =>
@@ -65,7 +65,7 @@ export function requestFilters({
         to,
       };
     },
-    /** By cost there is an index. Else the largest are found by reading all there are: of a span that is not too much to read. */
+    /** Cost has an index. Other orders read all records of a span, which must not be too many. */
     async sortable(accountId: Uuid, sort: string, filter: Filter): Promise<Filter> {
       const { from, to = new Date(now()), label } = filter;
       if (sort === "cost" && label === undefined && !isSearched(filter, ["cost"]) && history.sortsByCost())

@@ -1,4 +1,4 @@
-/** The history as a CSV file: what is in it, and a hundred thousand rows of it to readers that are slow or go away. */
+/** The CSV export: its content, and a hundred thousand rows for slow and disconnecting clients. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { get as httpGet, type IncomingMessage, type ServerResponse } from "node:http";
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-test("a row of a request, and one of a refusal; a key's name is never a formula", async () => {
+test("has rows for requests and refusals, and escapes a key's name that looks like a formula", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const at = new Date(Date.now() - 60_000);
@@ -61,7 +61,7 @@ test("a row of a request, and one of a refusal; a key's name is never a formula"
   assert.equal(end, "");
 });
 
-test("filters are those of the list", async () => {
+test("accepts the filters of the list", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const wanted = await served(platform, { accountId, model: "small-8b", charge: 1n });
@@ -73,7 +73,7 @@ test("filters are those of the list", async () => {
   );
 });
 
-describe("a hundred thousand rows", () => {
+describe("an export of a hundred thousand rows", () => {
   let owner: Person;
   before(async () => {
     owner = await signedIn(platform, [{ kind: "builder" }]);
@@ -83,7 +83,7 @@ describe("a hundred thousand rows", () => {
               $1, $1, 'a key', 'chat', 'tiny-3b', false, 'ok', 200, now() from generate_series(1, ${ROWS}) i`,
       [owner.accountIds[0]],
     );
-    // As a server does by itself where autovacuum is on.
+    // Autovacuum does this on a server.
     await platform.pool.query("analyze request");
   });
 
@@ -106,7 +106,7 @@ describe("a hundred thousand rows", () => {
   const isHistory = (sql: unknown): boolean => /from request\s+where/.test(String(sql));
   const heldBack = (response: ServerResponse) => eventually("it is held back", () => response.writableNeedDrain);
 
-  test("a reader that stops holds the reading of pages back, and then gets every row once", async (t) => {
+  test("pauses the query while the client does not read, and sends every row once", async (t) => {
     const { answer, response, pages } = await open(t);
     await heldBack(response);
     const before = pages();
@@ -134,7 +134,7 @@ describe("a hundred thousand rows", () => {
     assert.equal(pages(), ROWS / PAGE_ROWS + 1);
   });
 
-  test("a reader that goes away ends the reading", async (t) => {
+  test("ends the query when the client disconnects", async (t) => {
     const { answer, response, pages } = await open(t);
     await heldBack(response);
     const gone = once(response, "close");
@@ -146,7 +146,7 @@ describe("a hundred thousand rows", () => {
     assert.ok(before < ROWS / PAGE_ROWS);
   });
 
-  test("a reading that fails breaks the file off: a part of it does not pass for the whole", async (t) => {
+  test("breaks off when the query fails, so that a partial file is not taken for a complete one", async (t) => {
     const query = platform.pool.query.bind(platform.pool) as (...args: unknown[]) => unknown;
     let pages = 0;
     t.mock.method(platform.pool, "query", (...args: unknown[]) => {

@@ -19,7 +19,7 @@ let platform: TestPlatform;
 let owner: Person;
 let accountId: Uuid;
 let [blue, green]: [Uuid, Uuid] = ["", ""] as [Uuid, Uuid];
-/** Of the owner, the newest first: every third is of another model, every fifth failed, every other is of the green key. */
+/** Newest first: every third has another model, every fifth failed, every second has the green key. */
 let past: { id: string; model: string; outcome: string; key: Uuid; at: Date }[] = [];
 let start: number;
 before(async () => {
@@ -65,7 +65,7 @@ async function allPages(query: Record<string, string>, limit = 7, person = owner
 }
 
 describe("200", () => {
-  test("a record is everything a builder may know: no node, no host, exact money", async () => {
+  test("a record has the exact charge and everything for the builder, but no node or host", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const host = await signedIn(platform, [{ kind: "host" }]);
     const nodeId = platform.newId();
@@ -115,7 +115,7 @@ describe("200", () => {
     }
   });
 
-  test("a 429 is there with its code, without a model and without a charge", async () => {
+  test("a 429 has its code, no model and no charge", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     await refused(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
     const [record] = (await get({}, person)).body.data as RequestObject[];
@@ -134,7 +134,7 @@ describe("200", () => {
     );
   });
 
-  test("50 to a page without a limit, newest first; pages follow each other without a gap or a repeat", async () => {
+  test("pages have 50 requests by default, newest first, without gaps or repeats", async () => {
     const page = await get();
     assert.deepEqual([page.body.object, idsOf(page).length], ["list", 50]);
     assert.deepEqual(
@@ -147,7 +147,7 @@ describe("200", () => {
     );
   });
 
-  test("each filter finds what it names, alone and with others, page by page", async () => {
+  test("each filter finds its requests, alone and combined, in pages", async () => {
     const [from, to] = [new Date(start + 10 * HOUR_MS), new Date(start + 20 * HOUR_MS)];
     const spans = [{}, { from: from.toISOString(), to: String(to.getTime() / 1000) }];
     const filters: Record<string, string>[] = [
@@ -174,7 +174,7 @@ describe("200", () => {
     }
   });
 
-  test("the playground's keys are one filter: of every session, also of those that ended, of this account alone", async () => {
+  test("the playground is one filter for its keys of all sessions of this account", async () => {
     const [person, other] = [
       await signedIn(platform, [{ kind: "builder" }]),
       await signedIn(platform, [{ kind: "builder" }]),
@@ -199,7 +199,7 @@ describe("200", () => {
     assert.equal(body.requests, 3);
   });
 
-  test("everything is after a time before 1970, and nothing before it", async () => {
+  test("a time before 1970 includes everything after it", async () => {
     for (const time of ["1969-12-31", "0000-01-01"]) {
       for (const filter of [{}, { outcome: "ok" }] as Record<string, string>[]) {
         assert.deepEqual(await allPages({ ...filter, from: time }), await allPages(filter), time);
@@ -208,7 +208,7 @@ describe("200", () => {
     }
   });
 
-  test("a request that is made while pages are turned is in none of the following", async () => {
+  test("a request made during paging is not on the following pages", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const older = [await served(platform, { accountId: account }), await served(platform, { accountId: account })];
@@ -220,7 +220,7 @@ describe("200", () => {
   });
 });
 
-test("in every order, with and without a label, pages go on where they ended; totals are of all of them", async () => {
+test("pages continue in every order, with and without a label, and totals cover all of them", async () => {
   const person = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = person.accountIds as [Uuid];
   const at = (i: number): Date => new Date(start + i * 7 * 60_000);
@@ -248,7 +248,7 @@ test("in every order, with and without a label, pages go on where they ended; to
     newest: (a, b) => (a.id < b.id ? 1 : -1),
     oldest: (a, b) => (a.id > b.id ? 1 : -1),
     cost: (a, b) => Number(b.charge - a.charge) || (a.id < b.id ? 1 : -1),
-    // All take the same time: the newest of them first.
+    // All have the same duration, so newest first.
     duration: (a, b) => (a.id < b.id ? 1 : -1),
   };
   for (const [sort, order] of Object.entries(orders)) {
@@ -274,7 +274,7 @@ test("in every order, with and without a label, pages go on where they ended; to
   }
 });
 
-/** Requests of a person's own, one a minute, the oldest first: what each cost in µ$, its tokens, model and label. */
+/** A new person's requests, one per minute, oldest first, with costs in µ$, tokens, models and labels. */
 async function withMeasures(count: number) {
   const person = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = person.accountIds as [Uuid];
@@ -295,7 +295,7 @@ async function withMeasures(count: number) {
 }
 type Measured = Awaited<ReturnType<typeof withMeasures>>["rows"][number];
 
-test("measures and exclusions narrow down the list, its totals, its file and its counts over time alike", async () => {
+test("measures and exclusions apply to the list, its totals, its file and its counts over time", async () => {
   const { person, rows } = await withMeasures(60);
   const filters: [Record<string, string>, (row: Measured) => boolean][] = [
     [{ charge_micro_min: "1.000001" }, ({ charge }) => charge > 1_000_000n],
@@ -356,7 +356,7 @@ test("measures and exclusions narrow down the list, its totals, its file and its
   }
 });
 
-test("a page that searched as many records as it may says how far, and the next goes on from there", async () => {
+test("a page that reached the search limit says how far, and the next one continues there", async () => {
   const { person, account, rows } = await withMeasures(40);
   const { history } = platform.parts;
   const { search } = history;
@@ -384,7 +384,7 @@ test("a page that searched as many records as it may says how far, and the next 
   }
 });
 
-test("counts over time take in hours that begin or end within the span, and reach to now without one", async () => {
+test("counts over time include partial hours at both ends, and reach to now by default", async () => {
   const { person, rows } = await withMeasures(30);
   const [from, to] = [new Date(start + 7 * 60_000), new Date(start + 200 * HOUR_MS)];
   const { body } = await person.browser.send(
@@ -403,7 +403,7 @@ test("counts over time take in hours that begin or end within the span, and reac
 });
 
 describe("400", () => {
-  test("what no rollup knows is counted and sorted only among so many requests", async () => {
+  test("filters that no rollup has are limited to a number of requests", async () => {
     const { history } = platform.parts;
     const { total, counts } = history;
     const from = new Date(start).toISOString();
@@ -425,7 +425,7 @@ describe("400", () => {
     }
   });
 
-  test("invalid_cursor: forged, bent, of another account, of another list", async () => {
+  test("invalid_cursor: forged, modified, of another account, of another list", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const [theirs] = stranger.accountIds as [Uuid];
     for (let i = 0; i < 3; i++) await served(platform, { accountId: theirs, charge: 1n });
@@ -454,7 +454,7 @@ describe("400", () => {
     assert.equal((await get({ cursor: mine })).status, 200, "while the true one works");
   });
 
-  test("a field that is wrong is named with its rule", async () => {
+  test("an invalid field is named with its rule", async () => {
     for (const [query, param, rule] of [
       [{ limit: "0" }, "limit", /from 1 to 100/],
       [{ limit: "101" }, "limit", /from 1 to 100/],
@@ -485,7 +485,7 @@ describe("400", () => {
 });
 
 describe("404", () => {
-  test("not_found: another account's request, none at all and nonsense are one answer", async () => {
+  test("not_found: the same answer for another account's request, an unknown one and an invalid ID", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const theirs = past[0]?.id as string;
     const bodies: unknown[] = [];
@@ -502,7 +502,7 @@ describe("404", () => {
 });
 
 describe("422", () => {
-  test("unknown_model: a filter names what is not in the catalogue, in the list and in the file", async () => {
+  test("unknown_model: a filter with a model outside the catalogue, in the list and in the file", async () => {
     for (const model of ["gpt-9", "", "TINY-3B", "constructor", "tiny-3b "]) {
       for (const url of [URL, "/console/api/requests.csv"]) {
         const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams({ model })}`);
@@ -512,7 +512,7 @@ describe("422", () => {
     assert.equal((await get({ model: "large-70b" })).status, 200, "a coming model is in the catalogue");
   });
 
-  test("unknown_outcome: a filter names an ending that there is not, in the list and in the file", async () => {
+  test("unknown_outcome: a filter with an unknown outcome, in the list and in the file", async () => {
     for (const outcome of ["bogus", "", "OK", "constructor", "ok ", "a\u0000b"]) {
       for (const url of [URL, "/console/api/requests.csv"]) {
         const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams({ outcome })}`);
@@ -523,7 +523,7 @@ describe("422", () => {
   });
 });
 
-test("the most costly are found among any number of requests, without a span; the longest only among so many", async () => {
+test("the most expensive requests are found among any number; the longest only within the limit", async () => {
   const { history } = platform.parts;
   const { total } = history;
   history.total = async () => ({ requests: 5_000_000, promptTokens: 0, completionTokens: 0, charge: pico(0n) });

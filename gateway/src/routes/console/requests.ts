@@ -141,21 +141,21 @@ export function requestHandlers(
   };
 }
 
-/** What a page by size is in the order of. */
+/** The orders other than by time. */
 const SIZES = {
   cost: ({ charge }: RequestRecord) => charge,
   tokens: ({ promptTokens, completionTokens }: RequestRecord) => promptTokens + completionTokens,
   duration: ({ durationMs }: RequestRecord) => durationMs ?? -1,
 };
 
-/** Where a page by size goes on: the last one's size and id. */
+/** The cursor of a sorted page: the size and id of its last record. */
 function sizeAndId(position: string | undefined): { size: bigint; id: Uuid } | undefined {
   if (position === undefined) return undefined;
   const [size = "", id = ""] = position.split(" ");
   return { size: BigInt(size), id: id as Uuid };
 }
 
-/** As a builder sees it: which node served stays the platform's business. */
+/** A request for its builder, without the node. */
 export function requestObject(record: RequestRecord): z.input<typeof Request> {
   return {
     id: publicId("req", record.id),

@@ -47,7 +47,7 @@ const hold = (accountId: Uuid) => ({
 });
 
 describe("200", () => {
-  test("balance is exact, with what is held", async () => {
+  test("the balance is exact and includes the held amount", async () => {
     const { browser, accountIds } = await signedIn([{ kind: "host" }, { kind: "builder" }]);
     const builder = accountIds[1] as Uuid;
     const askedS = Math.floor(Date.now() / 1000);
@@ -71,7 +71,7 @@ describe("200", () => {
     });
   });
 
-  test("balance goes below zero when a refund took it there", async () => {
+  test("the balance is negative after a refund of spent credit", async () => {
     const { browser, accountIds } = await signedIn([{ kind: "builder" }]);
     const transfer = {
       id: platform.newId(),
@@ -85,7 +85,7 @@ describe("200", () => {
     assert.equal(body.available_micro, "-1000000.000000");
   });
 
-  test("every answer is kept by nobody and carries its request's id", async () => {
+  test("every answer forbids caching and has its request's id", async () => {
     const { browser } = await signedIn([{ kind: "builder" }]);
     for (const url of ["/console/api/me", "/console/api/balance"]) {
       const { headers } = await browser.send("GET", url);
@@ -97,7 +97,7 @@ describe("200", () => {
 });
 
 describe("401", () => {
-  test("not_authenticated: no cookie, or one that we did not make", async () => {
+  test("not_authenticated: no cookie, or a foreign one", async () => {
     for (const url of ["/console/api/me", "/console/api/balance"]) {
       const browser = new Browser(platform);
       assertRefused(await browser.send("GET", url), 401, "not_authenticated");
@@ -108,7 +108,7 @@ describe("401", () => {
     }
   });
 
-  test("not_authenticated: a session token alone, without its signature", async () => {
+  test("not_authenticated: a session token without its signature", async () => {
     const { browser, identityId } = await signedIn([{ kind: "builder" }]);
     const { rows } = await platform.pool.query("select token from identity_session where identity_id = $1", [
       identityId,
@@ -153,7 +153,7 @@ describe("404 and 405", () => {
     }
   });
 
-  test("a wrong method is told the right one", async () => {
+  test("a wrong method returns the allowed ones", async () => {
     const browser = new Browser(platform);
     for (const [method, url, allowed] of [
       ["POST", "/console/api/me", "GET, HEAD"],

@@ -1,4 +1,4 @@
-/** The console: its page, sign-in, and what a signed-in person sees. Each table of routes has its handlers in a file. */
+/** Registers the console: its page, sign-in and API. Each table of routes has its handlers in its own file. */
 import { accountRoutes } from "@tollgate/api/console/accounts.ts";
 import { paymentRoutes, statementRoutes } from "@tollgate/api/console/credits.ts";
 import { earningRoutes } from "@tollgate/api/console/earnings.ts";

@@ -39,7 +39,7 @@ async function loggedIn(access: "read" | "write", accounts: Parameters<TestPlatf
 }
 
 describe("a login", () => {
-  test("begins with a token that opens nothing until a person confirms the code", async () => {
+  test("starts with a token that has no access until a person confirms the code", async () => {
     const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
     const { token, code, rest, state, send } = await begun();
     assert.match(token, /^tgs_[\w-]{43}$/);
@@ -61,14 +61,14 @@ describe("a login", () => {
     assertRefused(await answerTo(browser, code), 404, "not_found");
   });
 
-  test("takes the code in any case and without the hyphen", async () => {
+  test("accepts the code in any case and without the hyphen", async () => {
     const { browser } = await signedIn(platform);
     const { code, state } = await begun();
     await answerTo(browser, code.toLowerCase().replace("-", ""));
     assert.equal(await state(), "confirmed");
   });
 
-  test("that is refused tells the script so, and the token stays worthless", async () => {
+  test("that is refused returns so to the script, and its token has no access", async () => {
     const { browser } = await signedIn(platform);
     const { code, state, send } = await begun();
     assert.deepEqual((await answerTo(browser, code, false)).body, { status: "refused" });
@@ -89,7 +89,7 @@ describe("a login", () => {
     assert.equal((await platform.pool.query("select from script_login")).rowCount, 0);
   });
 
-  test("is never an operator's, neither when it is confirmed nor afterwards", async () => {
+  test("is not available to operators, before or after confirmation", async () => {
     const operator = await signedIn(platform, [], { operator: true });
     const first = await begun();
     assertRefused(await answerTo(operator.browser, first.code), 403, "operator_excluded");
@@ -101,7 +101,7 @@ describe("a login", () => {
     assertRefused(await send("GET", "/console/api/operator/overview"), 401, "not_authenticated");
   });
 
-  test("cannot be confirmed by a script, or from another site", async () => {
+  test("cannot be confirmed by a script or from another site", async () => {
     const { send, browser } = await loggedIn("write", [{ kind: "builder" }]);
     const { code, state } = await begun();
     const path = `/console/api/script-logins/${code}`;
@@ -112,7 +112,7 @@ describe("a login", () => {
     assert.equal(await state(), "pending");
   });
 
-  test("guessing codes is limited for each person", async () => {
+  test("limits wrong codes per person", async () => {
     const { browser } = await signedIn(platform);
     for (let i = 0; i < 30; i++) assertRefused(await answerTo(browser, "BBBB-BBBB"), 404, "not_found");
     assert.equal((await answerTo(browser, "BBBB-BBBB")).status, 429);
@@ -137,14 +137,14 @@ describe("a login", () => {
 describe("a script's session", () => {
   const newKey = { body: { name: "made by a script" } };
 
-  test("that reads cannot change anything", async () => {
+  test("with read access cannot change anything", async () => {
     const { send } = await loggedIn("read", [{ kind: "builder" }]);
     assert.equal((await send("GET", "/console/api/keys")).status, 200);
     assertRefused(await send("POST", "/console/api/keys", newKey), 403, "session_read_only");
     assertRefused(await send("PATCH", "/console/api/accounts/acc_x", { body: {} }), 403, "browser_required");
   });
 
-  test("that writes does what its person's role allows, without saying where it comes from", async () => {
+  test("with write access may do what the person's role allows, without an Origin header", async () => {
     const { send, accountIds } = await loggedIn("write", [{ kind: "builder" }]);
     assert.equal((await send("POST", "/console/api/keys", newKey)).status, 201);
     const viewer = await loggedIn("write", []);
@@ -156,7 +156,7 @@ describe("a script's session", () => {
     assertRefused(await viewer.send("POST", "/console/api/keys", newKey), 403, "role_required");
   });
 
-  test("never changes how its person signs in, and reaches nothing of operators", async () => {
+  test("cannot change sign-in settings or use operator routes", async () => {
     const { send } = await loggedIn("write", [{ kind: "builder" }]);
     const change = { body: { password: PASSWORD, new_password: `${PASSWORD}!` } };
     assertRefused(await send("POST", "/console/api/auth/change-password", change), 403, "browser_required");
@@ -164,7 +164,7 @@ describe("a script's session", () => {
     assertRefused(await send("GET", "/console/api/operator/overview"), 403, "operator_only");
   });
 
-  test("is in the list of sessions with its name and access, lasts 30 days and can be ended there", async () => {
+  test("is listed with its name and access, lasts 30 days and can be ended there", async () => {
     const { browser, send } = await loggedIn("write", []);
     const { data } = (await browser.send("GET", "/console/api/sessions")).body as { data: Record<string, unknown>[] };
     const session = data.find(({ script_access }) => script_access !== null);
@@ -177,21 +177,21 @@ describe("a script's session", () => {
     assertRefused(await send("GET", "/console/api/me"), 401, "not_authenticated");
   });
 
-  test("ends when the script signs out, and the person's browser stays signed in", async () => {
+  test("ends when the script signs out, without the person's browser session", async () => {
     const { browser, send } = await loggedIn("read", []);
     assert.equal((await send("POST", "/console/api/auth/sign-out")).status, 200);
     assertRefused(await send("GET", "/console/api/me"), 401, "not_authenticated");
     assert.equal((await browser.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("ends with a new password", async () => {
+  test("ends when the password changes", async () => {
     const { browser, send } = await loggedIn("read", []);
     const body = { password: PASSWORD, new_password: `${PASSWORD}!` };
     assert.equal((await browser.send("POST", "/console/api/auth/change-password", { body })).status, 200);
     assertRefused(await send("GET", "/console/api/me"), 401, "not_authenticated");
   });
 
-  test("is stored as a hash that opens nothing as a cookie", async () => {
+  test("is stored as a hash that is not valid as a cookie", async () => {
     const { identityId, token } = await loggedIn("read", []);
     const { rows } = await platform.pool.query("select token from identity_session where identity_id = $1", [
       identityId,

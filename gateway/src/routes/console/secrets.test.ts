@@ -1,4 +1,4 @@
-/** What the console does not log. e2e/secrets searches a whole platform for secrets. */
+/** The console does not log secrets. e2e/secrets searches a whole platform for secrets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../../base/log.ts";
@@ -12,7 +12,7 @@ test("the gateway does not log a row that the database refuses", async (t) => {
   const platform = await openTestPlatform({ log });
   t.after(() => platform.close());
   const { email, identityId } = await platform.person();
-  // PostgreSQL tells the whole row that it refuses: here the session's token.
+  // PostgreSQL's error quotes the refused row, here with the session's token.
   await platform.pool.query("alter table identity_session add check (identity_id <> identity_id)");
   const answer = await new Browser(platform).signIn(email);
   assert.equal(answer.status, 500);

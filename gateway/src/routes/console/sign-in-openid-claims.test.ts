@@ -1,4 +1,4 @@
-/** What an ID token does not tell, and UserInfo may. */
+/** Claims that an ID token lacks and UserInfo may have. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Mischief } from "../../accounts/testing/oidc.ts";
@@ -11,10 +11,10 @@ before(async () => {
 });
 after(() => stage.close());
 
-describe("what the ID token leaves out", () => {
+describe("claims that the ID token lacks", () => {
   const NONE = { email: undefined, email_verified: undefined, name: undefined };
 
-  test("is taken from UserInfo", async () => {
+  test("are taken from UserInfo", async () => {
     for (const claims of [
       NONE,
       { ...NONE, email: null, name: "" },
@@ -28,7 +28,7 @@ describe("what the ID token leaves out", () => {
     }
   });
 
-  test("what the ID token says itself stands, whatever UserInfo says", async () => {
+  test("in the ID token take precedence over UserInfo", async () => {
     const [browser, who] = [new Browser(stage.platform), person()];
     const userInfo = { email: "other@example.test", email_verified: false, name: "Other" };
     assert.equal(
@@ -106,7 +106,7 @@ describe("what the ID token leaves out", () => {
     });
   }
 
-  test("nobody is kept out for want of a name", async () => {
+  test("a missing name does not prevent a sign-in", async () => {
     const [browser, who] = [new Browser(stage.platform), person()];
     const mischief = { claims: { name: undefined }, status: { userInfo: 503 } };
     assert.equal(await stage.signIn(browser, who, { mischief }), "/console/");

@@ -1,4 +1,4 @@
-/** Who comes back from an OpenID provider and is not let in: what the browser is shown, and what the log says. */
+/** Refused sign-ins with OpenID: what the browser shows and what is logged. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Mischief, openTestIssuer } from "../../accounts/testing/oidc.ts";
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => stage.close());
 
-describe("what is wrong lets nobody in", () => {
+describe("a sign-in is refused", () => {
   const TOKENS: { why: string; mischief: Mischief; reason: RegExp }[] = [
     { why: "signed by another key", mischief: { otherKey: true }, reason: /signature/ },
     { why: "not signed", mischief: { unsigned: true }, reason: /"alg"/ },
@@ -43,7 +43,7 @@ describe("what is wrong lets nobody in", () => {
     });
   }
 
-  test("a state that is missing, made up, of another browser, or used before", async () => {
+  test("for a missing, forged, foreign or used state", async () => {
     const [browser, other] = [new Browser(stage.platform), new Browser(stage.platform)];
     const url = await stage.issuer.signIn(await leave(browser), person());
     const changed = (change: (params: URLSearchParams) => void): URL => {
@@ -73,7 +73,7 @@ describe("what is wrong lets nobody in", () => {
     assert.equal(await me(browser), undefined);
   });
 
-  test("an answer that another issuer signed for, a code that was made up, and none", async () => {
+  test("for an answer of another issuer, a forged code, and no code", async () => {
     for (const [name, value, reason] of [
       ["iss", "https://evil.test", /^issuer_mismatch$/],
       ["code", "made-up", /\/token answered 400 invalid_grant$/],
@@ -89,7 +89,7 @@ describe("what is wrong lets nobody in", () => {
     }
   });
 
-  test("a provider that goes away between the two halves of a sign-in", async () => {
+  test("when the provider becomes unreachable during the sign-in", async () => {
     for (const [status, reason] of [
       [{ token: 503 }, /\/token answered 503 server_error$/],
       [{ token: 429 }, /\/token answered 429 server_error$/],
@@ -104,7 +104,7 @@ describe("what is wrong lets nobody in", () => {
     }
   });
 
-  test("one that nobody can reach any more is said so, with what the network said", async () => {
+  test("when the provider cannot be reached, with the network's error", async () => {
     const gone = await openTestIssuer();
     const other = await openTestPlatform({
       publicUrl: PUBLIC_URL,
@@ -122,7 +122,7 @@ describe("what is wrong lets nobody in", () => {
     await other.close();
   });
 
-  test("a person who says no; the provider's own words are not passed on", async () => {
+  test("when the person declines, without the provider's own words", async () => {
     const browser = new Browser(stage.platform);
     for (const [error, outcome, reason] of [
       ["access_denied", "provider_refused", "access_denied"],
@@ -139,7 +139,7 @@ describe("what is wrong lets nobody in", () => {
     }
   });
 
-  test("a browser that comes back to a provider that is gone, or too often, is shown the console all the same", async () => {
+  test("and leads back to the console for an unknown provider or too many attempts", async () => {
     const browser = new Browser(stage.platform);
     const back = (provider: string) => comeBack(browser, new URL(`${PUBLIC_URL}${AUTH}/callback/${provider}?code=1`));
     assert.equal(await back("nobody"), "/console/?sign_in=failed");
@@ -148,7 +148,7 @@ describe("what is wrong lets nobody in", () => {
     assert.deepEqual(lines, [], "who is refused cannot fill the log");
   });
 
-  test("400 for a provider that there is not", async () => {
+  test("with 400 for an unknown provider", async () => {
     for (const provider of ["nobody", "google", "credential", ""]) {
       const answer = await new Browser(stage.platform).send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
       assert.equal(answer.status, 400, provider);
@@ -156,7 +156,7 @@ describe("what is wrong lets nobody in", () => {
     }
   });
 
-  test("403 from another site: nobody is sent to sign in against their will", async () => {
+  test("with 403 from another site", async () => {
     const headers = { "sec-fetch-site": "cross-site" };
     const answer = await new Browser(stage.platform).send("POST", `${AUTH}/sign-in/openid`, {
       body: { provider: "test" },
@@ -165,7 +165,7 @@ describe("what is wrong lets nobody in", () => {
     assert.equal(answer.body.error?.code, "cross_site_blocked");
   });
 
-  test("502 while the provider is away or speaks for another; then again without a restart", async () => {
+  test("with 502 while the provider is unreachable or wrong, and works again without a restart", async () => {
     const away = await openTestIssuer();
     const other = await openTestPlatform({ publicUrl: PUBLIC_URL, oidcProviders: [away.provider] });
     away.speakFor("https://evil.test");

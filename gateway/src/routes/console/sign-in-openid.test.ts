@@ -11,8 +11,8 @@ before(async () => {
 });
 after(() => stage.close());
 
-describe("a good sign-in", () => {
-  test("asks with PKCE, state and nonce, and for what it needs", async () => {
+describe("a successful sign-in", () => {
+  test("asks with PKCE, state and nonce, and for the needed scopes", async () => {
     const url = new URL(await leave(new Browser(stage.platform)));
     assert.equal(url.origin, stage.issuer.provider.issuer);
     const asked = url.searchParams;
@@ -24,7 +24,7 @@ describe("a good sign-in", () => {
     assert.deepEqual(asked.get("scope")?.split(" ").sort(), ["email", "openid", "profile"]);
   });
 
-  test("makes an identity the first time and finds it again, by its subject", async () => {
+  test("creates an identity the first time and finds it again by its subject", async () => {
     const who = person();
     const browser = new Browser(stage.platform);
     assert.equal(await stage.signIn(browser, who), "/console/");
@@ -38,7 +38,7 @@ describe("a good sign-in", () => {
     assert.deepEqual(await me(again), first);
   });
 
-  test("keeps none of the provider's tokens", async () => {
+  test("stores none of the provider's tokens", async () => {
     await stage.signIn(new Browser(stage.platform), person());
     const { rows } = await stage.platform.pool.query(
       "select access_token, refresh_token, id_token, password_hash from identity_credential where provider = 'test'",
@@ -47,7 +47,7 @@ describe("a good sign-in", () => {
     for (const row of rows) assert.deepEqual(Object.values(row), [null, null, null, null]);
   });
 
-  test("is listed for people, without its secrets", async () => {
+  test("lists the provider without its secrets", async () => {
     const { body, text } = await new Browser(stage.platform).send("GET", `${AUTH}/methods`);
     assert.deepEqual(body.providers, [
       { id: "test", name: "Test provider" },
@@ -56,7 +56,7 @@ describe("a good sign-in", () => {
     assert.ok(!text.includes(stage.issuer.provider.clientSecret));
   });
 
-  test("a name that is missing or odd is made do with", async () => {
+  test("handles a missing or unusual name", async () => {
     for (const [claims, name] of [
       [{ name: undefined, preferred_username: "ada" }, "ada"],
       [{ name: "  ", email: "ada.of.many@example.test" }, "ada.of.many"],
@@ -78,7 +78,7 @@ describe("linking", () => {
     return rows.map(({ provider }) => provider);
   };
 
-  test("an e-mail address that both sides have proven is one identity", async () => {
+  test("joins identities with the same email address, verified on both sides", async () => {
     const known = await stage.platform.person([{ kind: "builder" }]);
     const browser = new Browser(stage.platform);
     assert.equal(await stage.signIn(browser, person({ email: known.email.toUpperCase() })), "/console/");
@@ -86,7 +86,7 @@ describe("linking", () => {
     assert.deepEqual(await credentials(known.email), ["credential", "test"]);
   });
 
-  test("one that the provider does not vouch for lets nobody in, and makes nobody", async () => {
+  test("refuses an address that the provider has not verified, and creates no identity", async () => {
     const known = await stage.platform.person([{ kind: "builder" }]);
     for (const email of [known.email, "unproven@example.test"]) {
       for (const email_verified of [false, "false", undefined]) {
@@ -100,7 +100,7 @@ describe("linking", () => {
     assert.deepEqual(await credentials("unproven@example.test"), []);
   });
 
-  test("one that was signed up with but never proven here is not joined to its owner's sign-in", async () => {
+  test("does not join an unverified local identity", async () => {
     const squatter = new Browser(stage.platform);
     const body = { email: "victim@example.test", password: PASSWORD, name: "Squatter" };
     await squatter.send("POST", `${AUTH}/sign-up/email`, { body });
@@ -111,7 +111,7 @@ describe("linking", () => {
     assert.deepEqual(await credentials("victim@example.test"), ["credential"]);
   });
 
-  test("a provider whose addresses are trusted need not vouch for them", async () => {
+  test("accepts unverified addresses of a trusted provider", async () => {
     const browser = new Browser(stage.platform);
     const where = await stage.signIn(browser, person({ email_verified: undefined }), { provider: "company" });
     assert.equal(where, "/console/");
@@ -119,7 +119,7 @@ describe("linking", () => {
   });
 });
 
-test("who has a second factor gives a code after the provider too", async () => {
+test("asks for the second factor after the provider too", async () => {
   const known = await stage.platform.person();
   const browser = new Browser(stage.platform);
   await browser.signIn(known.email);

@@ -43,7 +43,7 @@ async function requestReset(email: string): Promise<string> {
 }
 
 describe("reset", () => {
-  test("the mailed link sets a new password once, and ends every session", async () => {
+  test("the link sets a new password once and ends every session", async () => {
     const { email } = await platform.person();
     const signedIn = [new Browser(platform), new Browser(platform)];
     for (const browser of signedIn) await browser.signIn(email);
@@ -61,7 +61,7 @@ describe("reset", () => {
     assert.equal((await browser.signIn(email, NEW_PASSWORD)).status, 200);
   });
 
-  test("two at once with one token: one of them", async () => {
+  test("only one of two concurrent uses of a token succeeds", async () => {
     const { email } = await platform.person();
     const token = await requestReset(email);
     const browsers = [new Browser(platform), new Browser(platform)];
@@ -71,7 +71,7 @@ describe("reset", () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
   });
 
-  test("a new password voids the links that were mailed before it", async () => {
+  test("a new password voids earlier links", async () => {
     const { email } = await platform.person();
     const [older, newer] = [await requestReset(email), await requestReset(email)];
     const browser = new Browser(platform);
@@ -86,7 +86,7 @@ describe("reset", () => {
     assert.equal(later.body.error?.param, "token", later.text);
   });
 
-  test("a token over an hour old is none", async () => {
+  test("a token expires after an hour", async () => {
     const { email } = await platform.person();
     const token = await requestReset(email);
     const { rows } = await platform.pool.query(
@@ -99,7 +99,7 @@ describe("reset", () => {
     assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
-  test("the answer does not tell whether an address is known, and nobody unknown is written to", async () => {
+  test("the answer is the same for unknown addresses, which get no email", async () => {
     const { email } = await platform.person();
     const known = await post(new Browser(platform), "request-password-reset", { email });
     await mailbox.next();
@@ -109,7 +109,7 @@ describe("reset", () => {
     assert.equal(mailbox.waiting(), 0);
   });
 
-  test("the link leads to the configured address, whatever Host was called", async () => {
+  test("the link uses the configured address, not the Host header", async () => {
     const { email } = await platform.person();
     const headers = { "sec-fetch-site": "same-origin", host: "evil.test", "x-forwarded-host": "evil.test" };
     await new Browser(platform).send("POST", `${AUTH}/request-password-reset`, { body: { email }, headers });
@@ -133,7 +133,7 @@ describe("reset", () => {
     }
   });
 
-  test("429: a mailbox is not filled, neither by one caller nor by many", async () => {
+  test("429: limits emails per address, from one caller or many", async () => {
     const { email } = await platform.person();
     for (let i = 0; i < 3; i++) await requestReset(email);
     const answer = await post(new Browser(platform), "request-password-reset", { email: email.toUpperCase() });
@@ -149,7 +149,7 @@ describe("reset", () => {
     assert.equal(mailbox.waiting(), 0);
   });
 
-  test("404 where the platform sends no mail, for every address alike", async () => {
+  test("404 for every address when the platform sends no email", async () => {
     const silent = await openTestPlatform();
     const { email } = await silent.person();
     for (const address of [email, "nobody@example.test"]) {
@@ -162,7 +162,7 @@ describe("reset", () => {
 });
 
 describe("change", () => {
-  test("needs the present password, and ends every other session", async () => {
+  test("needs the current password and ends every other session", async () => {
     const { email } = await platform.person();
     const [browser, other] = [new Browser(platform), new Browser(platform)];
     await browser.signIn(email);
@@ -177,7 +177,7 @@ describe("change", () => {
     assert.equal((await other.signIn(email, NEW_PASSWORD)).status, 200);
   });
 
-  test("401 without a session; 429 when a session is used to guess", async () => {
+  test("401 without a session; 429 after wrong passwords", async () => {
     const body = { password: "not the one", new_password: NEW_PASSWORD };
     const anonymous = await post(new Browser(platform), "change-password", body);
     assert.equal(anonymous.body.error?.code, "not_authenticated");
@@ -193,7 +193,7 @@ describe("verification", () => {
   const signUp = (email: string, name = "A person") =>
     post(new Browser(platform), "sign-up/email", { email, password: PASSWORD, name });
 
-  test("429: signing up fills no mailbox either, whether the address is known or not", async () => {
+  test("429: limits sign-up emails for known and unknown addresses", async () => {
     const { email: known } = await platform.person();
     for (const email of [known, "stranger@example.test"]) {
       for (let i = 0; i < 3; i++) {
@@ -208,7 +208,7 @@ describe("verification", () => {
     assert.equal(mailbox.waiting(), 0);
   });
 
-  test("a new address signs in after its link, not before", async () => {
+  test("a new address can sign in only after its link", async () => {
     const answer = await signUp("fresh@example.test");
     assert.deepEqual(answer.body, { status: "verification_required" });
     assert.equal(answer.headers["set-cookie"], undefined);
@@ -225,7 +225,7 @@ describe("verification", () => {
     assert.equal(me.body.identity?.email_verified, true);
   });
 
-  test("without the password nothing tells that an address waits to be confirmed", async () => {
+  test("a wrong password does not reveal an unconfirmed address", async () => {
     await signUp("waiting@example.test");
     await mailbox.next();
     const answer = await new Browser(platform).signIn("waiting@example.test", "not the one");
@@ -233,7 +233,7 @@ describe("verification", () => {
     assert.equal(answer.body.error?.code, "not_authenticated");
   });
 
-  test("signing up with a known address looks the same; its owner is told", async () => {
+  test("signing up with a known address gives the same answer, and its owner gets an email", async () => {
     const { email } = await platform.person();
     const known = await signUp(email);
     const letter = await mailbox.next();
@@ -245,7 +245,7 @@ describe("verification", () => {
     assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
-  test("another link is sent on request, to those who need one", async () => {
+  test("sends another link on request to unconfirmed addresses", async () => {
     await signUp("again@example.test");
     await mailbox.next();
     const { email: confirmed } = await platform.person();
@@ -261,7 +261,7 @@ describe("verification", () => {
     assert.equal((await post(new Browser(platform), "verify-email", { token })).status, 200);
   });
 
-  test("a mailed reset confirms the address too, and drops what a stranger set up before", async () => {
+  test("a password reset confirms the address and removes what a stranger set up before", async () => {
     await signUp("squatted@example.test");
     await mailbox.next();
     const { rows } = await platform.pool.query(

@@ -48,7 +48,7 @@ async function begin(email: string): Promise<Browser> {
   return browser;
 }
 
-test("once on, a password alone is not enough; a code of the app is", async () => {
+test("once enabled, sign-in needs a code in addition to the password", async () => {
   const { email, secret, uri, browser } = await withTwoFactor();
   assert.equal(await isOn(browser), true);
   const address = new URL(uri);
@@ -62,7 +62,7 @@ test("once on, a password alone is not enough; a code of the app is", async () =
   assert.equal((await next.send("GET", "/console/api/me")).status, 200);
 });
 
-test("turning it on needs the password, and a code that proves the app has the secret", async () => {
+test("enabling needs the password and a valid code", async () => {
   const { email, browser } = await signedIn();
   const wrong = await post(browser, "two-factor/enable", { password: "not the one" });
   assert.equal(wrong.status, 400);
@@ -71,7 +71,7 @@ test("turning it on needs the password, and a code that proves the app has the s
   assert.equal(early.status, 400, early.text);
   const begun = await post(browser, "two-factor/enable", { password: PASSWORD });
   const { secret } = begun.body as unknown as Setup;
-  // Not confirmed: signing in goes on as before.
+  // Not confirmed, so sign-in is unchanged.
   assert.deepEqual((await new Browser(platform).signIn(email)).body, { status: "signed_in" });
   const guess = totp(secret) === "000000" ? "000001" : "000000";
   const bad = await post(browser, "two-factor/confirm", { code: guess });
@@ -85,7 +85,7 @@ test("turning it on needs the password, and a code that proves the app has the s
   assert.match(again.body.error?.message ?? "", /already on/);
 });
 
-test("a code is good once", async () => {
+test("a code is valid once", async () => {
   const { email, secret } = await withTwoFactor();
   const code = totp(secret, 1);
   assert.equal((await post(await begin(email), "sign-in/code", { code })).status, 200);
@@ -97,7 +97,7 @@ test("a code is good once", async () => {
   assert.equal((await onlooker.send("GET", "/console/api/me")).status, 401);
 });
 
-test("the code that turned it on does not sign in too", async () => {
+test("the code that enabled it is not valid for a sign-in", async () => {
   const { email, browser } = await signedIn();
   const { secret } = (await post(browser, "two-factor/enable", { password: PASSWORD })).body as unknown as Setup;
   const code = totp(secret);
@@ -107,7 +107,7 @@ test("the code that turned it on does not sign in too", async () => {
   assert.equal(onlooker.body.error?.param, "code");
 });
 
-test("a backup code that many give at once lets one of them in; the others are told that it is used", async () => {
+test("one of several concurrent uses of a backup code succeeds, and the others report it as used", async () => {
   const { email, backupCodes } = await withTwoFactor();
   const browsers = await Promise.all(Array.from({ length: 6 }, () => begin(email)));
   const answers = await Promise.all(browsers.map((browser) => post(browser, "sign-in/code", { code: backupCodes[0] })));
@@ -115,7 +115,7 @@ test("a backup code that many give at once lets one of them in; the others are t
   for (const { status, body } of answers) assert.equal(body.error?.param, status === 200 ? undefined : "code");
 });
 
-test("a backup code is good once, and new ones replace the old", async () => {
+test("a backup code is valid once, and new ones replace the old", async () => {
   const { email, browser, backupCodes } = await withTwoFactor();
   assert.equal(new Set(backupCodes).size, 10);
   const [first, second] = backupCodes as [string, string];
@@ -130,7 +130,7 @@ test("a backup code is good once, and new ones replace the old", async () => {
   assert.equal((await post(await begin(email), "sign-in/code", { code: String(fresh) })).status, 200);
 });
 
-test("turning it off needs the password; then the password is enough again", async () => {
+test("disabling needs the password; then the password is enough again", async () => {
   const { email, browser } = await withTwoFactor();
   assert.equal((await post(browser, "two-factor/disable", { password: "not the one" })).body.error?.param, "password");
   assert.equal(await isOn(browser), true);
@@ -144,16 +144,16 @@ test("turning it off needs the password; then the password is enough again", asy
   assert.equal(rowCount, 0);
 });
 
-test("without a password first there is nothing to give a code for", async () => {
+test("a code without a password before it is refused", async () => {
   const { secret, browser } = await withTwoFactor();
   const stranger = await post(new Browser(platform), "sign-in/code", { code: totp(secret, 1) });
   assert.equal(stranger.status, 401);
   assert.equal(stranger.body.error?.code, "not_authenticated");
-  // Nor does a session of one's own stand in for the password.
+  // A session does not replace the password.
   assert.equal((await post(browser, "sign-in/code", { code: totp(secret, 1) })).status, 401);
 });
 
-test("after five wrong codes the password is asked again; after ten the second factor rests, everywhere", async () => {
+test("five wrong codes need the password again; ten lock the second factor everywhere", async () => {
   const { email, secret } = await withTwoFactor();
   const guess = ["000000", "000001", "000002", "000003"].find((code) =>
     [-1, 0, 1, 2].every((steps) => totp(secret, steps) !== code),
@@ -184,7 +184,7 @@ test("secret and backup codes are encrypted at rest", async () => {
   assert.ok(rows[0].secret.length > 64 && rows[0].backup_codes.length > 64);
 });
 
-test("400 and 401: fields, and no session", async () => {
+test("400 and 401: invalid fields, and no session", async () => {
   const { browser } = await signedIn();
   for (const [path, body, param] of [
     ["sign-in/code", {}, "code"],

@@ -21,7 +21,7 @@ const SIGN_UP = "/console/api/auth/sign-up/email";
 const SIGN_OUT = "/console/api/auth/sign-out";
 
 describe("200", () => {
-  test("who signs up is signed in, is no operator and owns nothing", async () => {
+  test("a new person is signed in, is no operator and owns nothing", async () => {
     const browser = new Browser(platform);
     const email = "New@example.test";
     const body = { email, password: PASSWORD, name: "Néw Person", operator: true, image: "https://evil.test/x" };
@@ -43,7 +43,7 @@ describe("200", () => {
     assert.deepEqual(rows, [{ image: null }]);
   });
 
-  test("signing out ends the session itself, not only the cookie", async () => {
+  test("signing out ends the session, not only the cookie", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const browser = new Browser(platform);
     await browser.signIn(email);
@@ -55,12 +55,12 @@ describe("200", () => {
     assert.equal((await browser.send("GET", "/console/api/me")).status, 401);
   });
 
-  test("signing out without a session is no mistake", async () => {
+  test("signing out without a session succeeds", async () => {
     const answer = await new Browser(platform).send("POST", SIGN_OUT);
     assert.deepEqual([answer.status, answer.body], [200, { status: "signed_out" }]);
   });
 
-  test("signing out ends one session, not the others", async () => {
+  test("signing out keeps other sessions", async () => {
     const { email } = await platform.person();
     const [one, other] = [new Browser(platform), new Browser(platform)];
     await one.signIn(email);
@@ -69,7 +69,7 @@ describe("200", () => {
     assert.equal((await other.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("get-session tells who is signed in, or nobody", async () => {
+  test("get-session returns the signed-in person, or null", async () => {
     const { email, accountIds } = await platform.person([{ kind: "host" }]);
     const browser = new Browser(platform);
     const session = async () => (await browser.send("GET", "/console/api/auth/get-session")).body;
@@ -84,13 +84,13 @@ describe("200", () => {
     ]);
   });
 
-  test("get-session makes a session and its cookie last again, once a day", async () => {
+  test("get-session extends the session and its cookie once a day", async () => {
     const { email, identityId } = await platform.person();
     const browser = new Browser(platform);
     await browser.signIn(email);
     const renew = () => browser.send("GET", "/console/api/auth/get-session");
     assert.equal((await renew()).headers["set-cookie"], undefined);
-    // As if two days had passed.
+    // Makes the session two days older.
     await platform.pool.query(
       "update identity_session set expires_at = now() + interval '5 days', updated_at = now() - interval '2 days' where identity_id = $1",
       [identityId],
@@ -100,12 +100,12 @@ describe("200", () => {
     assert.ok((session?.expiresAt.getTime() ?? 0) > Date.now() + 6 * 24 * 60 * 60 * 1000);
   });
 
-  test("methods tells what this platform offers", async () => {
+  test("methods returns the sign-in methods of this platform", async () => {
     const { body } = await new Browser(platform).send("GET", "/console/api/auth/methods");
     assert.deepEqual(body, { password: true, password_reset: false, email_verification: false, providers: [] });
   });
 
-  test("it works the same over a socket", async () => {
+  test("works the same over a socket", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const base = `http://127.0.0.1:${await listen(platform.app, { host: "127.0.0.1", port: 0 }, { host: "HOST", port: "PORT" })}`;
     const signIn = await fetch(`${base}${SIGN_IN}`, {
@@ -137,7 +137,7 @@ describe("400", () => {
     { url: SIGN_UP, body: { ...good, name: "x".repeat(201) }, param: "name" },
     { url: SIGN_UP, body: { email: good.email, password: PASSWORD }, param: "name" },
   ];
-  test("a field that breaks a rule is named", async () => {
+  test("an invalid field is named", async () => {
     const browser = new Browser(platform);
     for (const { url, body, param } of ROWS) {
       const answer = await browser.send("POST", url, { body });
@@ -148,7 +148,7 @@ describe("400", () => {
     }
   });
 
-  test("an e-mail address in use", async () => {
+  test("an email address in use", async () => {
     const { email } = await platform.person();
     const body = { email: email.toUpperCase(), password: PASSWORD, name: "Again" };
     const answer = await new Browser(platform).send("POST", SIGN_UP, { body });
@@ -158,7 +158,7 @@ describe("400", () => {
 });
 
 describe("401", () => {
-  test("a wrong password and an unknown e-mail get the same answer, and no cookie", async () => {
+  test("the same answer for a wrong password and an unknown email address, without a cookie", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const browser = new Browser(platform);
     const wrong = await browser.signIn(email, "wrong horse battery");
@@ -208,7 +208,7 @@ describe("403", () => {
     }
   });
 
-  test("cross_site_blocked: a form of another site, whatever it sends, also where the victim is signed in", async () => {
+  test("cross_site_blocked: any form of another site, also with the victim's session", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const browser = new Browser(platform);
     await browser.signIn(email);
@@ -241,7 +241,7 @@ describe("403", () => {
 });
 
 describe("413", () => {
-  test("a body that says it is too long is not read", async () => {
+  test("a body declared as too long is not read", async () => {
     const body = { email: "long@example.test", password: PASSWORD, name: "x".repeat(70_000) };
     const answer = await new Browser(platform).send("POST", SIGN_UP, { body });
     assert.equal(answer.status, 413);
@@ -258,7 +258,7 @@ describe("429", () => {
     assert.equal(answer.headers["x-should-retry"], String(waitS <= 60));
   }
 
-  test("an address that guesses is stopped, others are not", async () => {
+  test("limits wrong passwords per network address, without affecting others", async () => {
     const { email } = await platform.person();
     const guesser = new Browser(platform);
     for (let i = 0; i < 10; i++) assert.equal((await guesser.signIn(email, `wrong guess ${i}`)).status, 401);
@@ -273,7 +273,7 @@ describe("429", () => {
     assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
-  test("an e-mail address that is guessed at from many places is closed, but not where its owner is signed in", async () => {
+  test("limits wrong passwords per email address, except for the owner's known browser", async () => {
     const { email } = await platform.person();
     const owner = new Browser(platform);
     await owner.signIn(email);
@@ -286,7 +286,7 @@ describe("429", () => {
     assertStopped(await new Browser(platform).signIn(email.toUpperCase()), 15 * 60);
     assertStopped(await new Browser(platform, "2001:db8:1:3::1").signIn(email), 15 * 60);
     assert.equal((await owner.signIn(email)).status, 200);
-    // That success opened the address again; close it for the neighbour as strangers did before.
+    // The success reset the address's limit; exhaust it again.
     const { take } = openAttempts(platform);
     for (let i = 0; i < 20; i++) await take("email", email);
     assertStopped(await new Browser(platform).signIn(email), 15 * 60);
@@ -294,7 +294,7 @@ describe("429", () => {
     assert.equal((await new Browser(platform).signIn(other.email)).status, 200);
   });
 
-  test("behind a proxy that is trusted, callers are told apart by what it adds, and by nothing else", async () => {
+  test("trusts only the configured proxy's header to tell callers apart", async () => {
     const proxied = await openTestPlatform({ trustedProxies: 1 });
     const { email } = await proxied.person();
     const proxy = new Browser(proxied);

@@ -14,7 +14,7 @@ import type { OpenCall } from "../../http/call.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { meObject } from "./accounts.ts";
 
-/** Where a browser lands that comes back from a provider. What became of it is in `sign_in`. */
+/** The page after a provider's sign-in. Its `sign_in` parameter has the result. */
 const HOME = "/console/";
 
 export function signInHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof signInRoutes> {

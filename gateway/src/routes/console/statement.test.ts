@@ -1,4 +1,4 @@
-/** The statement by day, how long credit lasts, and buying an amount, as the console's API tells them. */
+/** The console's statement by day, the estimate of how long credit lasts, and custom purchases. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -44,7 +44,7 @@ async function statementOf({ browser }: Person, limit = 100): Promise<Row[]> {
 const micro = (text: string): bigint => BigInt(text.replace(".", ""));
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** A transfer at a moment of the past: the books are append only, so it is put there whole. */
+/** Inserts a past transfer with its balances, because the ledger only appends. */
 async function transferAt(accountId: Uuid, at: Date, amount: Pico, kind: "grant" | "refund"): Promise<void> {
   const signed = kind === "grant" ? amount : -amount;
   await platform.pool.query(
@@ -71,7 +71,7 @@ async function usedAt(accountId: Uuid, hour: Date, charge: bigint, requests = 1)
   ]);
 }
 
-/** From the oldest row on, each balance is the one before it and its own amount; the newest is the account's. */
+/** From the oldest row on, each balance is the previous one plus the row's amount; the newest is the account's. */
 async function assertAddsUp(person: Person & { account: Uuid }, rows: Row[]): Promise<void> {
   let balance = 0n;
   for (const row of rows.toReversed()) {
@@ -82,7 +82,7 @@ async function assertAddsUp(person: Person & { account: Uuid }, rows: Row[]): Pr
 }
 
 describe("the statement by day", () => {
-  test("a day's usage is one row after its transfers; midnight, one moment and late settlements included, it adds up", async () => {
+  test("a day's usage is one row after its transfers, and adds up with late settlements", async () => {
     const person = await newBuilder();
     const { account } = person;
     const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
@@ -95,7 +95,7 @@ describe("the statement by day", () => {
     await transferAt(account, at(2, -1), dollars(1), "refund");
     await transferAt(account, at(2), dollars(3), "grant");
     await usedAt(account, at(2, 5 * 3_600_000), 7n);
-    // Settled now, made then: what a late settlement is.
+    // Made then and settled now, as a late settlement is.
     await platform.pool.query(
       "update usage_hour set charge_pico = charge_pico + 5, requests = requests + 1 where account_id = $1 and hour = $2",
       [account, at(3)],
@@ -133,7 +133,7 @@ describe("the statement by day", () => {
     );
   });
 
-  test("nobody sees another's, and a cursor is good for its own list alone", async () => {
+  test("excludes other accounts, and a cursor belongs to its list", async () => {
     const [one, other] = [await newBuilder(), await newBuilder()];
     await served(platform, { accountId: one.account, charge: 11n });
     assert.equal((await statementOf(other)).length, 1);
@@ -144,7 +144,7 @@ describe("the statement by day", () => {
 });
 
 describe("how long credit lasts", () => {
-  test("the week's mean, or the last day where it is more", async () => {
+  test("uses the week's mean, or the last day if it is higher", async () => {
     const person = await newBuilder();
     const credits = async () => (await person.browser.send("GET", "/console/api/credits")).body.spending;
     assert.deepEqual(await credits(), {
@@ -171,7 +171,7 @@ describe("how long credit lasts", () => {
     assert.equal(((await credits()) as { last_week_micro: string }).last_week_micro, "4000000.000000");
   });
 
-  test("never longer than it does", () => {
+  test("rounds down", () => {
     assert.equal(lastsS(pico(0n), pico(1n)), 0);
     assert.equal(lastsS(pico(-5n), pico(1n)), 0);
     assert.equal(lastsS(pico(5n), pico(0n)), null);

@@ -1,4 +1,4 @@
-/** How long a builder's credit lasts and what looks after it, and the statement by day. */
+/** How long a builder's credit lasts, its alerts and top-ups, and the statement by day. */
 import type { Credits, StatementRow, statementRoutes } from "@tollgate/api/console/credits.ts";
 import { picoOfMicro } from "@tollgate/api/micro.ts";
 import type { z } from "zod";
@@ -51,13 +51,13 @@ export function statementHandlers(
       csvFile({
         name: "statement.csv",
         columns: CSV_COLUMNS,
-        // All at once, so that its balances are of one moment: a row a day is not much.
+        // All rows in one query, so that the balances are of one moment; a row per day is little data.
         read: async (last) => (last === undefined ? await statement.byDay(account.id) : []),
       }),
   };
 }
 
-/** Of a field that was checked at the door. */
+/** For a field that was already validated. */
 export function checkedMicro(text: string): Pico {
   const amount = picoOfMicro(text);
   invariant(amount !== undefined, `not an amount: ${text}`);

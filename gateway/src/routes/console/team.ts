@@ -1,4 +1,4 @@
-/** Who belongs to an account, and joining one by an invitation. */
+/** An account's members and invitations. */
 import type { teamRoutes } from "@tollgate/api/console/team.ts";
 import type { Invitation } from "../../accounts/invitations.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
@@ -75,7 +75,7 @@ export function teamHandlers({ identities }: Pick<AccountParts, "identities">): 
     },
   });
 
-  /** Before what was sent about them is looked at. */
+  /** Checked before the body. */
   async function memberIn(accountId: Uuid, name: string): Promise<Uuid | undefined> {
     const id = parseId("usr", name);
     return (await team.members(accountId)).some((member) => member.id === id) ? id : undefined;

@@ -1,4 +1,4 @@
-/** What the console asks is asked beforehand: on every connection, and without a trace. */
+/** The console's queries run once at the start, on every connection and without effects. */
 import assert from "node:assert/strict";
 import { after, before, describe, mock, test } from "node:test";
 import type pg from "pg";
@@ -15,14 +15,14 @@ const TABLES = [
   "ledger_account",
 ];
 
-describe("the console before anybody comes", () => {
+describe("preparing the console at the start", () => {
   let platform: TestPlatform;
   before(async () => {
     platform = await openTestPlatform();
   });
   after(() => platform.close());
 
-  /** All connections of the pool, given back, and what each is asked from now on. None of them can write any more. */
+  /** Takes all connections of the pool, makes them read-only and returns them; later queries are recorded. */
   const watchConnections = async (count: number): Promise<(() => string)[]> => {
     const clients = await Promise.all(Array.from({ length: count }, () => platform.pool.connect()));
     return await Promise.all(clients.map(readOnly));
@@ -34,7 +34,7 @@ describe("the console before anybody comes", () => {
     return () => JSON.stringify(asked.calls.map((call) => call.arguments));
   };
 
-  test("every connection has read every table that pages ask for, and none has written", async () => {
+  test("reads every table that pages use on every connection, and writes none", async () => {
     const { max } = platform.pool.options;
     const connections = await watchConnections(max);
     await warmConsole(platform.parts, { connections: max, isOver: () => false });
@@ -43,7 +43,7 @@ describe("the console before anybody comes", () => {
     }
   });
 
-  test("a gateway that is being closed asks nothing more", async () => {
+  test("stops when the gateway closes", async () => {
     const session = mock.method(platform.parts.identities, "warm", async () => undefined);
     const accounts = mock.method(platform.parts.identities, "accountsOf");
     await warmConsole(platform.parts, { connections: 1, isOver: () => session.mock.callCount() > 0 });
@@ -51,7 +51,7 @@ describe("the console before anybody comes", () => {
     session.mock.restore();
   });
 
-  test("what the store refuses is told to who asked for it", async () => {
+  test("reports errors of the database to the caller", async () => {
     mock.method(platform.parts.usage, "byLabel", () => Promise.reject(new Error("the store is away")));
     await assert.rejects(warmConsole(platform.parts, { connections: 2, isOver: () => false }), /the store is away/);
   });

@@ -1,7 +1,6 @@
 /**
- * The console's questions, asked once after the start for an account that nobody has: what a question costs more the first time, on
- * every connection the server's caches of its catalogue and here the code that is compiled when it first runs, is paid before
- * somebody waits for it. It only reads, and next to nothing.
+ * Runs the console's queries once after the start for an account that does not exist. The first run of a query is slower: the server fills
+ * the catalogue caches of each connection, and code is compiled here. Only reads, and little.
  */
 
 import type { AccountParts } from "../../accounts/parts.ts";
@@ -25,13 +24,13 @@ type WarmedParts = Pick<AccountParts, "identities"> &
   Pick<SiteParts, "now">;
 
 interface WarmOptions {
-  /** Connections that the pool keeps: so many ask at once, each on one of its own. */
+  /** The pool's connections: this many queries run at once, each on its own. */
   connections: number;
   /** Whether the gateway is being closed. */
   isOver: () => boolean;
 }
 
-/** Rejects with what the store said. Whoever comes next then pays what is left. */
+/** Rejects with the database's error. The first visitor's queries are then slower. */
 export async function warmConsole(parts: WarmedParts, { connections, isOver }: WarmOptions): Promise<void> {
   for (const ask of questions(parts)) {
     if (isOver()) return;
@@ -39,7 +38,7 @@ export async function warmConsole(parts: WarmedParts, { connections, isOver }: W
   }
 }
 
-/** Those that most pages have in common first. */
+/** Those of most pages first. */
 function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
   const { identities, ledger, usage, performance, history, unfunded, refusedCalls, apiKeys, statement, alerts } = parts;
   const now = new Date(parts.now());
@@ -48,7 +47,7 @@ function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
   const slots = { ...day, ...span };
   return [
     () => identities.warm(),
-    // Of somebody else each: who asks the same at once would share one answer.
+    // A different id each, because equal queries would share one answer.
     (i) => identities.accountsOf(NOBODY.replace(/0$/, String(i % 10)) as Uuid),
     () => usage.sums(NOBODY, { by: "hour", split: "model", ...span }),
     () => usage.sums(NOBODY, { by: "day", ...span }),
@@ -59,7 +58,7 @@ function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
         { scope: "account", subjects: [NOBODY], ...slots },
         { total: [], rows: ["model"], points: ["slot"] },
       ),
-    // Of the whole platform: only where there are figures is there anything to work out of them.
+    // For the whole platform, because without rows nothing is computed.
     () => performance.each({ scope: "platform", ...day }, { total: [], rows: ["model"], points: ["slot"] }),
     () => history.list(NOBODY, { limit: 1 }),
     () => history.keptFrom(),

@@ -1,6 +1,6 @@
 /**
- * Every route of the console and of the node API against every kind of person and token: who is let in, what the others are
- * told, that no one sees or changes what is another's, and that no other site can make a browser change anything.
+ * Every route of the console and of the node API for every kind of person and token: access, refusals, isolation between accounts, and
+ * protection against other sites.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -37,7 +37,7 @@ const noneOf = (code: string) => ({
   account: code,
   operator: "operator_only",
 });
-/** What each guard tells each person. */
+/** The refusal of each guard for each person. */
 const TOLD: Record<Who, Record<Guard, string>> = {
   nobody: { ...noneOf("not_authenticated"), signedIn: "not_authenticated", operator: "not_authenticated" },
   "no account": noneOf("no_account"),
@@ -61,7 +61,7 @@ const TOLD: Record<Who, Record<Guard, string>> = {
   "host billing": host,
   "host viewer": host,
 };
-/** What each role may do, whichever route it is. */
+/** The permissions of each role. */
 const MAY: Record<Role, Need[]> = {
   owner: ["read", "work", "pay", "own"],
   member: ["read", "work"],
@@ -76,7 +76,7 @@ const ROLE: Partial<Record<Who, Role>> = {
   "host billing": "billing",
   "host viewer": "viewer",
 };
-/** Who owns what a route names. Operators own everything that theirs name. */
+/** The owner of the thing in a route's path. Operators own what their routes name. */
 const OWNER: Record<Guard, Who> = {
   anyone: "builder",
   signedIn: "builder",
@@ -90,13 +90,13 @@ const OWNER: Record<Guard, Who> = {
 const CONSOLE = accessOf(consoleApi);
 const NODES = accessOf(nodeApi);
 const guardOf = ({ guard }: Access): Guard => guard as Guard;
-/** What a route tells a person before it looks at what they sent. */
+/** The refusal that a person gets before the body is read. */
 function toldBy(access: Access, who: Who): string {
   const told = TOLD[who][guardOf(access)];
   if (told !== "passes" || !ACTING.includes(access.guard)) return told;
   return MAY[ROLE[who] ?? "owner"].includes(needOf(access)) ? "passes" : "role_required";
 }
-/** Those who share what a route names with its owner. */
+/** The owner's team, who share access to the thing. */
 function teamOf(access: Access): readonly Who[] {
   const owner = OWNER[guardOf(access)];
   return ACTING.includes(access.guard) && (owner === "builder" || owner === "host") ? TEAMS[owner] : [];
@@ -116,11 +116,11 @@ async function call(access: Access, who: Who, id: string, headers?: Record<strin
   return browser.send(method, url, { ...(body !== undefined && { body }), ...(headers && { headers }) });
 }
 
-/** One of the same kind that no one has. */
+/** An id of the same kind that does not exist. */
 const another = (id: string): string =>
   publicId("usr", fixture.platform.newId()).replace("usr_", id.slice(0, id.indexOf("_") + 1));
 
-/** An answer that does not end, up to its first events. */
+/** The first events of a response that does not end. */
 async function beginning({ id, answer, at }: Access, who: Who): Promise<Answer> {
   const { url } = addressOf({ at } as Access);
   const stream = await openEvents(fixture.platform.app, fixture.people[who].browser, url);
@@ -137,11 +137,11 @@ function assertRefusal(answer: Answer, code: string, what: string): void {
   assert.equal(answer.status, faults[code as FaultCode].status, what);
 }
 
-/** No one is shown what is the builder's or the host's: a builder not even which node served it, a host not for whom it worked. */
+/** Responses must not reveal the builder or the host: a builder must not see the node, a host must not see the builder. */
 function assertHidden({ text }: Answer, who: Who): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
-    // What earned is told by its request's id, which opens nothing.
+    // Earnings contain the request's id, which gives no access.
     if (who === owner || (TEAMS[owner] as readonly Who[]).includes(who)) continue;
     const isHost = who === "host" || (TEAMS.host as readonly Who[]).includes(who);
     const marks = fixture.marks[owner].filter((mark) => !(isHost && mark.startsWith("req_")));
@@ -149,7 +149,7 @@ function assertHidden({ text }: Answer, who: Who): void {
   }
 }
 
-/** Those of each answer on its own. */
+/** Headers that differ in every response. */
 const OWN_HEADERS = ["x-request-id", "date", "content-length", "set-cookie", "connection", "transfer-encoding"];
 
 /** HEAD gets the status of GET, with access and without. */
@@ -178,7 +178,7 @@ test("every route of an account declares the permission it needs and role_requir
   for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACTING.includes(guard), at);
 });
 
-/** What is unreachable is told while no one's session can be read; the status is for everyone. */
+/** Outages are public, because sessions cannot be read during one; the status page is public. */
 const FOR_ANYONE = ["GET /console/api/health", "GET /console/api/status"];
 
 test("only operators can call operator/ routes, and only the listed routes are open to anyone", () => {
@@ -193,7 +193,7 @@ test("every row of the table belongs to an existing operation", () =>
   assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
 
 describe("requests from another site", () => {
-  /** As browsers send them: a form on a foreign page, a script of one, a sister site, a sandbox, and whatever says nothing. */
+  /** Requests as browsers send them from a foreign page's form or script, a sister site, a sandbox, or without headers. */
   const FORGERIES: Record<string, Record<string, string>> = {
     "a form of another site": {
       "sec-fetch-site": "cross-site",

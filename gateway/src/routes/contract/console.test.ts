@@ -1,7 +1,4 @@
-/**
- * The console API as it is served, held to its declaration: every operation is called, every answer is what is declared, and
- * every refusal that is declared is met.
- */
+/** Compares the console API with its declaration: every operation is called, every answer matches, and every declared refusal occurs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";

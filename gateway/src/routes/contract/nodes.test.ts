@@ -1,7 +1,4 @@
-/**
- * The node API as it is served, held to its declaration: every operation is called, every answer is what is declared, and
- * every refusal that is declared is met.
- */
+/** Compares the node API with its declaration: every operation is called, every answer matches, and every declared refusal occurs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
@@ -55,7 +52,7 @@ async function registered(name: string, models: string[] = []): Promise<string> 
   return publicId("node", id);
 }
 
-/** By the host's token, unless it is said otherwise. */
+/** Uses the host's token by default. */
 async function ask(status: number, id: string, sent: Sent = {}, by = browser) {
   const headers = { authorization, ...sent.headers };
   return (await coverage.ask(by, status, id, { ...sent, headers })).body;

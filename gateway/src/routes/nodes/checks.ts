@@ -45,5 +45,5 @@ const checkObject = ({ requestId, model, at, method, score, verdict }: NodeCheck
   explanation: VERDICTS[verdict],
 });
 
-/** Two digits say all that a score does. */
+/** Two digits, the precision of a score. */
 export const rounded = (score: number | null): number | null => (score === null ? null : Math.round(score * 100) / 100);

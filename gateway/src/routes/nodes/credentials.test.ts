@@ -16,7 +16,7 @@ after(() => platform.close());
 
 type Ask = (mint: NodeParts["mint"]) => Promise<{ status: number; code: string; text: string }>;
 
-/** A node that has elected a model, and how its agent asks for credentials from a gateway with such a plane. */
+/** A node with an elected model, and its agent's request for credentials on such a plane. */
 async function enrol(): Promise<{ ask: Ask; revoke: () => Promise<boolean> }> {
   const { fleet, hostTokens } = platform.parts;
   const [host] = (await platform.person([{ kind: "host" }])).accountIds as [Uuid];

@@ -1,4 +1,4 @@
-/** What every request earned a host, and what of it is owed. */
+/** A host's earnings by request, and the amount owed. */
 import type { Earning, EarningList, WithheldList, WithheldShare } from "@tollgate/api/nodes/answers.ts";
 import type { EarningsQuery, WithheldQuery } from "@tollgate/api/nodes/fields.ts";
 import type { z } from "zod";

@@ -1,4 +1,4 @@
-/** How a host's nodes did over time, and their jobs one by one, whichever API it came by. */
+/** A host's nodes over time and their jobs, for the console and the node API. */
 import type {
   HostInsight,
   InsightQuery,
@@ -85,7 +85,7 @@ const showFigures = ({ performed, utilisation, connected }: InsightFigures) => (
   connected: share(connected),
 });
 
-/** As many digits as anyone reads. */
+/** Rounded for display. */
 const share = (value: number | null): number | null => (value === null ? null : Math.round(value * 10_000) / 10_000);
 
 export const jobsPage = (
@@ -106,7 +106,7 @@ export const jobsPage = (
 
 type Ending = Pick<z.input<typeof JobShown>, "says" | "by">;
 
-/** How a job ended, as its host should read it. Requests that a limit refused never reach a node. */
+/** How a job ended, in words for its host. Requests refused by a limit never reach a node. */
 const ENDINGS: Partial<Record<RequestOutcome, Ending>> = {
   ok: { says: "Completed.", by: null },
   upstream_failed: {

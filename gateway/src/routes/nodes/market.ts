@@ -1,4 +1,4 @@
-/** What each model could earn a host: demand, who serves it, and an estimate. Nothing of a single builder or host is in it. */
+/** Demand, supply and estimated earnings per model for hosts, without data of single builders or hosts. */
 import type { MarketModel, Market as MarketShown } from "@tollgate/api/nodes/insight.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";

@@ -1,4 +1,4 @@
-/** The models that hosts may elect, with what exactly has to be run. */
+/** The models that hosts may elect, with their exact builds. */
 
 import { whole } from "../../http/lists/pages.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";

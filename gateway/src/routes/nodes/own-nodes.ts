@@ -14,7 +14,7 @@ export type OwnNodesParts = Pick<NodeParts, "fleet" | "nodes" | "nodeChanged"> &
   Pick<InferenceParts, "catalogue"> &
   Pick<SiteParts, "cursors">;
 
-/** Of a route that declares these codes. */
+/** For a route that declares these codes. */
 type Refuse<Code extends string> = (code: Code, more?: FaultOptions) => Fault;
 type RefuseMove = Refuse<"node_not_found" | "node_quarantined" | "node_state_conflict">;
 
@@ -92,7 +92,7 @@ export function ownNodes(parts: OwnNodesParts) {
   };
 }
 
-/** A node that was moved, once every gateway has been told. */
+/** Returns a moved node after every gateway has been notified. */
 export async function changed(
   outcome: Exclude<MoveOutcome, { kind: "refused" }>,
   refuse: Refuse<"node_not_found">,
@@ -110,7 +110,7 @@ function refusedMove(standing: string, refuse: RefuseMove): Fault {
 
 export const notAllowed = (standing: string): string => `This is not possible while the node is ${standing}.`;
 
-/** Without the facts of its machine: 100 machines at length are no page. */
+/** Without the description of its machine, which would make a page too large. */
 export function showListed({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
   const id = publicId("node", node.id);
   return {

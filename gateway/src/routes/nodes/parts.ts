@@ -1,4 +1,4 @@
-/** Nodes as routes use them: their records, and what this gateway sees of those that are connected. */
+/** Nodes for routes: their records, and this gateway's view of connected ones. */
 
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
@@ -13,7 +13,7 @@ export interface NodeParts {
   nodeChanged: (nodeId: string) => Promise<void>;
   /** The nodes as this gateway sees them, by their public ids. */
   nodes: ConnectedNodes;
-  /** What spot checks found. */
+  /** Results of spot checks. */
   checks: CheckReader;
   /** Credentials for the dispatch plane. Undefined: the platform has none. */
   mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
@@ -30,7 +30,7 @@ interface LiveNode {
   outstanding: number;
   engineSlots: number | null;
   draining: boolean;
-  /** Without either it gets no requests. */
+  /** The node gets requests if at least one of these is true. */
   inGoodStanding: boolean;
   acceptsEarly: boolean;
 }

@@ -1,4 +1,4 @@
-/** The node API: what a host's agent and CLI speak to. Every route acts for the account of a host token. */
+/** The node API for agents and the host CLI. Every route acts for the account of a host token. */
 import { nodeRoutes as declared } from "@tollgate/api/nodes/routes.ts";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import type { FastifyInstance } from "fastify";

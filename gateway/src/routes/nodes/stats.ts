@@ -1,4 +1,4 @@
-/** How a node does: its load, its speeds, what it earned today, how its last jobs went. */
+/** A node's load, speeds, earnings of the day, and recent jobs. */
 import type { NodeStats } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { publicId } from "../../base/ids.ts";

@@ -8,7 +8,7 @@ import type { CatalogueEntry } from "../../metering/catalogue.ts";
 /** The published share of each dollar that the serving host is paid. */
 const PAYOUT_SHARE = HOST_SHARE_PERCENT / 100;
 
-/** What the nodes that are connected now make of a model, and the key. */
+/** A model's current state, by the connected nodes and the key. */
 interface Live {
   /** The models that the key may use; null: every one. */
   allowed: readonly string[] | null;
@@ -37,14 +37,14 @@ export function modelObject(
     vendor: {
       kind,
       ...factsOf(entry, speedOf(id)),
-      // An embedding has no form, whatever a node says of its engine.
+      // Embeddings have no output format, whatever nodes report.
       structured_output: kind === "generation" && keepsFormat(id),
       ...(allowed !== null && !allowed.includes(id) && { allowed: false as const }),
     },
   };
 }
 
-/** What is ours to say of a model, and how fast its nodes are now. */
+/** A model's catalogue data and its nodes' current speed. */
 export function factsOf(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: MedianSpeed) {
   return {
     class: entry.class,

@@ -17,7 +17,7 @@ export const chat: Endpoint = {
   parse(body) {
     const fields = isPlainChat(body) ? body : parseFields(route.body.fields, withoutIdleOptions(body));
     const messages = fields.messages.map(({ role, content }) => ({
-      // What the template renders is what is counted, so it is also what the node is sent.
+      // The rendered role is counted, so it is also sent to the node.
       role: renderedRole(role),
       content: typeof content === "string" ? content : (content ?? []).map((part) => part.text).join(""),
     }));
@@ -46,7 +46,7 @@ export const chat: Endpoint = {
   },
 
   stream(meta, { includeUsage }) {
-    // One chunk is a template around its text: building the whole object again for every delta costs six times as much.
+    // A chunk is a template around its text: building the object for every delta costs six times as much.
     const head = JSON.stringify({
       id: `chatcmpl-${meta.suffix}`,
       object: "chat.completion.chunk",

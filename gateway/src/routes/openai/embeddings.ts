@@ -8,7 +8,7 @@ import { labelOf } from "./label.ts";
 
 const route = publicRoutes.createEmbedding;
 type List = JsonOf<typeof route>;
-/** Base64 is what the declaration does not know of: no one gets it who can read floats. */
+/** Base64 is not declared, because only clients that cannot read floats get it. */
 type Entry = Omit<List["data"][number], "embedding"> & { embedding: number[] | string };
 
 /** `base64Compat`: answer base64 to the library versions that turn floats into zeros when they asked for base64. */
@@ -50,7 +50,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
   };
 }
 
-/** One part for each vector: two thousand of them are forty megabytes of digits, and take a second and a half to write. */
+/** One part per vector: two thousand vectors are forty megabytes of digits, which take a second and a half to write. */
 function* listParts(
   meta: AnswerMeta,
   { vectors, usage }: Pick<Answer, "vectors" | "usage">,
@@ -70,10 +70,10 @@ function* listParts(
   yield `],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** As the contract has it: floats, whatever was asked for. */
+/** As documented: floats, whatever was asked for. */
 export const embeddings = embeddingsEndpoint({ base64Compat: false });
 
-/** openai for JavaScript, 4.91 to 7.11: asks for base64 unless told otherwise, and decodes whatever comes as such. */
+/** openai for JavaScript, 4.91 to 7.11, asks for base64 by default and decodes every response as such. */
 function corruptsFloats(sdk: Sdk | null): boolean {
   if (sdk?.language !== "js") return false;
   const match = /^(\d+)\.(\d+)\./.exec(sdk.version);
@@ -82,7 +82,7 @@ function corruptsFloats(sdk: Sdk | null): boolean {
   return (major > 4 || (major === 4 && minor >= 91)) && (major < 7 || (major === 7 && minor <= 11));
 }
 
-/** Little-endian 32-bit floats, which is what the dialect means by base64. */
+/** Little-endian 32-bit floats, as in OpenAI's API. */
 function base64(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.length * 4);
   for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4);

@@ -217,7 +217,7 @@ describe("response_format", () => {
   const schemaOf = (json_schema: unknown) => asks({ type: "json_schema", json_schema });
   /** `{}` is one level. */
   const nested = (levels: number): object => (levels === 1 ? {} : { not: nested(levels - 1) });
-  /** As long as that, as JSON. */
+  /** A value of this length as JSON. */
   const long = (bytes: number): object => ({ const: "x".repeat(bytes - '{"const":""}'.length) });
   /** Under 3 KB, and 2^40 alternatives once it is written out. */
   const doubling = {
@@ -420,7 +420,7 @@ describe("embeddings for clients that need floats", () => {
   });
 });
 
-/** What clients of the dialect send and this service does nothing with: the specification's list, written once more. */
+/** The fields that clients send without effect here: the specification's list, repeated. */
 const DIALECT =
   "tools functions logprobs top_logprobs logit_bias user store metadata reasoning_effort parallel_tool_calls echo best_of suffix service_tier verbosity modalities audio prediction web_search_options safety_identifier prompt_cache_key".split(
     " ",

@@ -1,4 +1,4 @@
-/** What chat and completions share: the decoding parameters, the form of the answer, what they ignore, and the shape of usage. */
+/** Shared by chat and completions: sampling options, response format, ignored fields, and the form of usage. */
 import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
 import { IGNORED_FIELDS } from "@tollgate/api/public/ignored.ts";
@@ -35,13 +35,13 @@ export function generationAsk(
   };
 }
 
-/** A body as it is checked: without a stream its options say nothing, whatever they hold. */
+/** The body for validation: stream options are removed when not streaming. */
 export function withoutIdleOptions(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("stream_options" in body)) return body;
   return "stream" in body && body.stream === true ? body : { ...body, stream_options: null };
 }
 
-/** As the job's body carries it. Any text will do: nothing is carried. */
+/** The format for the job's body. Plain text sends none. */
 export function formatOf({ response_format: asked }: Generation): { format?: OutputFormat } {
   if (asked === undefined || asked.type === "text") return {};
   if (asked.type === "json_object") return { format: { type: "json_object" } };
@@ -49,7 +49,7 @@ export function formatOf({ response_format: asked }: Generation): { format?: Out
   return { format: { type: "json_schema", name, schema, ...(strict != null && { strict }) } };
 }
 
-/** What an engine must enforce of the schema. A schema that is invalid, or expands too far, is refused before any engine sees it. */
+/** The schema keywords that an engine must enforce. An invalid or too large schema is refused before any engine receives it. */
 function keywordsOf({ response_format: asked }: Generation): KeywordUse[] {
   if (asked?.type !== "json_schema") return [];
   const reading = readSchema(asked.json_schema.schema);
@@ -64,7 +64,7 @@ function keywordsOf({ response_format: asked }: Generation): KeywordUse[] {
   );
 }
 
-/** Only what was said. */
+/** Only the fields that were sent. */
 function sampling({ temperature, top_p, presence_penalty, frequency_penalty, seed, stop }: Generation): Sampling {
   const said: Sampling = {};
   if (temperature !== undefined) said.temperature = temperature;

@@ -1,6 +1,6 @@
 /**
- * The builder's own word for what a request is for: `metadata.label`, or else `user`. Nothing depends on it but sums, so one
- * that cannot be kept is no mistake of the request's: clients send these fields to every service.
+ * The builder's label of a request: `metadata.label`, or else `user`. Only sums depend on it, so an invalid one is ignored: clients send
+ * these fields to every service.
  */
 import { isPlain } from "@tollgate/api/plain-text.ts";
 import type { Ask } from "../../inference/endpoint.ts";

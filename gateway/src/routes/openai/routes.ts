@@ -70,7 +70,7 @@ export function openAiRoutes(
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** What is asked of the catalogue counts against the key's minute, and holds a slot no longer than that takes. */
+/** Queries of the catalogue count against the key's minute, and hold a slot only while they run. */
 async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<Holder> {
   const { authorization } = call;
   const key = await gateway.keys.authenticate(authorization);

@@ -1,4 +1,4 @@
-/** What the threads that read large bodies are given, and what they make of it. */
+/** Input and output of the threads that read large bodies. */
 import type { Fault, FaultParts } from "../../faults.ts";
 import type { ReadAsk, ReadOrder } from "../../inference/call.ts";
 import type { Tables, TokenizerName } from "../../metering/tokenizers.ts";
@@ -10,7 +10,7 @@ export interface ReadingData {
 }
 
 export interface ReadJob {
-  /** In shared memory, which this body has until it was read. */
+  /** Shared memory, which belongs to this body until it is read. */
   pieces: Uint8Array[];
   order: ReadOrder | "form";
 }

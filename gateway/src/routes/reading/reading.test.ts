@@ -1,4 +1,4 @@
-/** Large bodies are read on another thread, and no one can tell: the same requests, the same faults, in the same order. */
+/** Large bodies read on another thread give the same requests and the same faults, in the same order. */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { invariant } from "../../base/invariant.ts";
@@ -27,7 +27,7 @@ const formOf = (chars: number) => ({
   response_format: { type: "json_schema", json_schema: { name: "a", schema: { const: "x".repeat(chars) } } },
 });
 
-/** What it is about, its endpoint, and its text. */
+/** A description, the endpoint, and the text. */
 const BODIES: [string, Endpoint, string | Buffer][] = [
   ["a chat", chat, json({ model: "tiny-3b", messages: says(words(5_000)), max_tokens: 5, stop: ["a", "b"] })],
   [
@@ -100,7 +100,7 @@ describe("parsing in a worker thread", async () => {
     invariant(found !== undefined, name);
     return found;
   };
-  /** In pieces of shared memory, as the door has it. */
+  /** In pieces of shared memory, as http/ passes it. */
   const bodyOf = (bytes: Buffer): Body => {
     const pieces: Uint8Array[] = [];
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) {

@@ -58,7 +58,7 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
 function startWorker(data: ReadingData): Worker {
   // Flags that the process was started with, such as one for its own script's type, are not for the worker.
   const options = { workerData: data, name: "reading", execArgv: [] };
-  // In the npm package both are JavaScript.
+  // In the npm package both files are JavaScript.
   const file = `./worker${extname(import.meta.filename)}`;
   return new Worker(new URL(file, import.meta.url), options);
 }

@@ -1,6 +1,6 @@
 /**
- * A worker thread: reads large bodies so that the event loop need not wait for them. A request of the public API is checked,
- * counted and encoded for its node; a form is only parsed, and cut to what any form can hold.
+ * A worker thread that reads large bodies, so that the event loop does not block. A request of the public API is validated, counted and
+ * encoded for its node; a form is only parsed, and limited to what any form can hold.
  */
 import { parentPort, type Transferable, workerData } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";

@@ -1,4 +1,4 @@
-/** The record of what operators did, as an operator reads it. */
+/** For tests: reads the audit log as an operator. */
 import type { Person } from "./signed-in.ts";
 
 interface Act {

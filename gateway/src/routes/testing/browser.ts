@@ -1,4 +1,4 @@
-/** A browser with the console open, for tests: it keeps cookies and says where its requests come from. */
+/** For tests: a browser with the console open, which keeps cookies and sends an Origin header. */
 import type { FastifyInstance } from "fastify";
 import { beginSession, type SessionPlace } from "../../accounts/testing/session.ts";
 import type { Uuid } from "../../base/ids.ts";
@@ -10,7 +10,7 @@ export interface Answer {
   status: number;
   headers: Record<string, string | string[] | number | undefined>;
   text: string;
-  /** The answer's JSON; empty where it is none. */
+  /** The answer's JSON; empty when it has none. */
   body: {
     [field: string]: unknown;
     identity?: { [field: string]: unknown };

@@ -1,4 +1,4 @@
-/** For tests: what a server needs of its platform, with room for large bodies as the gateway has it by default. Forms are parsed on this thread. */
+/** For tests: the HTTP parts of a server, with the gateway's default memory for large bodies. Forms are parsed on this thread. */
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -29,5 +29,5 @@ export const testBodies = (): Bodies => ({
   parseForm: async ({ pieces }) => cutLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
 });
 
-/** Where no test sends a request so large that another thread would read it. */
+/** For tests without requests large enough for another thread. */
 export const NO_THREADS: Reader = { read: () => Promise.reject(new Error("no test sends a large request here")) };

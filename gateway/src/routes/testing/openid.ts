@@ -1,4 +1,4 @@
-/** For tests: a console that knows an OpenID provider, browsers that go there and come back, and what the log says of it. */
+/** For tests: a console with an OpenID provider, browsers that sign in there, and the log of it. */
 import assert from "node:assert/strict";
 import { type Mischief, openTestIssuer, type Person, type TestIssuer } from "../../accounts/testing/oidc.ts";
 import { createLog } from "../../base/log.ts";
@@ -12,11 +12,11 @@ export interface OpenIdStage {
   issuer: TestIssuer;
   /** Knows the issuer twice: as `test`, and as `company`, whose addresses are trusted. */
   platform: TestPlatform;
-  /** What it logged, parsed. */
+  /** The parsed log. */
   logged: Record<string, unknown>[];
-  /** There and back. */
+  /** Goes to the provider and back. */
   signIn(browser: Browser, who: Person, more?: { provider?: string; mischief?: Mischief }): Promise<string>;
-  /** What the log says of what happens meanwhile: one line for each sign-in that is refused, with nothing beside it. */
+  /** Returns the result, and the single log line of a refused sign-in. */
   told(happens: () => Promise<unknown>): Promise<[outcome: unknown, reason: unknown][]>;
   close(): Promise<void>;
 }
@@ -59,17 +59,17 @@ export function person(claims: Record<string, unknown> = {}): Person {
   return { sub, email: `${sub}@example.test`, email_verified: true, name: "Öpen Person", ...claims };
 }
 
-/** As far as the provider. */
+/** Stops at the provider. */
 export async function leave(browser: Browser, provider = "test"): Promise<string> {
   const answer = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
   assert.equal(answer.status, 200, answer.text);
   return String(answer.body.url);
 }
 
-/** Where the console says the browser should go, without the address it is at. */
+/** Where the console redirects the browser, without the origin. */
 export async function comeBack(browser: Browser, url: URL): Promise<string> {
   assert.equal(url.origin, PUBLIC_URL);
-  // A navigation from another site, as browsers tell.
+  // The header of a navigation from another site.
   const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
   const answer = await browser.send("GET", `${url.pathname}${url.search}`, { headers });
   assert.equal(answer.status, 302, answer.text);

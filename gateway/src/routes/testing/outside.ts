@@ -1,4 +1,4 @@
-/** For tests: what lies beyond the database, as the test decides it: connected nodes, the plane, the payment provider, token counts. */
+/** For tests: the gateway's environment without the database: connected nodes, plane, payment provider, token counts. */
 import { parseId } from "../../base/ids.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
@@ -11,14 +11,14 @@ import type { ConnectedNodes, NodeParts } from "../nodes/parts.ts";
 export interface Outside {
   /** The connected nodes, by public id. */
   connected: Set<string>;
-  /** What a node answers to a test of its host. */
+  /** A node's answer to its host's test. */
   tried: PrivateResult | undefined;
   mint: (nodeId: string) => Promise<NodeCredentials>;
-  /** Whether the payment provider answers to what is no checkout. */
+  /** Whether the payment provider answers requests other than checkouts. */
   provider: "there" | "away";
-  /** In place of the payment provider. */
+  /** Replaces the payment provider. */
   checkout: Payments["checkout"] | undefined;
-  /** How prompts are counted in place of their words. */
+  /** Replaces counting by words. */
   counting: Partial<Pick<Meter, "countPrompt">>;
 }
 
@@ -45,7 +45,7 @@ export const WORDS: Meter = {
   },
 };
 
-/** What the test decides in place of nodes and the payment provider. */
+/** Replaces nodes and the payment provider by what the test sets. */
 export function scripted(
   { payments }: PaymentParts,
   outside: Outside,

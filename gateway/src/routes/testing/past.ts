@@ -28,7 +28,7 @@ interface PastRequest {
   label?: string;
 }
 
-/** A request that was held, served and settled. */
+/** A request with a hold and a settlement. */
 export async function served({ ledger }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), charge = 0n, hold = charge, host, keyId = accountId } = request;
   const id = newIdAt(at);
@@ -87,7 +87,7 @@ export async function checked(
   return requestId;
 }
 
-/** One that a limit refused before its model was known. */
+/** A request that a limit refused before its model was known. */
 export async function refused({ pool }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), keyId = accountId, keyName = "a key", client = "" } = request;
   const id = newIdAt(at);

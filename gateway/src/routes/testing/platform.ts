@@ -1,6 +1,6 @@
 /**
- * For tests: the whole gateway on a real database. Everything is real but the nodes: what is connected, and what the dispatch
- * plane and the payment provider answer, the test decides. Answers and refusals are held to what their routes declare.
+ * For tests: the whole gateway on a real database. Only the nodes, the plane's answers and the payment provider's answers are set by the
+ * test. Answers and refusals are checked against their declarations.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,16 +37,16 @@ export interface TestPlatform {
   pool: TestDatabase["pool"];
   /** Signs its cookies. */
   secret: string;
-  /** What lies beyond the database. */
+  /** Everything outside the database. */
   outside: Outside;
-  /** An identity of its own with these accounts; a builder account starts with $5. */
+  /** A new identity with these accounts; a builder account starts with $5. */
   person(
     accounts?: { kind: AccountKind; suspended?: boolean }[],
     more?: { operator?: boolean },
   ): Promise<{ email: string; identityId: Uuid; accountIds: Uuid[] }>;
-  /** Counts what has ended into the rollups. */
+  /** Counts ended requests into the rollups. */
   rollUp(): Promise<void>;
-  /** Another server on the same parts, but for these. */
+  /** Another server with the same parts, except these. */
   serve(others: Partial<Parts>): FastifyInstance;
   close(): Promise<void>;
 }
@@ -118,9 +118,9 @@ const SETTINGS: Partial<Settings> = {
   linkOrigin: "http://console.test",
   version: "1.2.0",
   corsOrigins: [],
-  // What is earned can be paid out at once, unless a test is about it.
+  // Earnings can be paid out at once, unless a test is about that.
   payoutHoldDays: 0,
-  // No test lasts until the first sweep of leases: what is in the database is what the test did.
+  // No sweep of leases runs during a test.
   holdLeaseMs: 24 * 60 * 60 * 1000,
   checkAnswers: true,
 };

@@ -1,4 +1,4 @@
-/** Persons with a browser who are signed in, and what a refusal looks like to them. */
+/** For tests: signed-in persons with a browser, and the refusals that they get. */
 import assert from "node:assert/strict";
 import { type Answer, Browser } from "./browser.ts";
 import type { TestPlatform } from "./platform.ts";

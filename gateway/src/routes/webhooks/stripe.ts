@@ -7,10 +7,10 @@ import { fault } from "../../faults.ts";
 import type { PaymentParts } from "../../payments/parts.ts";
 
 const PATH = "/webhooks/stripe";
-/** The provider's largest events have a few dozen KiB, and who sends them is known only when they have been read. */
+/** The provider's largest events have a few dozen KiB, and the sender is unknown until the body is read. */
 const BODY_BYTES_MAX = 256 * 1024;
 
-/** Where nothing can be bought the route is as good as absent. */
+/** Without payments the route behaves as if it did not exist. */
 export function webhookRoutes(app: FastifyInstance, { payments }: Pick<PaymentParts, "payments">): void {
   if (payments === undefined) {
     app.all(PATH, async () => {

@@ -6,18 +6,18 @@ import { schemeOf } from "../../http/scheme.ts";
 const LOCAL_URL = "http://localhost:8080";
 
 /**
- * A name or an address, and a port. Whoever calls chooses the Host header, and readers paste what is made of it into a shell:
- * nothing else passes, though an URL could hold more.
+ * A host name or address with a port. Callers choose the Host header and readers paste the result into a shell, so everything else is
+ * refused.
  */
 const HOST = /^([a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
 
 export interface Known {
   publicUrl?: string | undefined;
-  /** Proxies before us, which say whether they were called by HTTPS. */
+  /** The number of trusted proxies, which tell whether the client used HTTPS. */
   trustedProxies?: number | undefined;
 }
 
-/** Without a slash at its end. */
+/** Without a trailing slash. */
 export function addressOf(request: Pick<IncomingMessage, "headers" | "socket">, known: Known): string {
   const { publicUrl, trustedProxies } = known;
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, "");

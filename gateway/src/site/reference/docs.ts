@@ -1,6 +1,6 @@
 /**
- * The docs under /docs: the reference and the guide as `npm run docs` built them. Each file is read when someone first asks for it.
- * Without a build the gateway says how to make one, and does everything else.
+ * Serves the docs under /docs: the reference and the guide, as built by `npm run docs`. Each file is read at its first request. Without a
+ * build the gateway says how to create one.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
@@ -15,7 +15,7 @@ import { html } from "./html.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../../docs/dist", import.meta.url));
 const HTML = "text/html; charset=utf-8";
-/** What is served; a build leaves other files too. */
+/** The served file types; a build contains others too. */
 const TYPES: Record<string, string> = {
   ".html": HTML,
   ".js": "text/javascript; charset=utf-8",
@@ -23,13 +23,13 @@ const TYPES: Record<string, string> = {
   ".webp": "image/webp",
   ".svg": "image/svg+xml",
 };
-/** Shown in place of a page that does not exist, and at no address of its own. */
+/** Returned for pages that do not exist; has no address of its own. */
 const NOT_FOUND = "not-found.html";
 
 interface DocsFile {
   type: string;
   body: string | Buffer;
-  /** The same file, compressed by the build. */
+  /** The file as compressed by the build. */
   zipped: Buffer | undefined;
   etag: string;
 }

@@ -1,4 +1,4 @@
-/** Every API document there is: where it is committed and served, and how a person calls what it describes. */
+/** All API documents: their files, their addresses, and how to call their operations. */
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
@@ -9,22 +9,22 @@ export interface ApiDocument {
   name: string;
   /** Under gateway/openapi/. */
   file: string;
-  /** Where programs get it. */
+  /** Its address for programs. */
   url: string;
-  /** Where people read it. */
+  /** Its address for people. */
   pageUrl: string;
-  /** What it describes. */
+  /** The API that it describes. */
   api: Api;
   calling: Calling;
 }
 
-/** How the examples of a page call the API with curl. */
+/** How a page's curl examples call the API. */
 export interface Calling {
-  /** What stands beside an operation that needs no credential. */
+  /** The note at operations without credentials. */
   openNote: string;
   /** Set once, beside TOLLGATE_BASE_URL. */
   variables: string[];
-  /** Said where the variables are set. */
+  /** Text before the variables. */
   before: string;
   credential(endpoint: Endpoint): string[];
   /** Examples in other languages: through the `openai` libraries, or by plain HTTP. Undefined: with curl alone. */
@@ -104,7 +104,7 @@ export const DOCUMENTS: readonly ApiDocument[] = [
       before: `Set this once and sign in once, with your email address and password; ${PASTED}. ${IDS} The session is kept in the file \`${COOKIES}\`.`,
       credential: ({ method }) => [
         `-b ${COOKIES} -c ${COOKIES}`,
-        // A browser says by itself where a request comes from.
+        // Browsers send Origin themselves.
         ...(method === "get" ? [] : ['-H "Origin: $TOLLGATE_BASE_URL"']),
       ],
     },

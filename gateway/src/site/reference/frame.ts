@@ -11,7 +11,7 @@ export const KEY_SCRIPT_URL = "/docs/own-key.js";
 const SEARCH_SCRIPT_URL = "/docs/search.js";
 const SEARCH_INDEX_URL = "/docs/search.json";
 
-/** Stands for the gateway's address in a page that is built once. No page contains it otherwise. */
+/** A placeholder for the gateway's address in built pages, which contain it nowhere else. */
 export const ADDRESS = "https://address.invalid";
 
 const POLICY = [
@@ -37,19 +37,19 @@ interface Framed {
   /** Between the mark and the links. */
   nav?: Html;
   body: Html;
-  /** Its own style sheet, beside that of all pages. */
+  /** Its own style sheet besides the common one. */
   styleUrl?: string;
-  /** Whether this gateway tells its status to anyone. */
+  /** Whether this gateway has a public status page. */
   hasStatus: boolean;
 }
 
 export const STATUS_URL = "/status";
 const STATUS_LINK = html`<li><a href="${STATUS_URL}">Status</a></li>\n`;
 
-/** A page that was framed before it was known that this gateway tells no status. */
+/** Removes the status link from a built page. */
 export const withoutStatus = (page: string): string => page.replace(STATUS_LINK.text, "");
 
-/** Works without the script, which brings the theme, the copy buttons, the choice of language and the search. */
+/** The page works without the script, which adds the theme, copy buttons, the choice of language and search. */
 export function framed({ title, nav, body, styleUrl, hasStatus }: Framed): string {
   return html`<!doctype html>
 <html lang="en">
@@ -96,12 +96,12 @@ const SEARCH = html`<div class="search with-script" role="search">
 <div class="found" hidden><div id="search-results" role="listbox" aria-label="Search results"></div><p role="status"></p></div>
 </div>`;
 
-/** Code to copy. Can be focused, so that a keyboard can scroll what is too wide. */
+/** Code to copy. Focusable, so that a keyboard can scroll wide lines. */
 export function block(label: string, text: Html | string, caption = label): Html {
   return html`<figure class="code">${inside(label, text, caption)}</figure>`;
 }
 
-/** What a command prints: not to be copied. */
+/** A command's output, without a copy button. */
 export function outputBlock(label: string, text: Html | string): Html {
   return html`<figure class="code output">${inside(label, text, "Output")}</figure>`;
 }
@@ -115,7 +115,7 @@ type Highlight = (language: string, text: string) => Html;
 
 const LANGUAGES: Record<Sample["language"], string> = { curl: "curl", python: "Python", typescript: "TypeScript" };
 
-/** The same in several languages. The script shows the chosen one; without it all of them are there. */
+/** The same sample in several languages. The script shows the chosen one; without it all are shown. */
 export function samplesBlock(label: string, samples: readonly Sample[], highlight: Highlight): Html {
   const each = samples.map(({ language, text }) => {
     const name = LANGUAGES[language];

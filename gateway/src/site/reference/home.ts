@@ -1,11 +1,11 @@
-/** The root path: says what this is and links to everything, as a page or as JSON. */
+/** The root path: describes the service and links to everything, as a page or as JSON. */
 import { block, framed, GUIDE_URL, STATUS_URL } from "./frame.ts";
 import { html } from "./html.ts";
 
 interface Places {
   object: "gateway";
   name: "Tollgate";
-  /** What a client of the OpenAI dialect is given. */
+  /** The base URL for OpenAI clients. */
   base_url: string;
   docs_url: string;
   console_url: string;

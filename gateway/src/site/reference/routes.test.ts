@@ -132,7 +132,7 @@ test("highlighted code has enough contrast in both themes", () => {
   }
 });
 
-/** As WCAG 2 defines it. */
+/** The contrast ratio of WCAG 2. */
 function contrast(one: string, other: string): number {
   const luminance = (colour: string): number => {
     const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {

@@ -1,6 +1,6 @@
 /**
- * The documents of the APIs for programs, the docs for people, what their pages load, and the bare address. A document is made when
- * someone first asks for it, so that a gateway starts without that work.
+ * Routes of the API documents, the docs and their assets, and the root path. A document is created at its first request to keep starts
+ * fast.
  */
 import { readFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
@@ -26,7 +26,7 @@ export function referenceRoutes(
 ): void {
   const hasStatus = status?.isPublic ?? true;
   const known = { publicUrl, trustedProxies: door?.trustedProxies };
-  // What was made of a caller's own headers is kept for that caller alone.
+  // Responses made from the caller's headers are cached privately.
   const keep = publicUrl === undefined ? "private" : "public";
   for (const { url, type, body } of files()) {
     const made = once(() => {
@@ -51,7 +51,7 @@ export function referenceRoutes(
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
-/** What is the same for everyone. */
+/** Files that are equal for everyone. */
 function files(): File[] {
   const file = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), "utf8");
   return [

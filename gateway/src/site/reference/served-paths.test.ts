@@ -1,4 +1,4 @@
-/** What the gateway's doors serve and name, against what the APIs declare. */
+/** Compares the served paths with those that the APIs declare. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -25,7 +25,7 @@ const codesOf = (api: Api): FaultCode[] =>
   routesOf(api).flatMap((route) => faultsOf(route).flatMap((one) => one.code ?? []));
 
 describe("every declared path is served, and every served path is declared", () => {
-  /** Routes are only registered here, and no request reaches what stands behind them. */
+  /** Routes are only registered here, so their dependencies are never called. */
   const anything: unknown = new Proxy(() => anything, {
     get: (_target, name) => (name === "then" ? undefined : anything),
   });
@@ -78,7 +78,7 @@ describe("every error code that the sources name is declared by the API", () => 
   }
 
   test("on the public path", () => {
-    // What every door has, less the guards of the others.
+    // The paths of all servers, without guards of the others.
     const ofAllDoors = globSync("http/*.ts", { cwd: src }).filter((file) => !file.endsWith("/guards.ts"));
     const text = textOf("inference/**/*.ts", "limits/**/*.ts", "routes/openai/**/*.ts", ...ofAllDoors);
     const named = (Object.keys(faults) as FaultCode[]).filter((code) => text.includes(`"${code}"`));

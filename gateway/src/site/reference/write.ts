@@ -1,4 +1,4 @@
-/** `npx node gateway/src/site/reference/write.ts` writes the committed API documents anew. A test fails when they are stale. */
+/** `npx node gateway/src/site/reference/write.ts` writes the committed API documents. A test fails when they are outdated. */
 import { writeFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { mistakesIn, textOf } from "@tollgate/api/openapi/openapi.ts";

@@ -59,7 +59,7 @@ export function statusOf(known: Known): Status {
   };
 }
 
-/** The last known status, with what the gateway knows by itself: how the platform is now. */
+/** The last known status with the gateway's own current view. */
 export function staleStatus(last: Status, verdict: VerdictNow, atMs: number): Status {
   return {
     ...last,

@@ -1,4 +1,4 @@
-/** The incidents as an Atom feed: each is an entry that changes when it ends or the operators say something. */
+/** The incidents as an Atom feed: each entry changes when its incident ends or operators add a note. */
 import { html } from "../reference/html.ts";
 import type { Status } from "./document.ts";
 

@@ -1,4 +1,4 @@
-/** The status as a page: plain HTML that says everything in words and tables too, and needs no script. Times are in UTC. */
+/** The status page: plain HTML without scripts, with everything also in words and tables. Times are in UTC. */
 import { framed } from "../reference/frame.ts";
 import { type Html, html } from "../reference/html.ts";
 import type { Status } from "./document.ts";
@@ -75,7 +75,7 @@ ${dayTable(id, kind, days)}
 }
 
 const BAR = { step: 5, width: 4, height: 34 };
-/** The worse, the shorter: it can be told without the colours. */
+/** Heights of the bars, so that levels differ without colours. */
 const LEVELS = { none: 8, good: 34, fair: 25, bad: 16 };
 
 function bars(id: string, days: Day[]): Html {
@@ -120,7 +120,7 @@ ${rows}</tbody>
 </div>`;
 }
 
-/** One incident: what, when and for how long, and what the operators said. */
+/** One incident: its kind, time, duration and the operators' notes. */
 function incidentItem(incident: Incident): Html {
   const { id, from, to, updates } = incident;
   return html`<article class="incident" id="${id}">
@@ -136,7 +136,7 @@ function moment(unixSeconds: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 }
 
-/** What is less than whole is never shown as whole. */
+/** Never rounds up to 100 %. */
 function percent(share: number, places = 2): string {
   const factor = 10 ** places;
   return `${Math.floor(share * 100 * factor + 1e-6) / factor} %`;

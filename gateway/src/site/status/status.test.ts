@@ -30,7 +30,7 @@ const incident = (more: Partial<Incident>): Incident => ({
   ...more,
 });
 
-/** A database that can be slow or away, and counts what it is asked. */
+/** A database that can be slow or unreachable and counts its queries. */
 function world() {
   const clock = manualClock(Date.UTC(2026, 10, 15, 12));
   const today = new Date(Date.UTC(2026, 10, 15));

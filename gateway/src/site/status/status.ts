@@ -17,7 +17,7 @@ import { type Days, type Status, staleStatus, statusOf } from "./document.ts";
 const MADE_EVERY_MS = 10_000;
 /** Days that are over change no more, but for requests that began in them. */
 const PAST_KEPT_MS = 600_000;
-/** No one waits longer for a database that is slow. */
+/** The longest wait for a slow database. */
 const WAIT_MAX_MS = 2_000;
 
 export type StatusParts = Pick<HistoryParts, "availability"> &
@@ -44,7 +44,7 @@ export function openStatus({
   const everyMs = Math.min(MADE_EVERY_MS, status.sampleEveryMs);
   let past: { until: number; readAt: number; days: Days } | undefined;
   let last: Status | undefined;
-  /** Those who ask while it is made wait for this. */
+  /** Concurrent callers share this. */
   let waited: Promise<void> | undefined;
   let madeAt = Number.NEGATIVE_INFINITY;
 
@@ -106,7 +106,7 @@ export function openStatus({
   return async () => {
     if (waited === undefined && clock.monotonic() - madeAt >= everyMs) begin();
     await waited;
-    // Not made in time: the database is slow, or away and not known to be yet.
+    // Not finished in time: the database is slow or unreachable.
     return waited === undefined && last !== undefined ? last : lastKnown();
   };
 }

@@ -1,17 +1,17 @@
-/** Choices by chance, over the randomness that is passed in. */
+/** Random choices with the randomness passed in. */
 import type { Random } from "../../base/random.ts";
 
 export interface Draw {
-  /** A whole number between the two, both included. */
+  /** A whole number between both bounds, inclusive. */
   between(least: number, most: number): number;
-  /** True in so many of a hundred. */
+  /** True with this probability in percent. */
   percent(chance: number): boolean;
   pick<T>(of: readonly T[]): T;
-  /** So many different ones, in an order by chance. */
+  /** This many different elements in random order. */
   some<T>(count: number, of: readonly T[]): T[];
   /** Normal with mean 0 and deviation 1. */
   normal(): number;
-  /** A waiting time with this mean, as between requests that know nothing of each other. */
+  /** A waiting time with this mean, as between independent requests (exponential). */
   wait(meanMs: number): number;
 }
 

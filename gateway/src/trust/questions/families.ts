@@ -1,10 +1,8 @@
 /**
- * The kinds of questions. Each is filled at random and phrased in several ways; its answer is known by construction, and takes
- * reading the material: what is asked for is one of many things there, or follows from several of them.
- *
- * To add a family: the answer must be one that a reader cannot doubt, and neither a constant nor the prompt said back may hold it
- * alone. Its rates are the least that honest models of each class may be expected to reach at the temperatures of traffic; they
- * are corrected by what the fleet does (`evidence.ts`).
+ * The kinds of questions. Each is filled in randomly and phrased in several ways. Its answer is known by construction and requires reading
+ * the material: it is one of many things there, or follows from several. To add a family: its answer must be unambiguous, and neither a
+ * constant nor a repetition of the prompt may contain it alone. Its rates are the least that honest models of each class should reach at
+ * usual temperatures; `evidence.ts` corrects them by the fleet's results.
  */
 import type { ModelClass } from "../../metering/catalogue.ts";
 import type { Draw } from "./draw.ts";
@@ -13,7 +11,7 @@ import * as words from "./words.ts";
 
 export interface Family {
   name: string;
-  /** The part of its questions that an honest model of the class answers right. Null: too hard for it. */
+  /** The share of its questions that an honest model of the class answers correctly. Null: too hard for it. */
   rates: Record<Exclude<ModelClass, "embed">, number | null>;
   draw(d: Draw): Task;
 }
@@ -34,7 +32,7 @@ const choice = (right: string, all: readonly string[], named: readonly string[] 
   wrong: all.filter((each) => each !== right && !named.includes(each)),
 });
 
-/** Someone has some, gets some and loses some; others have other things. */
+/** A person has, gets and loses some things; others have other things. */
 function story(d: Draw): Task {
   const [who, friend, third] = d.some(3, words.PEOPLE) as [string, string, string];
   const [what, other] = d.some(2, [...words.GOODS, ...words.SNACKS]) as [string, string];
@@ -72,7 +70,7 @@ function story(d: Draw): Task {
     `${who} packed ${n(start)} ${what} yesterday`,
     `a box with ${n(start)} ${what} belongs to ${who}`,
   ]);
-  // What happens keeps its order; the rest stands anywhere.
+  // The steps keep their order; the rest may stand anywhere.
   const told = [opening, ...steps];
   for (const each of noise) told.splice(d.between(0, told.length), 0, each);
   const question = d.pick([
@@ -85,7 +83,7 @@ function story(d: Draw): Task {
   return { material: sentences(told), question, form: "the number", answer: String(value), check };
 }
 
-/** A price times a count, beside other prices. */
+/** A price times a count, among other prices. */
 function shop(d: Draw): Task {
   const who = d.pick(words.PEOPLE);
   const goods = d.some(d.between(4, 6), words.GOODS);
@@ -112,7 +110,7 @@ function shop(d: Draw): Task {
   return { material: offers.map(line).join("\n"), question, form: "the number", answer: String(value), check };
 }
 
-/** How many lines of a list are of one kind. */
+/** The number of lines of one kind in a list. */
 function tally(d: Draw): Task {
   const [what, values] = d.pick<[string, string[]]>([
     ["orders", words.STATES],
@@ -168,7 +166,7 @@ function rowsOf(d: Draw, count: number): { columns: Column[]; rows: string[][] }
   };
 }
 
-/** One cell of a table, found by another of its row. */
+/** A cell of a table, found by another cell of its row. */
 function table(d: Draw): Task {
   const { columns, rows } = rowsOf(d, d.between(6, 9));
   const names = columns.map(({ name }) => name);
@@ -202,7 +200,7 @@ function table(d: Draw): Task {
   };
 }
 
-/** The most, the least or the second of some figures; or how far apart they are. */
+/** The highest, lowest or second of some figures, or their difference. */
 function ranking(d: Draw): Task {
   const people = d.some(d.between(6, 8), words.PEOPLE);
   const figures = d.some(
@@ -230,7 +228,7 @@ function ranking(d: Draw): Task {
   return { material, question, form: "the name", answer, check: choice(answer, people) };
 }
 
-/** A note in prose, in which plans change. */
+/** A note in prose in which plans change. */
 function note(d: Draw): Task {
   const [who, guest, old] = d.some(3, words.PEOPLE) as [string, string, string];
   const [place, oldPlace] = d.some(2, words.PLACES) as [string, string];
@@ -301,7 +299,7 @@ function note(d: Draw): Task {
   };
 }
 
-/** A value in JSON, by the record and the field. */
+/** A value in JSON, found by record and field. */
 function json(d: Draw): Task {
   const { columns, rows } = rowsOf(d, d.between(4, 6));
   const names = columns.map(({ name }) => name);
@@ -324,7 +322,7 @@ function json(d: Draw): Task {
   return { material, question, form: "the value", answer, check: choice(answer, (columns[of] as Column).values) };
 }
 
-/** Words in another form: joined, sorted, turned round, in capitals. */
+/** Words in another form: joined, sorted, reversed, in capitals. */
 function form(d: Draw): Task {
   const chosen = d.some(d.between(3, 4), words.SHORT_WORDS);
   const joint = d.pick(["-", ";", "/", "+"]);
@@ -342,7 +340,7 @@ function form(d: Draw): Task {
   return { material: "", question, form: "the result", answer, check: { kind: "text", right: answer } };
 }
 
-/** The first letters of some words, or a word letter by letter. */
+/** The first letters of some words, or the letters of one word. */
 function letters(d: Draw): Task {
   const word = d.pick(words.SHORT_WORDS);
   const chosen = d.some(d.between(3, 5), words.SHORT_WORDS);
@@ -370,7 +368,7 @@ function backwards(d: Draw): Task {
   return { material: "", question, form: "the letters", answer, check: { kind: "text", right: answer } };
 }
 
-/** Who is first or last of some, from comparisons of two each. */
+/** The first or last of several, from comparisons of two each. */
 function chain(d: Draw): Task {
   const people = d.some(d.between(3, 4), words.PEOPLE);
   const [more, less, top, bottom] = d.pick([
@@ -400,7 +398,7 @@ function chain(d: Draw): Task {
   };
 }
 
-/** Where something is that is not in the other places. */
+/** The one place left after the others are excluded. */
 function elimination(d: Draw): Task {
   const colours = d.some(d.between(5, 6), words.COLOURS);
   const answer = d.pick(colours);
@@ -431,7 +429,7 @@ function elimination(d: Draw): Task {
   return { material, question, form: "the colour", answer, check: choice(answer, colours) };
 }
 
-/** Where something is after it was carried about. */
+/** Where something is after several moves. */
 function moves(d: Draw): Task {
   const who = d.some(3, words.PEOPLE);
   const [thing, other] = d.some(2, [
@@ -471,7 +469,7 @@ function translation(d: Draw): Task {
   const row = d.pick(words.DICTIONARY);
   const [from, to] = d.some(2, d.percent(50) ? [0, d.between(1, 4)] : [0, 1, 2, 3, 4]) as [number, number];
   const [word, answer] = [row[from] as string, row[to] as string];
-  // Languages with the same word for it ask nothing.
+  // Skips words that are the same in both languages.
   if (word.toLowerCase() === answer.toLowerCase()) return translation(d);
   const [source, target] = [words.LANGUAGES[from], words.LANGUAGES[to]];
   const question = d.pick([
@@ -480,7 +478,7 @@ function translation(d: Draw): Task {
     `How do you say ${word} (${source}) in ${target}?`,
     `I am labelling a picture book in ${target}. What do I write for the ${source} word "${word}"?`,
   ]);
-  // Without its accents it is the same word.
+  // Accepts the word without its accents too.
   const bare = answer.normalize("NFD").replace(/\p{M}/gu, "").replace("œ", "oe").replace("ß", "ss");
   const same = words.DICTIONARY.map((other) => other[to] as string).filter((each) => each !== answer && each !== word);
   return {
@@ -492,7 +490,7 @@ function translation(d: Draw): Task {
   };
 }
 
-/** So many days or months later or earlier. */
+/** A date some days or months later or earlier. */
 function calendar(d: Draw): Task {
   const [all, unit] = d.pick<[string[], string]>([
     [words.DAYS, "day"],
@@ -515,7 +513,7 @@ function calendar(d: Draw): Task {
         `If it is ${start} now, which ${unit} was it ${steps} ago?`,
         `Which ${unit} lies ${steps} before ${start}?`,
       ]);
-  // Who counts aloud names those in between.
+  // A model that counts aloud names the dates in between.
   const between = Array.from(
     { length: by },
     (_, i) => all[(at + (isLater ? i : all.length - i)) % all.length] as string,
@@ -523,7 +521,7 @@ function calendar(d: Draw): Task {
   return { material: "", question, form: `the ${unit}`, answer, check: choice(answer, all, between) };
 }
 
-/** The one of some words that belongs to a category, or does not. */
+/** The one word that belongs to a category, or does not. */
 function category(d: Draw): Task {
   const [one, other, ...more] = d.some(6, Object.keys(words.CATEGORIES)) as [string, string, ...string[]];
   const isOdd = d.percent(50);

@@ -1,7 +1,6 @@
 /**
- * What requests look like from outside: how long the prompt is, what is asked of the engine. The last ones of each model are kept,
- * never their text, so that a question of ours can take the shape of one of them. Before there is traffic, shapes are drawn
- * from a spread such as chat services see.
+ * The shapes of recent requests: prompt length and sampling options, never text. The latest of each model are kept, so that a canary can
+ * take the shape of one of them. Before there is traffic, shapes follow a distribution that chat services see.
  */
 import type { Random } from "../../base/random.ts";
 import { type Draw, drawing } from "./draw.ts";
@@ -9,14 +8,14 @@ import { type Draw, drawing } from "./draw.ts";
 export interface Shape {
   promptTokens: number;
   outputTokensMax: number;
-  /** Undefined: left to the engine. */
+  /** Undefined: the engine's default. */
   temperature: number | undefined;
   stream: boolean;
 }
 
-/** Per model. */
+/** Kept per model. */
 const KEPT = 64;
-/** With fewer, some builder's habits would show in every question. */
+/** With fewer, a single builder's requests would shape every question. */
 const KEPT_MIN = 16;
 
 export class Shapes {
@@ -29,7 +28,7 @@ export class Shapes {
     this.#draw = drawing(random);
   }
 
-  /** A newer one takes the place of any. */
+  /** Replaces a random one when full. */
   note(model: string, { promptTokens, outputTokensMax, temperature, stream }: Shape): void {
     const shape = { promptTokens, outputTokensMax, temperature, stream };
     const kept = this.#kept.get(model) ?? [];
@@ -38,14 +37,14 @@ export class Shapes {
     else kept[this.#random.below(KEPT)] = shape;
   }
 
-  /** One like those of the model's requests. */
+  /** A shape like those of the model's requests. */
   like(model: string): Shape {
     const kept = this.#kept.get(model) ?? [];
     return kept.length < KEPT_MIN ? anyShape(this.#draw) : this.#draw.pick(kept);
   }
 }
 
-/** Half of the prompts are under 220 tokens, one in forty is over 2,000. A longer one might be more than the node's engine reads in time. */
+/** Half of the prompts have under 220 tokens, one in forty over 2,000. A longer one might exceed what the node's engine reads in time. */
 const MEDIAN_TOKENS = 220;
 const TOKENS_MAX = 2500;
 const SPREAD = 1.15;

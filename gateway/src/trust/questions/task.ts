@@ -1,28 +1,28 @@
-/** One question with its material, its right answer, and what tells a right answer from a wrong one. Pure. */
+/** A question with its material, its correct answer, and the check of an answer. Pure. */
 import { numbersIn } from "./words.ts";
 
 export interface Task {
-  /** What has to be read to answer; empty where the question says it all. */
+  /** The text to read for the answer; empty if the question contains everything. */
   material: string;
   question: string;
-  /** What an answer consists of, as "the name". */
+  /** What the answer consists of, such as "the name". */
   form: string;
   answer: string;
   check: Check;
 }
 
 type Check =
-  /** The number is there; of others only those of the prompt and the steps on the way. */
+  /** The answer has this number, and otherwise only numbers of the prompt and the steps. */
   | { kind: "number"; value: number; steps: number[] }
-  /** One of these is there, and none of the wrong ones. */
+  /** The answer has one of the right texts and none of the wrong ones. */
   | { kind: "choice"; right: string[]; wrong: string[] }
-  /** The text is there, whatever its case, and not much beside it. */
+  /** The answer has this text in any case, with few words around it. */
   | { kind: "text"; right: string };
 
-/** Words around a text: "Sure, here it is:". Fewer than it takes to try every answer. */
+/** Allows words such as "Sure, here it is:", but too few to list every answer. */
 const AROUND_CHARS_MAX = 60;
 
-/** Why an answer is wrong; undefined when it is right. */
+/** Why an answer is wrong; undefined when it is correct. */
 export function wrongIn(check: Check, prompt: string, answer: string): string | undefined {
   if (check.kind === "number") {
     const found = numbersIn(answer);
@@ -40,7 +40,7 @@ export function wrongIn(check: Check, prompt: string, answer: string): string | 
   return said.length > right.length + AROUND_CHARS_MAX ? "more than one answer" : undefined;
 }
 
-/** The prompt gives the answer away to who says back what it holds. */
+/** Whether repeating the prompt would pass. */
 export function givesAway(check: Check, prompt: string): boolean {
   return (
     wrongIn(check, prompt, prompt) === undefined || (check.kind === "number" && numbersIn(prompt).includes(check.value))
@@ -56,5 +56,5 @@ function mentions(text: string, word: string): boolean {
 }
 
 const isLetter = (char: string | undefined): boolean => char !== undefined && /[\p{L}\d]/u.test(char);
-/** Neither case, nor marks of emphasis, nor white space. */
+/** Removes case, emphasis marks and white space. */
 const plain = (text: string): string => text.toLowerCase().replace(/[\s*_`"“”]+/g, "");

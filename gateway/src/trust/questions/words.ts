@@ -1,4 +1,4 @@
-/** The words that questions are filled with. */
+/** The words that fill the questions. */
 
 const list = (words: string): string[] => words.trim().split(/\s*,\s*/);
 
@@ -6,7 +6,7 @@ export const PEOPLE =
   list(`Amara, Bastian, Carlotta, Dmitri, Elif, Fiona, Gustavo, Hanna, Ibrahim, Jolanda, Kenji, Leila, Mateo,
   Nadia, Oskar, Priya, Quentin, Rosalind, Stefan, Tamsin, Ulrich, Valeria, Wendell, Ximena, Yusuf, Zelda, Anselm, Brigitte, Cedric,
   Dolores, Emeka, Freya, Gideon, Harriet, Ingrid, Jamal, Katarina, Lorenzo, Mirela, Nikolai, Odette, Pablo, Renata, Soren, Tobias`);
-/** Never part of an answer: they people the text around it. */
+/** Names for the surrounding text, which are never part of an answer. */
 export const OTHERS = list(
   `Mr Hale, Ms Okafor, Dr Lindqvist, Mrs Petrov, Mr Tanaka, Ms Duarte, Dr Achebe, Mr Novak, Mrs Iyer, Ms Brandt`,
 );
@@ -55,7 +55,7 @@ export const CATEGORIES: Record<string, string[]> = {
   "a part of the body": list("elbow, ankle, shoulder, knee, eyebrow, wrist, thumb, stomach, chin, heel"),
 };
 
-/** English, Spanish, French, German, Italian: words that have one common translation. */
+/** English, Spanish, French, German, Italian: words with one common translation. */
 export const LANGUAGES = ["English", "Spanish", "French", "German", "Italian"];
 export const DICTIONARY: string[][] = `
   house|casa|maison|Haus|casa; water|agua|eau|Wasser|acqua; bread|pan|pain|Brot|pane; cat|gato|chat|Katze|gatto; dog|perro|chien|Hund|cane;

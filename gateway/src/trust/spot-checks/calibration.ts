@@ -1,25 +1,24 @@
 /**
- * What honest answers score: of each model, method and class the last scores of nodes in good standing, at most 512. Pure but for
- * what it remembers. A new score is judged by its rank among them, so that nothing is assumed of the distribution's shape.
- *
- * A score is judged by those of other identities only. One identity holds at most a quarter of the sample (an equal share where there are fewer than four), so that no one can move it
- * alone, and an identity whose node fails its test loses its part.
+ * The scores of honest answers: for each model, method and class the latest of nodes in good standing, at most 512. A new score is judged
+ * by its rank among them, without an assumption about the distribution. Pure except for its memory. Only the scores of other identities
+ * count. One identity holds at most a quarter of the sample (an equal share when there are fewer than four), so none can move it alone; it
+ * loses its part when its node fails the test.
  */
 import type { CheckMethod } from "../../base/states.ts";
 import type { Score } from "./score.ts";
 
 const SAMPLE_MAX = 512;
-/** With fewer nothing is judged: the check only adds to the sample. */
+/** Below this nothing is judged; checks only extend the sample. */
 export const SAMPLE_MIN = 100;
 const SHARE_MAX = 1 / 4;
 
 export interface Reading {
-  /** The identity whose node gave the answer. */
+  /** The identity that owns the node. */
   identity: string;
   score: Score;
 }
 
-/** Where scores are alike. */
+/** The properties within which scores are comparable. */
 export interface Bench {
   model: string;
   method: CheckMethod;
@@ -34,20 +33,20 @@ export const FIGURES = [
   { of: "tail", side: "high" },
 ] as const satisfies readonly { of: keyof Score; side: "low" | "high" }[];
 
-/** For each figure the probability that an honest answer looks as bad as this one, never less than the truth allows. */
+/** By figure, an upper bound on the probability that an honest answer looks this bad. */
 export type Judgement = readonly number[];
 
 interface Sample {
   /** In the order of time. */
   readings: Reading[];
-  /** How many of them each identity has. */
+  /** By identity, the number of its readings. */
   counts: Map<string, number>;
 }
 
 export class Calibration {
   readonly #samples = new Map<string, Sample>();
 
-  /** In the order of time: the oldest leaves. */
+  /** Ordered by time; the oldest is dropped. */
   add(bench: Bench, reading: Reading): void {
     const key = keyOf(bench);
     const sample: Sample = this.#samples.get(key) ?? { readings: [], counts: new Map() };
@@ -76,10 +75,10 @@ export class Calibration {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
-  /** Undefined while too little is known of this model, method and class. */
+  /** Undefined while the sample for this model, method and class is too small. */
   judge(bench: Bench, { identity, score }: Reading): Judgement | undefined {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
-    // By the others' alone: no one makes bad answers usual by giving them.
+    // Only other identities' readings, so that a host cannot make its bad answers look normal.
     const readings = sample.filter((reading) => reading.identity !== identity);
     if (readings.length < SAMPLE_MIN) return undefined;
     return FIGURES.map(({ of, side }) => tailProbability(readings, { of, side, value: score[of] }));
@@ -124,5 +123,5 @@ function tailProbability(
   return bound / (1 + (lowest - sign * value) / unit) ** 2;
 }
 
-/** Where all honest scores are the same, a difference this small is still noise. */
+/** When all honest scores are equal, a difference this small is still noise. */
 const UNIT_MIN = 0.05;

@@ -1,4 +1,4 @@
-/** The jobs of a check: a verifier scores an answer, or answers the same request itself. To the node each looks like a request. */
+/** The jobs of a check: a verifier scores an answer, or answers the same request. Nodes cannot tell them from requests. */
 import type { JobBody } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../../base/cancel.ts";
 import { suffixOf, type Uuid } from "../../base/ids.ts";
@@ -11,9 +11,9 @@ import { compareAnswers, compareVectors } from "./compare.ts";
 import { cutsOf } from "./sampling.ts";
 import { type Score, scoreOf } from "./score.ts";
 
-/** Positions at which an engine is asked that only tells the next token. */
+/** The positions at which an engine is asked that can only score the next token. */
 const CUTS = 12;
-/** Of each answer that is compared by meaning: as much as fits the context of every embedding model. */
+/** The compared part of each answer, which fits the context of every embedding model. */
 const MEANING_CHARS_MAX = 1_000;
 
 export interface CheckJobs {
@@ -22,26 +22,30 @@ export interface CheckJobs {
   /** Uniform in [0, 1). */
   roll: () => number;
   signal: CancelSignal;
-  /** Each text's vector. Undefined: no embedding model is served, or its node failed. */
+  /** The texts' vectors. Undefined: no embedding model is served, or its node failed. */
   embed(texts: string[]): Promise<Float32Array[] | undefined>;
 }
 
-/** What a verifier said, and the tokens that it read and wrote for it. */
-export interface Said {
+/** A verifier's result, with the tokens that it read and wrote. */
+export interface Verification {
   method: CheckMethod;
-  /** Undefined: the answer is too short to say anything. */
+  /** Undefined: the answer is too short to score. */
   score: Score | undefined;
   read: number;
   wrote: number;
 }
 
-/** An answer as the checks handle it: read once, so that nothing of the request is held. */
+/** An answer under check, parsed so that the request's body need not be kept. */
 export interface Subject extends Omit<DrawnAnswer, "body"> {
   body: JobBody;
 }
 
-/** Undefined where the verifier failed or would not. */
-export async function verify(jobs: CheckJobs, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+/** Undefined when the verifier failed or refused. */
+export async function verify(
+  jobs: CheckJobs,
+  verifier: RosterNode,
+  subject: Subject,
+): Promise<Verification | undefined> {
   const kind = verifier.scores[subject.model.id];
   return kind === undefined || "input" in subject.body
     ? answerAndCompare(jobs, verifier, subject)
@@ -53,7 +57,7 @@ async function score(
   verifier: RosterNode,
   subject: Subject,
   method: "text" | "next",
-): Promise<Said | undefined> {
+): Promise<Verification | undefined> {
   const { model, endpoint, sampling, body, promptTokens, completionTokens } = subject;
   const answer = answerText(subject);
   const cuts = method === "next" ? { cuts: cutsOf(answer, CUTS, roll) } : {};
@@ -68,7 +72,11 @@ async function score(
   return { method, score: scoreOf(sink.logprobs, method), read: promptTokens + completionTokens, wrote: 0 };
 }
 
-async function answerAndCompare(jobs: CheckJobs, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+async function answerAndCompare(
+  jobs: CheckJobs,
+  verifier: RosterNode,
+  subject: Subject,
+): Promise<Verification | undefined> {
   const own = await answerAgain(jobs, verifier, subject);
   if (own === undefined) return undefined;
   const used = { read: subject.promptTokens, wrote: own.completionTokens };
@@ -80,7 +88,7 @@ async function answerAndCompare(jobs: CheckJobs, verifier: RosterNode, subject: 
   return { method: vectors === undefined ? "words" : "meaning", score: compareAnswers(one, other, vectors), ...used };
 }
 
-/** The same request, answered by this node. */
+/** Has this node answer the same request. */
 export async function answerAgain(
   { gateway, newId, signal }: CheckJobs,
   node: RosterNode,
@@ -108,7 +116,10 @@ export async function answerAgain(
   };
 }
 
-/** As the engine wrote it: thinking comes first, between its marks; where the template opens it, the first mark is the prompt's. */
+/**
+ * The text as the engine wrote it: thinking first, between its marks. If the template opens the thinking, the first mark belongs to the
+ * prompt.
+ */
 function answerText({ model, endpoint, text, reasoning }: Subject): string {
   const marks = model.build.reasoning;
   if (marks === undefined || reasoning === "") return text;

@@ -1,4 +1,4 @@
-/** Checks from the draw to the quarantine: a real database, and verifiers whose words the test decides. */
+/** Checks from the draw to the quarantine, with a real database and verifiers that the test controls. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
@@ -51,7 +51,7 @@ const embedding = {
   build: { id: "e", tokenizer: "words", vector_width: WIDTH },
 } as unknown as ActiveModel;
 const catalogue = { active: new Map([model, embedding].map((each) => [each.id, each])) } as unknown as Catalogue;
-/** What a text is about, as far as these tests go. */
+/** A vector for the topic of a text, as these tests need it. */
 const vectorOf = (text: string): number[] => (text === JUNK ? [0, 1, 0, 0.1] : [1, 0, 0, 0.1]);
 const FINISHED: DispatchResult = {
   end: "finished",
@@ -73,7 +73,7 @@ describe("spot checks", () => {
   let withheld: [Uuid, Date][];
   let paid: [Uuid, bigint][];
   let asked: string[];
-  /** By node: how likely it says an answer is. Undefined: as an honest engine. */
+  /** By node: the likelihood that it reports for an answer. Undefined: like an honest engine. */
   const odd = new Set<string>();
   let lies: Map<string, (answer: string) => number | undefined>;
   before(async () => {

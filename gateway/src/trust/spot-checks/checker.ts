@@ -1,6 +1,6 @@
 /**
- * Spot checks: draws answers, has them verified by nodes of other identities, judges the scores and bars nodes whose test fails.
- * A check begins when its request is settled and lives in memory only: where it cannot begin at once it is dropped and counted.
+ * Spot checks: draws answers, has nodes of other identities verify them, judges the scores, and quarantines nodes whose test fails. A check
+ * starts after its request is settled and lives only in memory; if it cannot start at once it is dropped and counted.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
@@ -13,7 +13,7 @@ import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway
 import { runPrivately } from "../../inference/private-job.ts";
 import type { Verdict } from "../reliability.ts";
 import { type Bench, Calibration } from "./calibration.ts";
-import { answerAgain, type CheckJobs, type Said, type Subject, verify } from "./check-jobs.ts";
+import { answerAgain, type CheckJobs, type Subject, type Verification, verify } from "./check-jobs.ts";
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf } from "./score.ts";
 import { badness, factorsOf, hasFailed, isSuspected, strength, type TestState } from "./sequential-test.ts";
@@ -31,23 +31,23 @@ import {
   VERIFIER_WINDOW,
 } from "./verdict.ts";
 
-/** Checks that run at once; another one is dropped. */
+/** The most concurrent checks; further ones are dropped. */
 const RUNNING_MAX = 16;
-/** A longer request is not checked: it would be held in memory. */
+/** Larger requests are not checked, because they would be kept in memory. */
 const BODY_BYTES_MAX = 1024 * 1024;
 const CHECK_MS_MAX = 120_000;
-/** A shorter answer makes no trap. */
+/** A shorter answer cannot be used as a trap. */
 const TRAP_WORDS_MIN = 12;
-/** Scores this old say nothing of how the models are run now. */
+/** Older scores do not reflect how the models run now. */
 const CALIBRATION_MS = 30 * 24 * 60 * 60 * 1000;
-/** What a host earns of a price. */
+/** The host's share of a price. */
 const SHARE = { of: 7n, in: 10n };
 
-/** Money goes through the ledger's own functions. */
+/** Payments go through the ledger's functions. */
 export interface CheckMoney {
-  /** Pays a verifier for one job, once for each id. */
+  /** Pays a verifier for one job, once per id. */
   payCheck(id: Uuid, hostAccountId: Uuid, amount: Pico): Promise<void>;
-  /** Withholds what the node earned since then. */
+  /** Withholds the node's earnings since then. */
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
 
@@ -58,13 +58,13 @@ interface SpotCheckOptions {
   money: CheckMoney;
   /** Host accounts whose nodes are the operator's own. */
   references: ReadonlySet<string>;
-  /** The part of honest nodes that may fail in a day. */
+  /** The share of honest nodes that may fail per day. */
   falseAlarms: number;
-  /** Bars the node, by its public id. */
+  /** Quarantines the node, by its public id. */
   quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
-  /** False: what would lead to a quarantine is only logged. */
+  /** False: a quarantine is only logged. */
   automatic: boolean;
-  /** The node's answers are odd by another measure, such as their length: they are drawn often. */
+  /** The node is suspicious by another measure, such as answer lengths, so its answers are drawn often. */
   isOdd: (nodeId: string) => boolean;
   newId: () => Uuid;
   clock: Clock;
@@ -84,14 +84,14 @@ export interface CheckCounts {
 
 export interface SpotChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
-  /** Resolves once every check that runs is over. */
+  /** Resolves once all running checks have ended. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What this gateway knows of a node that it gives requests for a model. */
+/** The state of a node and model that this gateway sends requests to. */
 interface Watched {
-  /** Answers since the last check that was written down. */
+  /** Answers since the last recorded check. */
   answers: number;
   suspected: boolean;
   dueAt: number;
@@ -109,7 +109,7 @@ class Checker implements SpotChecks {
   readonly #calibration: Calibration;
   /** By node and model: a good record with one model says nothing about another. */
   readonly #watched = new Map<string, Map<string, Watched>>();
-  /** By host account: of its last words that could be told right from wrong, which were wrong. */
+  /** By host account: whether its latest opinions that could be verified were wrong. */
   readonly #verifiers = new Map<string, boolean[]>();
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
@@ -186,7 +186,7 @@ class Checker implements SpotChecks {
     if (nextStep(opinions) === "third") opinions.third = await this.#third(run);
     if (nextStep(opinions) === "control") opinions.control = await this.#control(run, said);
     const decided = decide(opinions);
-    // Only where another had a say: by its own word alone no verifier earns anything.
+    // Only when another node had an opinion too, so that a verifier's own word gains nothing.
     if (opinions.third != null) this.#mark(verifier, decided.verifierErred);
     await this.#record(run, said, { ...decided, badness: opinions.first.factors && badness(opinions.first.factors) });
     const { score } = said;
@@ -194,7 +194,7 @@ class Checker implements SpotChecks {
       this.#calibration.add(benchOf(run, said), { identity: node.nodeRecord.hostAccountId, score });
   }
 
-  /** Another identity's node scores the same answer. */
+  /** A node of a third identity scores the same answer. */
   async #third(run: Run): Promise<Opinion | null> {
     const third = this.#pick(run.subject.model.id, [run.node, run.verifier], { referencesFirst: true });
     if (third === undefined) return null;
@@ -203,8 +203,8 @@ class Checker implements SpotChecks {
     return said === undefined ? null : this.#opinion(run, third, said);
   }
 
-  /** An honest answer to the same request, scored by the first verifier: is the request odd, or the answer? */
-  async #control(run: Run, { method }: Said): Promise<Opinion | null> {
+  /** The third node answers the same request and the first verifier scores it, to see whether the request is unusual or the answer. */
+  async #control(run: Run, { method }: Verification): Promise<Opinion | null> {
     const { node, subject, verifier, jobs } = run;
     if (method !== "text" && method !== "next") return null;
     const by = run.third ?? this.#pick(subject.model.id, [node, verifier]);
@@ -220,7 +220,7 @@ class Checker implements SpotChecks {
     return canScore && this.#roll() < 1 / TRAP_ONE_IN && subject.text.split(/\s+/).length >= TRAP_WORDS_MIN;
   }
 
-  /** Words in another order: who finds nothing wrong with them has not looked. It says nothing of the node that answered. */
+  /** Shuffled words: a verifier that finds nothing wrong has not checked. It is no evidence about the node that answered. */
   async #trap(run: Run): Promise<void> {
     const { subject, verifier } = run;
     const said = await this.#ask(run, verifier, { ...subject, text: shuffled(subject.text, () => this.#roll()) });
@@ -234,13 +234,13 @@ class Checker implements SpotChecks {
     });
   }
 
-  async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Said | undefined> {
+  async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Verification | undefined> {
     const said = await verify(run.jobs, verifier, subject);
     if (said !== undefined) await this.#pay(run, verifier, said);
     return said;
   }
 
-  /** By any node of another identity that serves an embedding model. */
+  /** Uses any node of another identity that serves an embedding model. */
   async #embed(run: Run, texts: string[]): Promise<Float32Array[] | undefined> {
     const { gateway, newId } = this.#options;
     for (const model of gateway.catalogue().active.values()) {
@@ -255,7 +255,7 @@ class Checker implements SpotChecks {
     return undefined;
   }
 
-  /** The model's price for what was read and written, less the platform's share. The operator's own nodes are not paid. */
+  /** Pays the model's price for the tokens read and written, less the platform's share. The operator's own nodes are not paid. */
   async #pay(
     run: Run,
     { nodeRecord }: RosterNode,
@@ -270,7 +270,7 @@ class Checker implements SpotChecks {
     await money.payCheck(newId(), nodeRecord.hostAccountId, amount);
   }
 
-  #opinion(run: Run, verifier: RosterNode, said: Said): Opinion {
+  #opinion(run: Run, verifier: RosterNode, said: Verification): Opinion {
     const { score } = said;
     const judged =
       score && this.#calibration.judge(benchOf(run, said), { identity: run.node.nodeRecord.hostAccountId, score });
@@ -278,7 +278,7 @@ class Checker implements SpotChecks {
     return { factors: judged && factorsOf(judged), reference };
   }
 
-  async #record(run: Run, said: Said, decided: Decided): Promise<void> {
+  async #record(run: Run, said: Verification, decided: Decided): Promise<void> {
     const { store, clock } = this.#options;
     const { node, subject } = run;
     const watched = this.#watch(node.id, subject.model.id, clock.monotonic());
@@ -340,7 +340,7 @@ class Checker implements SpotChecks {
     await money.withhold(nodeId, since);
   }
 
-  /** A free node in good standing that shares no owner with these nodes; of those that score better, one at random. */
+  /** A free node in good standing without a common owner with these nodes; among those with the best scoring method, a random one. */
   #pick(model: string, others: readonly RosterNode[], { referencesFirst = false } = {}): RosterNode | undefined {
     const { roster, references } = this.#options;
     const able = roster
@@ -410,10 +410,14 @@ interface Run {
   cost: bigint;
 }
 
-/** A trap has no factors: it is no evidence about the node. */
+/** A trap has no factors, because it is no evidence about the node. */
 type Decided = Partial<Pick<CheckVerdict, "factors">> & { verdict: string; badness: number | undefined };
 
-const benchOf = ({ subject, kind }: Run, { method }: Said): Bench => ({ model: subject.model.id, method, class: kind });
+const benchOf = ({ subject, kind }: Run, { method }: Verification): Bench => ({
+  model: subject.model.id,
+  method,
+  class: kind,
+});
 
 /** A host account may have several owners, and an owner several accounts. */
 const haveOneOwner = ({ nodeRecord: one }: RosterNode, { nodeRecord: other }: RosterNode): boolean =>
@@ -421,7 +425,7 @@ const haveOneOwner = ({ nodeRecord: one }: RosterNode, { nodeRecord: other }: Ro
 
 const isInGoodStanding = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.answersOwed ?? 0) === 0;
 
-/** Undefined where there is nothing to check, or too much. */
+/** Undefined when there is nothing to check, or too much. */
 function subjectOf(answer: DrawnAnswer): Subject | undefined {
   const { body, completionTokens, vectors } = answer;
   if (completionTokens === 0 && vectors.length === 0) return undefined;

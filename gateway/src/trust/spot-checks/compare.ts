@@ -1,11 +1,11 @@
 /**
- * The fallback where no verifier can score: it answers the same request, and the two answers are compared. Pure. By meaning where an
- * embedding model is served, else by their words, and by length; vectors of an embedding model directly. What two honest answers
- * have in common depends on the model and on chance, so these figures too are judged by calibration only.
+ * The fallback when no verifier can score: it answers the same request, and the two answers are compared. Texts are compared by meaning if
+ * an embedding model is served, otherwise by their words, and by length; embeddings directly. How alike two honest answers are depends on
+ * the model and on chance, so calibration judges these figures too. Pure.
  */
 import { meanOf, type Score } from "./score.ts";
 
-/** Of two answers' embeddings, or of their words. `mean` and `opening` are the likeness, `tail` how far apart the lengths are. */
+/** Compares two answers by their embeddings or words. `mean` and `opening` are similarities, `tail` is the difference in length. */
 export function compareAnswers(
   one: { text: string; tokens: number },
   other: { text: string; tokens: number },
@@ -16,10 +16,10 @@ export function compareAnswers(
   return { mean: likeness, opening: likeness, tail, tokens: one.tokens };
 }
 
-/** Below it two vectors are not of one text and one model; engines and batches round differently. */
+/** Below this, two vectors are not of the same text and model, even allowing for rounding. */
 const SAME_VECTOR = 0.98;
 
-/** Of the same texts' vectors from two nodes. */
+/** Compares two nodes' vectors for the same texts. */
 export function compareVectors(one: readonly Float32Array[], other: readonly Float32Array[]): Score {
   const likeness = one.map((vector, i) => cosine(vector, other[i]));
   return {
@@ -30,7 +30,7 @@ export function compareVectors(one: readonly Float32Array[], other: readonly Flo
   };
 }
 
-/** 0 where one of them is no vector: missing, not finite, without length, or of another width. */
+/** 0 if one is not a valid vector: missing, not finite, zero, or of another length. */
 function cosine(a: Float32Array | undefined, b: Float32Array | undefined): number {
   if (a === undefined || b === undefined || a.length !== b.length) return 0;
   let [dot, aa, bb] = [0, 0, 0];
@@ -54,7 +54,7 @@ export function wordLikeness(one: string, other: string): number {
   return lengths === 0 ? 0 : dot / lengths;
 }
 
-/** Enough of a text to tell what it is about. */
+/** Enough words to recognise a text's topic. */
 const WORDS_MAX = 2000;
 
 function countWords(text: string): Map<string, number> {

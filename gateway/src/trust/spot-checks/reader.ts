@@ -1,4 +1,7 @@
-/** What spot checks found and cost, for hosts and operators. Traps are no checks of the node that answered: only their cost counts. */
+/**
+ * Results and costs of spot checks, for hosts and operators. For traps only the costs count, because they are no checks of the answering
+ * node.
+ */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
@@ -17,7 +20,7 @@ const NodeCheck = row({
 });
 export type NodeCheck = z.infer<typeof NodeCheck>;
 
-/** What a node's checks of one model came to. */
+/** The totals of a node's checks for one model. */
 const NodeCheckSums = row({
   nodeId: column.uuid,
   nodeName: z.string(),
@@ -28,7 +31,7 @@ const NodeCheckSums = row({
   bad: column.count,
   score: z.number().nullable(),
   cost: column.pico,
-  /** Of the evidence against the node. */
+  /** The strength of the evidence against the node. */
   strength: z.number().nullable(),
   lastAt: column.moment,
 });
@@ -40,9 +43,9 @@ type ModelCheckSums = z.infer<typeof ModelCheckSums>;
 export interface CheckReader {
   /** The checks of a node's answers, newest first. `before` continues a page. */
   list(nodeId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<NodeCheck[]>;
-  /** By node and model, since then; the strongest evidence first. */
+  /** By node and model since then, strongest evidence first. */
   sums(since: Date, nodeId?: Uuid): Promise<NodeCheckSums[]>;
-  /** By model, since then, with what traps cost. */
+  /** By model since then, with the costs of traps. */
   models(since: Date): Promise<ModelCheckSums[]>;
 }
 

@@ -1,26 +1,26 @@
 /**
- * Which answers are checked. Pure: the gateway's randomness comes in as `roll`. The draw is made before the answer begins, so that
- * the text of an answer that is not checked is never kept for it.
+ * Decides which answers are checked. The draw comes before the answer begins, so that the text of an unchecked answer is never kept. Pure;
+ * `roll` is the randomness.
  */
 
 export const SAMPLING = {
-  /** Of a node that is known, one answer in so many. */
+  /** For a known node, one answer in this many. */
   oneIn: 100,
-  /** Of a node's first answers, and of one that the sequential test suspects, one in so many. */
+  /** For a node's first answers and for suspected nodes, one answer in this many. */
   oftenOneIn: 5,
   newcomerAnswers: 200,
-  /** From there the draw falls with a node's answers until it is that of a known node: a record is not lived off at once. */
+  /** The rate then falls gradually with the number of answers, so that a short record does not pay off. */
   oneInPerAnswers: 40,
-  /** A node that serves is checked at least this often. */
+  /** An active node is checked at least this often. */
   everyMs: 3_600_000,
 } as const;
 
 interface SampledNode {
-  /** Answers that it gave so far. */
+  /** The node's answers so far. */
   answers: number;
-  /** The sequential test has evidence against it that has not gone away. */
+  /** The sequential test has lasting evidence against the node. */
   suspected: boolean;
-  /** When the next check is due whatever the draw says. */
+  /** When a check is due regardless of the draw. */
   dueAt: number;
 }
 
@@ -35,17 +35,17 @@ export function isDrawn(
   return roll < 1 / Math.min(oneIn, answers / oneInPerAnswers);
 }
 
-/** Between half the time and all of it, so that no node can tell when its next check is due. */
+/** Between half the interval and all of it, so that no node can predict its next check. */
 export const nextDue = (now: number, roll: number): number => now + SAMPLING.everyMs * (0.5 + roll / 2);
 
 /**
- * Where an engine is asked for the next token's candidates: offsets into the answer, ascending, each at the start of a word, so
- * that every tokenizer has a boundary there. The start of the answer is always one: text that was not written for this prompt
- * shows there first.
+ * The positions at which an engine is asked for the next token: ascending offsets into the answer, each at the start of a word, where every
+ * tokenizer has a boundary. The start of the answer is always included, because text that was not written for this prompt shows there
+ * first.
  */
 export function cutsOf(answer: string, count: number, roll: () => number): number[] {
   const starts: number[] = [];
-  // Behind white space: tokenizers put a space before a word into its token, so the cut is before the space.
+  // Before the space, because tokenizers put it into the following word's token.
   for (const match of answer.matchAll(/\s+(?=\S)/g)) if (match.index > 0) starts.push(match.index);
   const cuts = new Set([0]);
   while (cuts.size < count && starts.length > 0) {

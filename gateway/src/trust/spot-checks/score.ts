@@ -19,19 +19,19 @@ export interface Score {
   mean: number;
   opening: number;
   tail: number;
-  /** Figures that went into it. */
+  /** The number of tokens that were scored. */
   tokens: number;
 }
 
-/** Of probability: about 1 in 22,000. Also what a token stands for that is not among the candidates. */
+/** The floor of a log probability: about 1 in 22,000. Also used for a token that is not among the candidates. */
 const FLOOR = -10;
 /** About 1 in 150. */
 const UNLIKELY = -5;
 const OPENING_TOKENS = 16;
-/** Fewer say too little: "Yes." is likely for anyone. */
+/** With fewer tokens a score says little: every model finds "Yes." likely. */
 const TOKENS_MIN = { text: 8, next: 4 };
 
-/** Undefined: too short to say anything. */
+/** Undefined: too short to score. */
 export function scoreOf(logprobs: readonly (number | null)[], method: "text" | "next"): Score | undefined {
   if (logprobs.length < TOKENS_MIN[method]) return undefined;
   const clipped = logprobs.map((value) => Math.max(value ?? FLOOR, FLOOR));
@@ -47,10 +47,10 @@ export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
 
 const LONG_TOKENS = 48;
-/** Above it honest answers come apart. */
+/** Above it honest answers vary too much. */
 const TEMPERATURE_MAX = 1.2;
 
-/** Answers that can be judged against each other. What the request leaves open the engine decides, so that it is a class of its own. */
+/** The class within which answers are compared. Options that the request leaves to the engine form their own class. */
 export function classOf(asked: { sampling: Sampling; formatted: boolean; outputTokens: number }): string {
   const { sampling, formatted, outputTokens } = asked;
   const length = outputTokens < LONG_TOKENS ? "short" : "long";

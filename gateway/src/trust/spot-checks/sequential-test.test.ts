@@ -19,11 +19,11 @@ import { decide, nextStep } from "./verdict.ts";
 
 const DAY_MS = 86_400_000;
 const FALSE_ALARMS = 1e-4;
-/** Honest machines differ: in hardware, and in builds of the same quantisation. */
+/** Honest machines differ in hardware and in builds of the same quantisation. */
 const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 const TEMPERATURES = [0, 0.3, 0.7, 1];
 
-/** A fleet's checks: every score is judged by what came before, and joins it where its node is in good standing. */
+/** The checks of a fleet: every score is judged by earlier ones, and added to them if its node is in good standing. */
 class Checks {
   readonly calibration = new Calibration();
   readonly #u: Uniform;
@@ -51,7 +51,7 @@ class Checks {
       method: "text",
       class: classOf({ sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens }),
     };
-    // Both verifiers read the same answer: the same draws, and noise of their own in the verifier's part only.
+    // Both verifiers score the same answer with the same draws; only the verifier's noise differs.
     const score = scoreOf(answerLogprobs(answer, u), "text");
     assert.ok(score);
     const judged = this.calibration.judge(bench, { identity, score });
@@ -63,7 +63,7 @@ class Checks {
     return note(state, { at, factors, confirmedBad: verdict === "bad" });
   }
 
-  /** An honest node's answer to a request like it. */
+  /** An honest node's answer to a similar request. */
   #control(
     bench: Bench,
     temperature: number,
@@ -74,7 +74,7 @@ class Checks {
     return { factors: judged && factorsOf(judged), reference: false };
   }
 
-  /** Checks until the test fails; undefined when it does not. */
+  /** The number of checks until the test fails; undefined when it does not. */
   until(served: Partial<Served>, { max }: { max: number }): number | undefined {
     let state = NEW_TEST;
     for (let i = 1; i <= max; i++) {
@@ -86,14 +86,14 @@ class Checks {
 }
 
 describe("sequential test", () => {
-  // `npm run sim:hosts` has 100,000.
+  // `npm run sim:hosts` uses 100,000.
   test("raises no false alarm in 20,000 honest scores with noise in seeds, hardware and quantisation", () => {
     const checks = new Checks(1);
     const nodes = Array.from({ length: 40 }, () => NEW_TEST);
     let worst = 0;
     for (let i = 0; i < 20_000; i++) {
       const node = i % nodes.length;
-      // A node keeps its hardware: every tenth has the noisiest of all honest ones permanently.
+      // A node keeps its hardware; every tenth has the noisiest honest one.
       const served = node % 10 === 0 ? { noise: 0.15 } : { noise: HONEST_NOISE[node % 3] as number };
       const at = Math.floor(i / nodes.length) * 864_000;
       nodes[node] = checks.check(nodes[node] as TestState, {
@@ -139,7 +139,7 @@ describe("sequential test", () => {
       count += 1;
     }
     assert.ok(count < 20, `not found after ${count} checks`);
-    // The last honest answer may have looked bad by chance.
+    // The latest honest answer may look bad by chance.
     assert.ok(
       state.badSince !== null && state.badSince >= since - 2 * 864_000,
       "evidence begins with the junk answers",
@@ -153,14 +153,14 @@ describe("sequential test", () => {
       for (let node = 0; node < 2000; node++) {
         let state = NEW_TEST;
         for (let i = 0; i < Math.min(perDay, 300); i++) {
-          // p-values of the hypothesis itself, all figures alike.
+          // Uniform p-values, equal for all figures.
           const p = 1 - u();
           state = note(state, { at: (i * DAY_MS) / perDay, factors: factorsOf([p, p, p, p]), confirmedBad: p < 0.05 });
           if (strength(state) >= 100) failed += 1;
           if (strength(state) >= 100) break;
         }
       }
-      // At most two days at one in a hundred: 40 of 2,000, and three standard deviations.
+      // At most two days at one in a hundred: 40 of 2,000, plus three standard deviations.
       assert.ok(failed <= 60, `${failed} of 2000 at ${perDay} checks a day`);
     }
   });

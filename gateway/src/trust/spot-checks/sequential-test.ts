@@ -22,34 +22,32 @@ import { SAMPLING } from "./sampling.ts";
 
 const BETS = [0.3, 0.6, 0.85] as const;
 const DAY_MS = 86_400_000;
-/** Below it evidence is gone: an honest node's is some days, and one honest answer in many looks bad. */
+/** Below this the evidence counts as gone: an honest node's is a few days' worth. */
 const QUIET = 10;
 /**
- * Such a factor means a score far below every honest one in the sample. Who gives one bad answer in ten would otherwise be forgotten
- * between two of them: the node is drawn often for so many checks, in which it gives four more. How often a node is checked does
- * not matter to the bound.
+ * A factor this high means a score far below every honest one in the sample. A node with one bad answer in ten would otherwise be forgotten
+ * between two of them, so it is checked often for this many checks. The false-alarm bound does not depend on how often a node is checked.
  */
 const BLATANT = 20;
 const WATCHED_CHECKS = 40;
-/** A factor in one check. Without a bound one lie would do. */
+/** The largest factor of one check, so that a single lie is not enough. */
 const FACTOR_MAX = 50;
-/** Far beyond every threshold. */
+/** Far above every threshold, to avoid overflow. */
 const EVIDENCE_MAX = 1e30;
 
 export interface TestState {
-  /** When it was last checked, in milliseconds. Null: never. */
+  /** The time of the last check in milliseconds. Null: never. */
   at: number | null;
-  /** R, for each figure and bet. */
+  /** The evidence R for each figure and bet. */
   evidence: readonly number[];
   /**
-   * The last check before the first bad score of those that the evidence rests on, an hour before that score at most. Null: there is none.
-   * A node that turns bad gives about as many answers unseen as lie between two of its checks: if it kept what these earned, a long
-   * record would be worth more to sell than to keep.
+   * The last check before the first bad score that the evidence rests on, at most an hour earlier. Null: none. A node that turns bad gives
+   * unchecked answers between two checks; without this, keeping their earnings would make a long record worth selling.
    */
   badSince: number | null;
-  /** Bad scores since then that two verifiers or a reference node found. */
+  /** Bad scores since then that two verifiers or a reference node confirmed. */
   confirmed: number;
-  /** Checks for which its answers are still drawn often, after one that no honest node gives. */
+  /** The number of checks for which its answers are drawn often, after a blatant score. */
   watch: number;
 }
 
@@ -61,7 +59,7 @@ export const NEW_TEST: TestState = {
   watch: 0,
 };
 
-/** The factor of every process. Ones: the check says nothing. */
+/** The factors of all processes. All ones: the check is no evidence. */
 export type Factors = readonly number[];
 
 export const NO_FACTORS: Factors = NEW_TEST.evidence.map(() => 1);
@@ -69,7 +67,7 @@ export const NO_FACTORS: Factors = NEW_TEST.evidence.map(() => 1);
 export const factorsOf = (judgement: Judgement): Factors =>
   judgement.flatMap((p) => BETS.map((k) => Math.min(k * p ** (k - 1), FACTOR_MAX)));
 
-/** How bad one check is by itself: the largest factor of the boldest bets. */
+/** The badness of one check: the largest factor of the boldest bets. */
 export const badness = (factors: Factors): number => Math.max(...factors);
 
 export interface Noted {
@@ -89,17 +87,17 @@ export function note(state: TestState, { at, factors, confirmedBad }: Noted): Te
   return { ...next, badSince, confirmed: state.confirmed + (confirmedBad ? 1 : 0) };
 }
 
-/** The average of all R: compared with `1 / falseAlarms`. */
+/** The mean of all R, compared with `1 / falseAlarms`. */
 export const strength = ({ evidence }: Pick<TestState, "evidence">): number =>
   evidence.reduce((sum, r) => sum + r, 0) / evidence.length;
 
-/** Worth looking at more often. */
+/** Enough evidence for more frequent checks. */
 export const isSuspected = (state: TestState): boolean =>
   state.watch > 0 || (state.confirmed > 0 && strength(state) >= QUIET);
 
-/** No node is barred on fewer bad scores than that, however bad they are. */
+/** The least number of confirmed bad scores for a quarantine. */
 export const CONFIRMED_MIN = 3;
 
-/** `falseAlarms`: how many of so many honest nodes fail on one day. */
+/** `falseAlarms`: the share of honest nodes that may fail per day. */
 export const hasFailed = (state: TestState, falseAlarms: number): boolean =>
   state.confirmed >= CONFIRMED_MIN && strength(state) >= 1 / falseAlarms;

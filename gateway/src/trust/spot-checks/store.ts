@@ -1,4 +1,4 @@
-/** What is kept of checks: figures, verdicts and the state of each node's test. No text. */
+/** Stores checks: figures, verdicts and the state of each node's test. No text. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
@@ -10,7 +10,7 @@ import type { Bench, Reading } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import { NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
 
-/** The migration that brings the last of the tables. */
+/** The migration that creates the last of the tables. */
 export const SPOT_CHECKS_SCHEMA = 51;
 
 interface CheckRecord {
@@ -25,24 +25,24 @@ interface CheckRecord {
   badness: number | undefined;
   verdict: string;
   calibrates: boolean;
-  /** Read and written for the check. */
+  /** Tokens read and written for the check. */
   tokens: number;
   cost: Pico;
   at: Date;
-  /** Answers of the node with this model since its last check. */
+  /** The node's answers with this model since its last check. */
   answers: number;
 }
 
 export interface CheckStore {
-  /** The scores since then that new ones are judged by, oldest first. */
+  /** The scores since then that calibrate new ones, oldest first. */
   calibration(since: Date): Promise<(Bench & Reading)[]>;
-  /** Writes the check down. `noted`: what it adds to the node's test, whose new state comes back. */
+  /** Stores the check. `noted`: its contribution to the node's test, whose new state is returned. */
   record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
   /** The bad scores of a node since then, for its quarantine. */
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
 }
 
-/** Deletes checks before then. What they came to, the nodes' tests and counts, stays. Returns how many it deleted. */
+/** Deletes checks before then and returns their number. Totals, and the nodes' tests and counts, stay. */
 export const pruneChecks = async (pool: pg.Pool, before: Date): Promise<number> =>
   (await pool.query("delete from spot_check where at < $1", [before])).rowCount ?? 0;
 
@@ -65,7 +65,7 @@ const Test = row({
 });
 const NodeChecks = row({ answers: z.record(z.string(), z.number()), checked: column.count });
 
-/** How many answers of a node are written down, by model, and how many were checked. */
+/** By model, the recorded answers of a node and how many were checked. */
 export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> =>
   queryOne(
     pool,
@@ -77,7 +77,7 @@ export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof No
 
 const Bad = row({ at: column.moment, score: z.number().nullable(), method: z.string() });
 
-/** Of all models, methods and classes. */
+/** Over all models, methods and classes. */
 const CALIBRATING_MAX = 20_000;
 const BAD_SCORES_MAX = 20;
 
@@ -157,7 +157,7 @@ async function insert(client: pg.PoolClient, check: CheckRecord): Promise<void> 
   );
 }
 
-/** Under the row's lock, so that gateways that check the same node at once add up. */
+/** Under the row's lock, so that concurrent checks of several gateways add up. */
 async function step(client: pg.PoolClient, check: CheckRecord, noted: Omit<Noted, "at">): Promise<TestState> {
   const key = [check.nodeId, check.model];
   const found = await queryRow(

@@ -1,7 +1,7 @@
 /**
- * For tests and the simulator: answers of simulated models. A position of a text is a few candidates with random logits, peaked
- * more or less by the prompt; whoever serves has its own copy of these with noise (hardware, quantisation, a smaller model) and
- * samples from it at a temperature; the verifier's logarithms are of its own copy.
+ * For tests and the simulator: answers of simulated models. Each position of a text has a few candidates with random logits, more or less
+ * peaked by the prompt. A server has its own copy of these with noise (hardware, quantisation, a smaller model) and samples from it; the
+ * verifier's log probabilities are from its own copy.
  */
 const CANDIDATES = 8;
 
@@ -19,7 +19,7 @@ export function seeded(seed: number): Uniform {
   };
 }
 
-/** Drawn from a table, because a simulation needs a hundred million of them. */
+/** From a table, because a simulation needs a hundred million of them. */
 const GAUSSIANS = Float64Array.from({ length: 1 << 14 }, tableOf(seeded(7)));
 const gaussian = (u: Uniform): number => GAUSSIANS[(u() * GAUSSIANS.length) | 0] as number;
 
@@ -27,17 +27,17 @@ function tableOf(u: Uniform): () => number {
   return () => Math.sqrt(-2 * Math.log(1 - u())) * Math.cos(2 * Math.PI * u());
 }
 
-/** How an answer comes about. */
+/** How a simulated node produces an answer. */
 export interface Served {
   temperature: number;
   tokens: number;
   /** Standard deviation of the server's logits around the true ones: 0.02 other hardware, 0.15 a good quantisation, 0.6 a poor one, 2 a smaller model. */
   noise: number;
-  /** `model`: as asked. `junk`: words of no relation. `loop`: some words, then the same again and again. */
+  /** `model`: as asked. `junk`: unrelated words. `loop`: some words, then repetitions. */
   text?: "model" | "junk" | "loop";
 }
 
-/** The logarithms that a verifier with noise of its own gives for the answer's tokens. */
+/** A verifier's log probabilities, with its own noise, for the answer's tokens. */
 export function answerLogprobs(served: Served, u: Uniform, verifierNoise = 0.02): number[] {
   const { temperature, tokens, noise, text = "model" } = served;
   const peak = 1.6 * (1.5 + 2.5 * u());

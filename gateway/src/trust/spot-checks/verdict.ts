@@ -11,33 +11,33 @@
  *
  * Bound on liars. One identity that verifies can raise a node's evidence by `ALONE_MAX` a check at most. An honest node's bets lose
  * 5 to 20 % a check, so liars need more than two in five of all checks to move anything slowly, and both seats of a check (two
- * identities, drawn at random) to move it fast. Whoever only says "fine" of a friend is found by traps: now and then a verifier is
+ * identities, drawn at random) to move it fast. A verifier that always approves of a friend is found by traps: now and then a verifier is
  * given the answer with its words shuffled, and has to find it bad.
  */
 import type { CheckFinding } from "../../base/states.ts";
 import { badness, type Factors, NO_FACTORS } from "./sequential-test.ts";
 
-/** A third is asked from here on: about one honest answer in eight. */
+/** Above this a third node is asked; about one honest answer in eight. */
 export const DOUBT = 1.8;
-/** Bad, once two verifiers say so: about one honest answer in fifty. */
+/** Bad if two verifiers agree; about one honest answer in fifty. */
 const BAD = 4;
-/** The most that one verifier alone can add. */
+/** The most that a single verifier can add. */
 const ALONE_MAX = 1.1;
 
 export interface Opinion {
-  /** Undefined: too little is known to judge, or the answer was too short. */
+  /** Undefined: the sample is too small, or the answer too short. */
   factors: Factors | undefined;
   reference: boolean;
 }
 
-/** What else is needed before the check can be decided. */
+/** What the decision still needs. */
 type NextStep = "decide" | "third" | "control";
 
 export interface Opinions {
   first: Opinion;
-  /** Undefined: not asked. Null: there is none to ask, or it did not answer. */
+  /** Undefined: not asked. Null: no node available, or no answer. */
   third?: Opinion | null;
-  /** The first verifier's opinion of the third node's own answer. Null: it could not be had. */
+  /** The first verifier's opinion of the third node's own answer. Null: not available. */
   control?: Opinion | null;
 }
 
@@ -50,10 +50,10 @@ export function nextStep({ first, third, control }: Opinions): NextStep {
 }
 
 export interface CheckVerdict {
-  /** `unconfirmed`: bad, and there is no third. `odd`: the control is no better. */
+  /** `unconfirmed`: bad, without a third opinion. `odd`: the control is no better. */
   verdict: CheckFinding;
   factors: Factors;
-  /** The first verifier stands alone against another. */
+  /** The first verifier contradicts another. */
   verifierErred: boolean;
 }
 
@@ -78,7 +78,7 @@ export function decide({ first, third = null, control = null }: Opinions): Check
   return { verdict: "bad", factors: found, verifierErred: false };
 }
 
-/** What both find. A reference node's word is the platform's own. */
+/** The factors that both support. A reference node's opinion is final. */
 function agreed({ first, third }: { first: Opinion; third: Opinion | null }): Factors | undefined {
   if (first.reference) return first.factors;
   if (third?.factors === undefined) return undefined;
@@ -87,13 +87,13 @@ function agreed({ first, third }: { first: Opinion; third: Opinion | null }): Fa
 
 const min = (a: Factors, b: Factors): Factors => a.map((value, i) => Math.min(value, b[i] ?? 1));
 
-/** One check in so many is a trap. */
+/** One check in this many is a trap. */
 export const TRAP_ONE_IN = 20;
-/** Of its last traps and checks that a third decided, those that it got wrong: a verifier with so many is asked no more. */
+/** Of a verifier's latest traps and disputed checks, the number that it got wrong; above the limit it is not asked any more. */
 export const VERIFIER_WINDOW = 20;
 export const VERIFIER_ERRORS_MAX = 3;
 
-/** The answer's own words in another order: the same length and the same words, and nothing that a model would say. */
+/** The answer's words in random order: the same length and words, but nothing a model would write. */
 export function shuffled(answer: string, roll: () => number): string {
   const words = answer.split(/\s+/).filter((word) => word !== "");
   for (let i = words.length - 1; i > 0; i--) {

@@ -1,6 +1,6 @@
 /**
- * What the doctor looks at besides the engine: the gateway, its clock, the token, the node, the dispatch plane, memory and
- * disk. A finding says what was looked at, what was found, and what to do about it.
+ * The doctor's checks besides the engine: the gateway, its clock, the token, the node, the dispatch plane, memory and disk. A finding has
+ * what was checked, the result, and the next step.
  */
 
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
@@ -109,10 +109,10 @@ export function failure(name: string, error: unknown, usual: string): Check {
 const SECOND_MS = 1000;
 /** The date is cut to the second, and answers take their time. */
 const NOTICED_MS = 5_000;
-/** Credentials live for an hour and are renewed by this machine's clock when two thirds have passed. */
+/** Credentials live for an hour and are renewed after two thirds of it, by this machine's clock. */
 const HARMFUL_MS = 10 * 60_000;
 
-/** Positive where this machine is ahead; 0 where the two agree within what a date without fractions can say. */
+/** Positive if this machine is ahead; 0 within the precision of a date header. */
 export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): number | undefined {
   if (serverTimeMs === undefined) return undefined;
   // The answer was written somewhere between asking and now.

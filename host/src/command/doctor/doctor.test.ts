@@ -14,7 +14,7 @@ const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expir
 
 const NOW = Date.UTC(2026, 10, 15, 12);
 type Stub = Awaited<ReturnType<typeof loggedIn>>["gateway"];
-/** What the gateway says of the time. */
+/** The gateway's date header. */
 const tellTime = (gateway: Stub, ms: number): void => {
   const date = new Date(ms).toUTCString();
   gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof json>[0]) =>

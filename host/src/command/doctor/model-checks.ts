@@ -1,4 +1,4 @@
-/** What the doctor asks of an engine for each model that was elected. */
+/** The doctor's checks of an engine for each elected model. */
 
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { Clock } from "../../clock.ts";
@@ -9,7 +9,7 @@ import { checkStops } from "../../engines/stop-check.ts";
 import { engineTemplate, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
 import { engineTokenizer } from "../../engines/tokenizer-check.ts";
 
-/** Undefined where there is nothing to say: the engine does not tell, or the model has no such thing. */
+/** Undefined when the engine does not report it or the check does not apply. */
 export type ModelCheck = (engine: Engine, model: string, clock: Clock) => Promise<Check | undefined>;
 
 /** In the order in which they are made, each for all models. A further check is a further line. */
@@ -38,7 +38,7 @@ async function templateCheck(engine: Engine, model: string, clock: Clock): Promi
 async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {
   if (EMBEDDING_MODELS.includes(model)) return undefined;
   const verdict = await checkStops(engine, model, clock).catch((error: unknown) => {
-    // That an engine does not answer, the speed test says.
+    // The speed test reports an engine that does not answer.
     if (error instanceof EngineError) return undefined;
     throw error;
   });

@@ -4,7 +4,7 @@ import { type Engine, EngineError } from "../../engines/engine.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { speedCheck } from "./speed.ts";
 
-/** An engine whose answers take the time they are told to. */
+/** An engine with the given durations. */
 function pacedEngine(clock: ManualClock, rest: Partial<Engine>): Engine {
   return {
     name: "paced",

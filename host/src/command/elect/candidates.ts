@@ -20,12 +20,12 @@ export interface Candidate {
   priceOutMicro1m: number | null;
   /** An engine here holds it. */
   held: boolean;
-  /** Of this machine; undefined where it is not known, or the engine runs elsewhere. */
+  /** On this machine; undefined if not known or the engine runs elsewhere. */
   bytesNeeded: number | undefined;
   fits: boolean;
-  /** Whether the engine's tokenizer is the one the gateway counts with; unknown where the engine does not tell. */
+  /** Whether the engine's tokenizer is the gateway's; unknown if the engine does not report it. */
   tokenizer: TokenizerVerdict;
-  /** Whether chats come to the model as they are billed; undefined where no one looked, since no one means to elect it. */
+  /** Whether the engine renders chats as they are billed; undefined if not checked. */
   template: TemplateVerdict | undefined;
 }
 
@@ -80,7 +80,7 @@ function obstacleOf({ held, fits, tokenizer, template, bytesNeeded }: Candidate)
   return undefined;
 }
 
-/** Of a choice of models, those whose chats the engine does not put to them as they are billed: no host may elect them. */
+/** The chosen models whose chats the engine does not render as they are billed. They must not be elected. */
 export function templateObjection(
   models: readonly string[],
   candidates: readonly Candidate[],
@@ -94,7 +94,7 @@ export function templateObjection(
   return new CommandError(found.map(({ line }) => line).join("; "), { next: templateRemedy(first.template) });
 }
 
-/** What is wrong with a choice of models, a line each. A host may elect what seems too large, never another model. */
+/** The problems of a choice of models, one per line. A host may elect a model that seems too large, but not a different model. */
 export function objections(models: readonly string[], candidates: readonly Candidate[]): string[] {
   return models.flatMap((model) => {
     const candidate = candidates.find((known) => known.model === model);

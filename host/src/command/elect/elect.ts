@@ -27,7 +27,7 @@ import {
   templateObjection,
 } from "./candidates.ts";
 
-/** An engine that is still loading its model is waited for so long. */
+/** How long to wait for an engine that is loading its model. */
 const LOADING_MS_MAX = 60_000;
 
 const DEMO_WARNING =
@@ -54,7 +54,7 @@ async function run({ flags, switches, json }: Given, context: CommandContext): P
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   const map = mapOf(flags.map, wrong);
-  // Where engines are looked for, the names say which one is meant.
+  // In a search the model names decide which engine is meant.
   const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
   const fromFlags = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
   if (mistakes.length > 0) throw new UsageError(mistakes);

@@ -1,7 +1,6 @@
 /**
- * What is looked at in an answer before it is believed: the gateway is a stranger's, and may be older or newer than this host.
- * The types are the API's own; what a host could stumble over is checked, what was not checked may be missing, and fields
- * that no one declared are passed on as they came.
+ * Validates the gateway's answers, because it may be older or newer than this host. The types are the API's own. Fields that could break
+ * the host are checked, others may be missing, and unknown fields are kept.
  */
 import type { Schema } from "@tollgate/api/client.ts";
 import { z } from "zod";
@@ -14,7 +13,7 @@ type SureOf<Checked> = {
       : Name
     : never;
 }[keyof Checked];
-/** What is declared; only what was checked is sure to be there. */
+/** The declared type, in which only checked fields are certain. */
 type Heard<Declared, Checked> = Pick<Declared, SureOf<Checked> & keyof Declared> & {
   [Name in Exclude<keyof Declared, SureOf<Checked>>]?: Declared[Name] | null | undefined;
 };

@@ -117,7 +117,7 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
   };
 }
 
-/** A gateway from before a route was there says that its path does not exist, which has no code. */
+/** An older gateway answers an unknown path without a code. */
 async function unlessOlder<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -145,7 +145,7 @@ function requestOf(at: At, sent: unknown): { method: string; path: string; body:
   return {
     method,
     path: given.size === 0 ? filled : `${filled}?${given}`,
-    // A body that has nothing to say is empty, not absent.
+    // An empty body instead of none.
     body: method === "GET" ? undefined : (body ?? {}),
   };
 }

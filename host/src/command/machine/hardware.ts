@@ -1,4 +1,4 @@
-/** A machine's hardware: what a node tells the platform of it, how much memory models can have, its graphics processors. */
+/** A machine's hardware: its description for the platform, the memory for models, and its graphics processors. */
 
 import { z } from "zod";
 import type { FoundEngine } from "../../engines/detect.ts";
@@ -48,8 +48,8 @@ export function hardwareReport(hardware: Hardware, engines: readonly FoundEngine
 const UNIFIED_SHARE = 0.75;
 
 /**
- * What models can fill: the graphics memory where there is any, all cards together, since engines split models over them;
- * a part of the machine's where it is shared; else the machine's.
+ * The memory available to models: all graphics cards together if there are any, since engines split models over them; part of the machine's
+ * memory if it is shared; otherwise the machine's memory.
  */
 export function modelMemoryBytes({ memoryBytes, gpus }: Hardware): number {
   if (gpus.length === 0) return memoryBytes;

@@ -20,7 +20,7 @@ export interface Machine {
   freeMemoryBytes(): number;
   freeDiskBytes(path: string): Promise<number>;
   exists(path: string): boolean;
-  /** Runs a program to its end; undefined where there is none of that name. */
+  /** Runs a program to its end; undefined if it does not exist. */
   run(program: string, args: readonly string[], options?: { timeoutMs?: number }): Promise<ProgramResult | undefined>;
 }
 

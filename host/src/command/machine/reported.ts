@@ -1,4 +1,4 @@
-/** A machine as it was told to the gateway when it was registered; perhaps by another agent, so that nothing of it is sure. */
+/** Parses the hardware reported at registration, possibly by another agent version, so nothing is certain. */
 
 import { sanitise } from "@tollgate/terminal/text.ts";
 import { z } from "zod";

@@ -21,7 +21,7 @@ export interface HarnessOptions extends FakeTerminalOptions {
   context?: Partial<CommandContext>;
   /** Engines that run on the machine. */
   engines?: FoundEngine[];
-  /** What is told of engines that are not found. */
+  /** The reported absences of engines. */
   absences?: Absence[];
 }
 
@@ -54,7 +54,7 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
     const flags = { ...command.flags, ...JSON_FLAG };
     return command.run(readGiven("command", { ...command, flags }, args), context);
   };
-  /** Runs a command that cannot go on, and gives back what the person is told. */
+  /** Runs a command that fails, and returns its message. */
   const fails = async (command: Command, ...args: string[]): Promise<Failure> => {
     try {
       await run(command, ...args);

@@ -1,4 +1,4 @@
-/** A machine of the test's choosing; its programs answer what the test says, and there are no others. */
+/** For tests: a machine whose programs and their output the test sets. */
 import type { Machine, ProgramResult } from "../machine/machine.ts";
 
 export const GIB = 1024 ** 3;

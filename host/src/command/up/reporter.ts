@@ -1,4 +1,4 @@
-/** What `up` tells whoever watches, and how: in plain lines, or in JSON lines. The live screen is in screen.ts. */
+/** The interface for the progress of `up`, as plain lines or JSON lines. The live screen is in screen.ts. */
 
 import { sanitise } from "@tollgate/terminal/text.ts";
 import type { AgentStatus } from "../../agent/agent.ts";
@@ -17,16 +17,16 @@ export interface Reporter {
   waiting(reason: string): void;
   engine(engine: Engine): void;
   node(place: { node: string; gateway: string; models: string[] }): void;
-  /** The agent is about to start; `snapshot` tells what it does, at any time. */
+  /** The agent is about to start; `snapshot` returns its state at any time. */
   serving(snapshot: () => AgentSnapshot): void;
   status(status: AgentStatus): void;
   /** How the gateway sees the node. */
   stats(stats: Stats): void;
-  /** The gateway does not tell. */
+  /** The gateway does not return statistics. */
   statsMissing(reason: Error): void;
   stopping(): void;
   stopped(): void;
-  /** Nothing more will be told, for whatever reason. */
+  /** No more reports follow. */
   close(): void;
 }
 
@@ -36,7 +36,7 @@ export function connectionSentence(status: AgentStatus): string {
   return `offline  ${sanitise(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;
 }
 
-/** What a host has to know of a state that keeps requests away; undefined for the others. */
+/** A sentence about a state without requests; undefined for other states. */
 export function standingSentence({
   state,
   quarantine,

@@ -1,4 +1,4 @@
-/** The live screen of `up`: gathers what is known and draws it anew, every second and whenever something changes. */
+/** The live screen of `up`: collects the state and redraws it every second and after changes. */
 
 import { clip, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
 import pino from "pino";
@@ -35,7 +35,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
   };
   const happened = (words: string): void => {
     const text = words.replace(/ {2,}/, ": ").replace(/\s+/g, " ");
-    // What happens again and again, like tries to get back, is one event with its latest time.
+    // A repeated event, like a reconnection attempt, is one entry with its latest time.
     if (events.at(-1)?.text === text) events.pop();
     events.push({ at: clock.now(), text });
     if (events.length > EVENTS_KEPT) events.shift();
@@ -80,7 +80,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
   };
 }
 
-/** What of a log line is worth an event. */
+/** The fields of a log line that become an event. */
 const LogLine = z.object({
   msg: z.string(),
   model: z.string().optional(),
@@ -109,7 +109,7 @@ export interface ScreenView {
   gateway: string;
   engine: string;
   snapshot: AgentSnapshot;
-  /** As the gateway last told; undefined before it did. */
+  /** The gateway's latest statistics; undefined before the first. */
   stats: Stats | undefined;
   uptimeMs: number;
   /** The newest last. */

@@ -1,4 +1,4 @@
-/** `tollgate-host up`: engine, node, election, then serving until told to stop. */
+/** `tollgate-host up`: opens the engine, registers and elects, then serves until it is stopped. */
 import type { Given } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { Agent } from "../../agent/agent.ts";

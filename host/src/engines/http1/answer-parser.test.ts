@@ -11,7 +11,7 @@ interface Heard {
   fault: string | undefined;
 }
 
-/** What comes of an answer in these pieces, and whether it is whole once the server closed its side. */
+/** The parsed answer of these pieces, and whether it is complete when the server closes. */
 function heard(pieces: readonly (string | Buffer)[], closes = false): Heard {
   const parser = new AnswerParser();
   const body: Buffer[] = [];

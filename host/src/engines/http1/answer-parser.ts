@@ -28,9 +28,9 @@ export interface AnswerHead {
   status: number;
   /** By names in lower case; a name that comes twice has both values, with a comma between them. */
   fields: ReadonlyMap<string, string>;
-  /** The server will take another request on this connection, as far as its head tells. */
+  /** Whether the head allows another request on this connection. */
   persists: boolean;
-  /** What tells the end of the body. */
+  /** How the end of the body is recognised. */
   body: "chunks" | "length" | "close" | "none";
   length: number;
 }
@@ -59,9 +59,9 @@ export class AnswerParser {
   #head: AnswerHead | undefined;
   /** The part of a head that came. */
   #begun = "";
-  /** What is left of the bytes that heads, a chunk's extensions or trailers may have. */
+  /** The bytes left for heads, chunk extensions or trailers. */
   #room = HEAD_BYTES_MAX;
-  /** What is left of the body, or of its chunk. */
+  /** The bytes left of the body or chunk. */
   #left = 0;
   #digits = 0;
   #surplus = false;
@@ -71,7 +71,7 @@ export class AnswerParser {
     return this.#head;
   }
 
-  /** What is wrong with it: nothing that follows counts. */
+  /** What is wrong; later bytes are ignored. */
   get fault(): MalformedAnswer | undefined {
     return this.#fault;
   }
@@ -174,7 +174,7 @@ export class AnswerParser {
         try {
           at = this.#frames(bytes, at);
         } catch (error) {
-          // What came before it was said.
+          // Earlier bytes have been passed on.
           this.#refuse(error);
           break;
         }

@@ -18,7 +18,7 @@ export interface Server {
   secure: boolean;
 }
 
-/** Whoever asked hears exactly one of `ended` and `failed`, and nothing after it. */
+/** The caller gets exactly one of `ended` and `failed`, and nothing after it. */
 interface Exchange {
   /** The head and what came of the body with it; then more of the body. The memory is good for the call only. */
   heard(head: AnswerHead, bytes: Buffer): void;
@@ -68,7 +68,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** While it rests it does not keep the process alive. */
+  /** An idle connection does not keep the process alive. */
   rest(): void {
     this.#socket.unref();
   }

@@ -15,11 +15,11 @@ import { OutputDecoder } from "./output-decoder.ts";
 import type { PromptFormat } from "./prompt-format.ts";
 import type { Reading } from "./reading.ts";
 
-/** A long prompt is read in steps: between them other jobs run, progress is told, a cancellation is heard. */
+/** A long prompt is read in steps, between which other jobs run, progress is sent and cancellations are noticed. */
 const STEP_TOKENS_MIN = 16;
 const STEP_TOKENS = 128;
 const STEP_TOKENS_MAX = 2048;
-/** A step should take about so long: short enough for everyone else, long enough to be worth its while. */
+/** The target duration of a step: short enough for other jobs, long enough to be efficient. */
 const STEP_MS = 250;
 
 export interface SamplingDefaults {
@@ -33,7 +33,7 @@ interface Generation {
   format: PromptFormat;
   samplingDefaults: SamplingDefaults;
   job: GenerationJob;
-  /** What the answer must keep to. */
+  /** The grammar that the answer must follow. */
   grammar: LlamaGrammarEvaluationState | undefined;
   sink: Pick<Sink, "delta">;
   reading: Reading;
@@ -42,8 +42,8 @@ interface Generation {
 }
 
 /**
- * The gateway counts the text and ends the job at its cap. The engine counts tokens, of which some text has more; it ends by itself
- * only a little later, for whoever asks it without a gateway.
+ * The gateway counts the text and ends the job at its cap. The engine counts tokens, which are more for some texts, so its own limit is
+ * slightly higher; it matters only without a gateway.
  */
 const UNCOUNTED = 16;
 
@@ -85,7 +85,7 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
 }
 
 interface PromptReading extends Pick<Generation, "sequence" | "reading" | "signal" | "clock"> {
-  /** What is to be read in all, with what comes after the prompt. */
+  /** The number of tokens to read, with what follows the prompt. */
   tokens: number;
 }
 

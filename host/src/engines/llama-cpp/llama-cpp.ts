@@ -54,7 +54,7 @@ export interface LlamaCppOptions {
   promptFormat?: (model: LlamaModel) => PromptFormat;
   /** Makes a prompt that is too long fit. Default: it is refused. */
   shorten?: (tokens: Token[]) => Token[];
-  /** What is meant where a request names none. Default: OpenAI's. */
+  /** The settings of a request without its own. Default: OpenAI's. */
   samplingDefaults?: SamplingDefaults;
   /** Makes a vector what is handed out. Default: one of length one. */
   vector?: (values: readonly number[]) => Float32Array;
@@ -143,7 +143,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
   }
 }
 
-/** Looked at before the library is loaded: a mistake in a file's name is told at once. */
+/** Checked before the library is loaded, so that a wrong file name is reported at once. */
 async function requireGguf(path: string): Promise<void> {
   const file = await open(path);
   try {

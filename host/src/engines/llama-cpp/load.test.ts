@@ -1,4 +1,4 @@
-/** An agent without llama.cpp says so, and what to install; any other failure stays what it is. */
+/** An agent without llama.cpp says so and what to install; other failures are unchanged. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

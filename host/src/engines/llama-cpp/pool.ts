@@ -1,4 +1,4 @@
-/** Things that are taken and put back. Who finds none waits: the agent never runs more jobs than there are, but checks come between. */
+/** A pool of things that are taken and returned. Callers wait when none is left: checks may run beside the agent's jobs. */
 export class Pool<Thing> {
   readonly #free: Thing[];
   readonly #waiting: ((thing: Thing) => void)[] = [];

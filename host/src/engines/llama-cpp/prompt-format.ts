@@ -58,7 +58,7 @@ function chatWrapperOf(model: LlamaModel, template: string | undefined): ChatWra
 function render(wrapper: ChatWrapper, model: LlamaModel, messages: readonly ChatMessage[]): Token[] {
   const chatHistory = [...messages.map(historyItem), { type: "model", response: [] } satisfies ChatHistoryItem];
   try {
-    // What people wrote becomes plain text, whatever marks it imitates; only the template's own text is read for marks.
+    // Messages become plain text, even if they contain special tokens; only the template's own text is parsed for them.
     return wrapper.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer);
   } catch {
     // The reason may quote the messages.

@@ -11,7 +11,7 @@ export const TELL_EVERY_MS = 1_000;
 export interface Reading {
   /** So much of it is done, from 0 to 1. */
   reached(fraction: number): void;
-  /** Output has begun, or the job is over: nothing more is told. */
+  /** Output has begun or the job is over, so no more progress is sent. */
   end(): void;
 }
 

@@ -7,7 +7,7 @@ import { readPrompt, tooLong } from "./generate.ts";
 import type { PromptFormat } from "./prompt-format.ts";
 import type { Reading } from "./reading.ts";
 
-/** Tokens in one step: each brings the probabilities of the whole vocabulary into this process. */
+/** Tokens per step, because the probabilities of the whole vocabulary are copied for each. */
 const STEP_TOKENS = 8;
 /** Of the model itself, not of a sampler. */
 const UNBENT = { temperature: 1, topK: 0, topP: 1, minP: 0 };

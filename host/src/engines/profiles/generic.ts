@@ -1,4 +1,4 @@
-/** An engine that speaks the OpenAI dialect and is none of those known by name. */
+/** An unknown engine with the OpenAI API. */
 import { z } from "zod";
 import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineProfile } from "./profile.ts";
@@ -10,7 +10,7 @@ export const generic: EngineProfile = {
   kind: "engine",
   usualAddress: "http://127.0.0.1:8000",
   healthPath: "/v1/models",
-  // Others than vLLM have taken the field over; only a try tells.
+  // Other engines have adopted vLLM's field, so it is tried.
   scoring: promptLogprobs,
   // `transformers serve` answers one after the other; more would wait inside it and look silent.
   assumedSlots: 1,
@@ -20,7 +20,7 @@ export const generic: EngineProfile = {
     const models = list.json.data.map(({ id }) => ({ name: id, contextTokens: undefined, loaded: undefined }));
     return { models, slots: undefined };
   },
-  // Whether it heeds the field, only a try tells.
+  // Whether it supports the field is tested.
   dialect: openAiDialect(
     {},
     { format: (format, endpoint) => (endpoint === "chat" ? responseFormat(format) : undefined) },

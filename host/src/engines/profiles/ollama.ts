@@ -1,5 +1,5 @@
 /**
- * Ollama, in its own dialect: only there can it be told not to cut a prompt that is too long, how much context a model
+ * Ollama, in its own dialect: only there can a request forbid cutting a prompt that is too long, how much context a model
  * must have, and that a completion is raw text. How many requests it runs at once (`OLLAMA_NUM_PARALLEL`) it tells no one.
  */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";

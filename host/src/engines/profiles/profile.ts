@@ -1,14 +1,11 @@
-/**
- * What is known of one kind of engine: how to recognise it, what it tells of itself, and in which dialect jobs are put to
- * it. Everything else about speaking to an engine over HTTP is the same for all of them.
- */
+/** A profile describes one kind of engine: how to recognise it, what it reports, and its dialect. All other HTTP code is shared. */
 import type { OutputFormat, ScoringKind } from "@tollgate/protocol/frames.ts";
 import type { Finish, GenerationJob, Logprobs, ScoringJob } from "../engine.ts";
 import type { EngineHttp } from "../engine-http.ts";
 
 export type EngineKindName = "ollama" | "llama-server" | "LM Studio" | "vLLM" | "MLX" | "engine";
 
-/** One model, as its engine describes it. Undefined is what the engine does not tell. */
+/** A model as its engine describes it. Undefined: not reported. */
 export interface EngineModel {
   /** The engine's name for it. */
   name: string;
@@ -19,19 +16,19 @@ export interface EngineModel {
 
 export interface EngineFacts {
   models: EngineModel[];
-  /** How many requests it runs at once, if it tells. */
+  /** The number of concurrent requests, if reported. */
   slots: number | undefined;
   /** Requests wait inside it now, so that it runs no more than these at once. */
   crowdedAt?: number | undefined;
 }
 
-/** What one event of an engine's stream says. */
+/** The content of one event of an engine's stream. */
 export interface StreamEvent {
   thinking?: string | undefined;
   answer?: string | undefined;
   /** How much of the prompt is read, 0 to 1. */
   promptRead?: number | undefined;
-  /** How many tokens of prompt it has to read, if it says so. */
+  /** The number of prompt tokens to read, if reported. */
   promptTokens?: number | undefined;
   finish?: Finish | undefined;
   /** Nothing comes after it. */
@@ -75,13 +72,13 @@ export interface EngineScoring {
 
 export interface EngineProfile {
   kind: EngineKindName;
-  /** Where it listens unless it was told otherwise. */
+  /** Its default address. */
   usualAddress: string;
   /** A cheap question that it answers while it works. */
   healthPath: string;
-  /** Slots to assume where it does not tell; more than it has would queue inside it and seem stalled. */
+  /** The assumed slots if it does not report them. Too many would queue inside the engine and look stalled. */
   assumedSlots: number;
-  /** What it tells of itself; undefined when this is another kind of engine, or none that is ready. */
+  /** The engine's report; undefined if this is another engine or not ready. */
   inspect(http: EngineHttp): Promise<EngineFacts | undefined>;
   dialect: Dialect;
   /**
@@ -91,10 +88,10 @@ export interface EngineProfile {
   stopsExactly?: boolean;
   /** The keywords of JSON Schema that it enforces. Absent: no one knows. */
   schemaKeywords?: readonly string[];
-  /** The token ids of a text; undefined where it does not tell. */
+  /** The token ids of a text; undefined if it cannot tokenise. */
   tokens?(http: EngineHttp, model: string, text: string): Promise<number[] | undefined>;
-  /** How it says how likely an answer is that it did not write. Absent: it cannot. */
+  /** How it scores a given answer. Absent: it cannot. */
   scoring?: EngineScoring;
-  /** What whoever runs it must know, in one line each. */
+  /** Notes for the host, one line each. */
   caveats?: readonly string[];
 }

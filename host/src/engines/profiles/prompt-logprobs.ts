@@ -1,6 +1,6 @@
 /**
  * Scoring with `prompt_logprobs`, as vLLM has it: the answer is part of the prompt, and the engine says how likely each of its
- * tokens was. Where the answer begins is told by the count of the prompt without it.
+ * tokens was. Where the answer begins follows from the count of the prompt without it.
  */
 import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import { z } from "zod";

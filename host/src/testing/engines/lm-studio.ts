@@ -1,6 +1,6 @@
 /**
- * A stub that speaks as LM Studio does (its REST documentation). A prompt that is too long is told in the stream, after a
- * 200, as an event of its own.
+ * A stub that behaves like LM Studio (by its REST documentation). It reports a too long prompt in the stream, after a 200, as its own
+ * event.
  */
 import { type Answer, json } from "../stub-http.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";

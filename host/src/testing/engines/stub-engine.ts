@@ -1,6 +1,6 @@
 /**
- * What all stub engines have in common: which models they hold, what they say next, and what was asked of them. A word is
- * a token. Each stub speaks the wire format of one engine, taken from its sources.
+ * Shared by all stub engines: their models, their next answers, and a record of requests. A word is a token. Each stub implements the wire
+ * format of one engine, taken from its sources.
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
@@ -75,7 +75,7 @@ export class StubEngine {
     return wordsIn(text);
   }
 
-  /** Says thinking and answer word by word, as fast as the client reads, pausing where it was told to. */
+  /** Sends thinking and answer word by word, as fast as the client reads, with the configured pauses. */
   async speak(
     response: ServerResponse,
     body: Record<string, unknown>,

@@ -1,4 +1,4 @@
-/** From a machine to a node that earns: the commands in order, each marked done when the platform sees that it was. */
+/** Adding a node: the commands in order, each ticked when the platform has seen its effect. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";

@@ -3,14 +3,14 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { commandsFor, shellWord } from "./commands.ts";
 
-test("a name is one word for a shell, whatever is in it", () => {
+test("quotes a node's name as one shell word, whatever it contains", () => {
   for (const name of ["garage", "my box", "it's; rm -rf $HOME", "a`b`", 'with "quotes"']) {
     assert.equal(execFileSync("sh", ["-c", `printf %s ${shellWord(name)}`], { encoding: "utf8" }), name);
   }
   assert.equal(shellWord(""), "garage");
 });
 
-test("the commands name this platform and this machine", () => {
+test("the commands contain this platform's address and the node's name", () => {
   const wanted = { gateway: "https://tollgate.example", name: "my box", engine: "demo" } as const;
   const { login, register, elect } = commandsFor(wanted);
   assert.equal(login, "tollgate-host login --gateway https://tollgate.example");
@@ -18,7 +18,7 @@ test("the commands name this platform and this machine", () => {
   assert.equal(elect, "tollgate-host elect --engine demo --models tiny-3b");
 });
 
-test("one line logs in with the token, registers, chooses models and serves", () => {
+test("one line logs in with the token, registers, elects models and serves", () => {
   const wanted = {
     gateway: "https://tollgate.example",
     name: "garage",

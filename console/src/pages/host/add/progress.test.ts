@@ -26,7 +26,7 @@ const token = (start: string, usedAt: number | null): HostToken => ({
   revoked_at: null,
 });
 
-test("only what came since counts, and only the token that was made here", () => {
+test("counts only later events, of the token created here", () => {
   const before = new Set(["node_old"]);
   const old = node("node_old", { state: "online", models: ["tiny-3b"] });
   const seen = { nodes: [old], tokens: [token("tht_live_a", 5), token("tht_live_b", null)], secret: "tht_live_b_s" };
@@ -36,7 +36,7 @@ test("only what came since counts, and only the token that was made here", () =>
   assert.deepEqual(later, { node: fresh, loggedIn: true, elected: true, online: false });
 });
 
-test("somebody who comes back to the page goes on with the machine that registered meanwhile", () => {
+test("continues with a machine that registered while the page was closed", () => {
   const mine = node("node_mine", { state: "online", models: ["tiny-3b"], created_at: 5 });
   const seen = { nodes: [node("node_old"), mine], tokens: [{ ...token("tht_live_b", 6), created_at: 4 }] };
   const before = new Set(["node_old", "node_mine"]);

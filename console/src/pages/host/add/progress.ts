@@ -1,4 +1,4 @@
-/** How far the machine has come, as the platform sees it: compared with what was there when the page was opened. */
+/** The progress of adding a machine, by comparing the platform's state with that when the page was opened. */
 import { useState } from "react";
 import type { HostToken, ListedNode } from "../../../api/types.ts";
 

@@ -1,4 +1,4 @@
-/** What each model or node earned in all, in the time that the chart shows. */
+/** The total earnings of each model or node in the chart's range. */
 import { useQuery } from "@tanstack/react-query";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";

@@ -1,4 +1,4 @@
-/** Earnings over time, stacked by node or model, and what each of them earned in all. */
+/** Earnings over time, stacked by node or model, with totals. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";

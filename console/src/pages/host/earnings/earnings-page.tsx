@@ -1,4 +1,4 @@
-/** What a host earned: over time, and request by request with its signed receipt. */
+/** A host's earnings over time, and by request with signed receipts. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { saveFile } from "../../../api/client.ts";

@@ -1,4 +1,4 @@
-/** What each model could earn: for a host who chooses what to serve. Estimates, and how they are made. */
+/** Estimated earnings by model, for hosts that choose what to serve, with how they are computed. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";

@@ -1,4 +1,4 @@
-/** A node's figures over time as what charts are given. Pure. */
+/** Converts a node's figures over time to chart data. Pure. */
 import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
 import { decimalText } from "../../../locale.ts";
 import { chartDollars, exactDollars, parseMicro } from "../../../money.ts";

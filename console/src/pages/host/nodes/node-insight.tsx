@@ -1,4 +1,4 @@
-/** How a node did over time: its use, its requests, what it earned, what failed, how soon it answered. */
+/** A node over time: utilisation, requests, earnings, failures and speed. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { NodeInsight as Insight } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** The log of a node's jobs: how each ended, its tokens, its times, what it earned. Neither content nor who asked. */
+/** A node's job log: endings, tokens, times and earnings, without content or builder. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

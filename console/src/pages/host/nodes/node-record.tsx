@@ -1,4 +1,4 @@
-/** What the gateways saw of a node in the last 24 hours. */
+/** A node's record of the last 24 hours, as the gateways saw it. */
 import type { NodeDetail } from "../../../api/types.ts";
 import { Stat, Stats } from "../../../ui/card.tsx";
 import { Notice } from "../../../ui/notice.tsx";

@@ -1,4 +1,4 @@
-/** A host's nodes at a glance: who serves, who does not and why, what came in. */
+/** A host's nodes: their states with reasons, and their earnings. */
 import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ListedNode } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** A host's tokens: what its machines authenticate with. */
+/** A host's tokens, with which its machines authenticate. */
 import { useQuery } from "@tanstack/react-query";
 import { hostTokensQuery } from "../../../data/host.ts";
 import { SecretsPage } from "../../../secrets/secrets-page.tsx";

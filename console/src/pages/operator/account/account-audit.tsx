@@ -1,4 +1,4 @@
-/** What operators did to an account, its keys and its nodes: the newest of it. */
+/** Operators' latest actions on an account, its keys and its nodes. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { auditQuery } from "../../../data/platform.ts";

@@ -1,4 +1,4 @@
-/** One account: what it did, its money, its keys or nodes, its people, and what operators did to it. */
+/** One account for operators: activity, balances, keys or nodes, members, and audit log. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** What a host was paid and is owed. */
+/** A host's payouts and the amount owed. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { AccountPayout } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** What an operator can do with an account. */
+/** Operators' actions on an account. */
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { Button } from "../../../ui/button.tsx";

@@ -1,4 +1,4 @@
-/** One account, and what an operator can do with it. */
+/** One account with operators' actions. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";

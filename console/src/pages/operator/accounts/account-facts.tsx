@@ -1,4 +1,4 @@
-/** What an operator is told of an account wherever it is shown: its state, its money and its age. */
+/** An account's state, balances and age, for operators. */
 import type { PlatformAccount } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Fact } from "../../../ui/drawer.tsx";

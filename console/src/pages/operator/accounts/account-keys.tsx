@@ -1,4 +1,4 @@
-/** An account's keys with what they spent and their limits, each of which an operator can change. */
+/** An account's keys with spending and limits, which operators can change. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { PlatformKey } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** All accounts: found by name, owner or id, opened for what operators can do. */
+/** All accounts, searched by name, owner or id, with operators' actions. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";

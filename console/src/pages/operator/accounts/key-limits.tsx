@@ -1,4 +1,4 @@
-/** The limits that one key has of its own. An empty field means the platform's default, now and after it changes. */
+/** A key's own limits. An empty field means the platform's default. */
 import { useState } from "react";
 import type { PlatformKey } from "../../../api/types.ts";
 import { useKeyLimits } from "../../../data/platform-accounts.ts";

@@ -1,4 +1,4 @@
-/** One act of the log as a sentence, with the names of whom and what linked to their pages. */
+/** One entry of the audit log as a sentence with links. */
 import { Link } from "@tanstack/react-router";
 import type { OperatorAction } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";

@@ -1,4 +1,4 @@
-/** What operators did, newest first, in sentences: found by who, what, whom and when, and saved as CSV. */
+/** The audit log, newest first, as sentences; filtered by operator, action, subject and time, and exported as CSV. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { saveFile } from "../../../api/client.ts";

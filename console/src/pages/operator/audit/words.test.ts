@@ -7,7 +7,7 @@ const said = (action: string, details: Record<string, unknown> = {}, outcome: st
   return `${before}${subject ? " Acme" : ""}${after}`;
 };
 
-test("an act is a sentence: amounts in dollars, the reason in its own words, empty details not at all", () => {
+test("describes an action with amounts in dollars, its reason and no empty details", () => {
   assert.equal(
     said("account.grant", { reason: "a welcome", amount_micro: "5000000.000000" }),
     "granted $5.00 to Acme: a welcome",
@@ -27,12 +27,12 @@ test("an act is a sentence: amounts in dollars, the reason in its own words, emp
   assert.equal(said("key.create", { name: "ci" }), "created the key “ci” for Acme");
 });
 
-test("what was refused was only tried, and what runs has begun", () => {
+test("marks refused actions as attempted and running ones as started", () => {
   assert.equal(said("account.suspend", { reason: "fraud" }, "not_found"), "tried to suspend Acme: fraud");
   assert.equal(said("payout.paid", {}, null), "started to mark the payout Acme as paid");
 });
 
-test("an unknown action keeps its name", () => {
+test("shows an unknown action by its name", () => {
   assert.equal(nameOfAction("node.release"), "Release a node");
   assert.equal(nameOfAction("moon.paint"), "moon.paint");
   assert.equal(said("moon.paint", { colour: "red" }), "ran moon.paint on Acme (colour red)");

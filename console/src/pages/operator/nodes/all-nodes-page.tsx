@@ -1,4 +1,4 @@
-/** Every host's nodes: found, with their state, and what an operator can do about one. */
+/** All hosts' nodes with their states and operators' actions. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** One node for operators: its load, why it receives no requests, and what they decide about it. */
+/** One node for operators: its load, why it gets no requests, and actions. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";

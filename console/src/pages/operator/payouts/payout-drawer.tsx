@@ -1,4 +1,4 @@
-/** One payout: who gets what, its CSV, and marking it as paid. */
+/** One payout batch: its lines, its CSV, and marking it as paid. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";

@@ -1,4 +1,4 @@
-/** Paying hosts: a batch of everything owed, exported for whoever sends the money, marked paid. */
+/** Payout batches: created from owed amounts, exported for the bank transfer, marked as paid. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

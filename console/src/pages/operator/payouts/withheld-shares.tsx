@@ -1,4 +1,4 @@
-/** Withheld shares of all hosts: found by node, and released one by one or all of a node, with a note that the host sees. */
+/** Withheld shares of all hosts, searched by node, and released singly or by node with a note for the host. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";

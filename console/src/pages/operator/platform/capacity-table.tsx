@@ -1,6 +1,6 @@
 /**
- * What each model can serve now: connected nodes, their slots, how many are taken. A node that serves several models stands in
- * each of their rows; what all nodes have together is said below them.
+ * Each model's current capacity: connected nodes, their slots, and used slots. A node with several models is in each of their rows; the
+ * total of all nodes is below.
  */
 import type { ModelCapacity, PlatformLoad } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";

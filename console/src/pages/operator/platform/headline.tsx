@@ -1,4 +1,4 @@
-/** The four figures that tell how the platform does, each with its course. */
+/** The platform's four main figures with sparklines. */
 import { useQuery } from "@tanstack/react-query";
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { platformPerformanceQuery } from "../../../data/platform.ts";

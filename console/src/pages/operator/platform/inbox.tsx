@@ -1,4 +1,4 @@
-/** What waits for an operator's decision, with what there is to decide by. */
+/** Decisions that wait for operators, with the facts for each. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Triage } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** Incidents as the status page shows them, and a place to tell everybody more. */
+/** Incidents as on the status page, with a form for a public note. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Incident } from "../../../api/types.ts";

@@ -1,6 +1,6 @@
 /**
- * The last minutes of the platform's load, kept while the page is open. The stream tells only changes; samples are taken by
- * the clock, so that the line goes on while nothing changes.
+ * The last minutes of the platform's load, kept while the page is open. The stream sends only changes, so samples are taken by the clock to
+ * continue the line.
  */
 import type { PlatformLoad } from "../../../api/types.ts";
 

@@ -1,4 +1,4 @@
-/** What was asked of each model and how it went, the busiest first. */
+/** Requests by model with their endings, busiest first. */
 
 import type { PlatformModel, PlatformPerformance } from "../../../api/types.ts";
 import { decimalText, evenShareText } from "../../../locale.ts";

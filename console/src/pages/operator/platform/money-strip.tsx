@@ -1,4 +1,4 @@
-/** Whose the money is, and whether the books balance: the last verdict, and the way to a new one. */
+/** The platform's liabilities and the latest ledger check, with a button for a new one. */
 import { Link } from "@tanstack/react-router";
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { useProof } from "../../../data/platform.ts";

@@ -1,4 +1,4 @@
-/** The platform as triage: whether it serves, what waits for a decision, then how it does and did, who spends, and the money. */
+/** The platform for operators: its status, pending decisions, performance, spending and balances. */
 import { useQuery } from "@tanstack/react-query";
 import { platformPerformanceQuery, triageQuery } from "../../../data/platform.ts";
 import { RANGES } from "../../../time-range.ts";

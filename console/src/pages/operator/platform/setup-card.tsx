@@ -1,4 +1,4 @@
-/** The way from a fresh platform to one for strangers. It goes once all is done. */
+/** The steps from a fresh platform to a public one. Hidden when all are done. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { setupQuery } from "../../../data/platform.ts";

@@ -8,7 +8,7 @@ const STEPS = (["tls", "email", "payments", "second_operator"] as const).map((st
   done: step === "tls",
 }));
 
-test("the gateway says what it can see; backups and alerts are ticked off by hand", () => {
+test("detects finished steps, except backups and alerts, which operators tick off", () => {
   const shown = stepsOf({ steps: STEPS }, ["backups"]);
   assert.deepEqual(
     shown.map(({ step, done, own }) => [step, done, own]),
@@ -23,7 +23,7 @@ test("the gateway says what it can see; backups and alerts are ticked off by han
   );
 });
 
-test("every step leads to a page of the guide", () => {
+test("every step links to a page of the guide", () => {
   for (const { guide } of stepsOf({ steps: STEPS }, [])) {
     const page = guide.replace("/docs/guide/", "");
     assert.ok(existsSync(new URL(`../../../../../docs/${page}.md`, import.meta.url)), page);

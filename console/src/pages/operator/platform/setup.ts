@@ -1,4 +1,4 @@
-/** What an operator sets up before strangers use the platform. What the gateway cannot see they tick off themselves. Pure. */
+/** The set-up steps before public use. Operators tick off those that the gateway cannot detect. Pure. */
 import type { Setup } from "../../../api/types.ts";
 
 interface StepWords {

@@ -1,4 +1,4 @@
-/** Who spent most, and on which models. */
+/** The accounts with the highest spending, and their models. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PlatformPerformance } from "../../../api/types.ts";

@@ -1,4 +1,4 @@
-/** The one thing an operator wants to know first: does it serve, since when not, why, and what next. */
+/** The platform's status: whether it serves, since when not, why, and the next step. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Triage } from "../../../api/types.ts";
 import { useHealth } from "../../../data/old-data.ts";

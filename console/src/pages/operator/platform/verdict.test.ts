@@ -23,7 +23,7 @@ const ALL = [
   verdictOf(triage("serving"), [], NOW_MS),
 ];
 
-test("a total outage, a part of one and none each have their verdict", () => {
+test("distinguishes a total outage, a partial outage and normal operation", () => {
   assert.deepEqual(
     ALL.map((words) => words?.title),
     [
@@ -36,7 +36,7 @@ test("a total outage, a part of one and none each have their verdict", () => {
   );
 });
 
-test("whatever is wrong says what it means, its likely cause and the next step, with a section of the runbook", () => {
+test("every problem has its meaning, likely cause, next step and a runbook section", () => {
   const runbook = readFileSync(new URL("../../../../../docs/operators/runbook.md", import.meta.url), "utf8");
   const anchors = [...runbook.matchAll(/^### (\w+)$/gm)].map(([, name = ""]) => name.toLowerCase());
   for (const words of ALL.filter((one) => one?.state !== "serving")) {
@@ -45,7 +45,7 @@ test("whatever is wrong says what it means, its likely cause and the next step, 
   }
 });
 
-test("without an answer and without a reason there is no verdict", () => {
+test("shows no verdict without an answer and without a reason", () => {
   assert.equal(verdictOf(undefined, [], NOW_MS), undefined);
   assert.equal(verdictOf(undefined, [{ part: "limits", since: 0, needed: false }], NOW_MS), undefined);
 });

@@ -1,4 +1,4 @@
-/** Whether the platform serves, in words: what it means to its users, the likely cause and the next step. Pure. */
+/** Explains the platform's status: its effect on users, the likely cause and the next step. Pure. */
 import type { Health, Triage } from "../../../api/types.ts";
 
 const RUNBOOK = "/docs/guide/operators/runbook";

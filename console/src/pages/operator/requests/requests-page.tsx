@@ -1,4 +1,4 @@
-/** Any request by its ID, whoever made it: how it ended, who served it, and its money. Each look-up is in the audit log. */
+/** Any request by its ID: its ending, parties and ledger lines. Each look-up is in the audit log. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { PlatformRequest } from "../../../api/types.ts";

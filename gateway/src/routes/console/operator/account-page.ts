@@ -1,4 +1,4 @@
-/** What an operator reads of one account: what it did over a span, its statement, what it was paid. */
+/** One account for operators: its activity over a span, its statement and its payouts. */
 import type { accountPageRoutes } from "@tollgate/api/console/operator-account-page.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
@@ -90,7 +90,7 @@ interface Activity {
   byModel: HourlySum[];
 }
 
-/** Of a builder's own requests, or of those that a host's nodes served. */
+/** For a builder's requests, or for those that a host's nodes served. */
 async function activityOf(parts: PageParts, { id, kind }: AccountEntry, span: Slots): Promise<Activity> {
   const { performance, usage, earnings, directory } = parts;
   const subjects = kind === "builder" ? [id] : await directory.nodes.idsOf(id);

@@ -104,7 +104,7 @@ export function operatorAccountHandlers(
   };
 }
 
-/** Of a path that names an account. */
+/** Finds the account in a path. */
 export const accountFinder =
   (directory: Directory) =>
   async (text: string, refuse: (code: "not_found") => Fault): Promise<AccountEntry> => {
@@ -114,7 +114,7 @@ export const accountFinder =
     return account;
   };
 
-/** Whole microdollars, as a number or as digits, up to a million dollars. */
+/** Whole microdollars as a number or digits, up to a million dollars. */
 export function microAmount(field: string, value: string | number): Pico {
   const digits = String(value);
   const amount = /^\d{1,15}$/.test(digits) ? BigInt(digits) * PICO_PER_MICRO : 0n;

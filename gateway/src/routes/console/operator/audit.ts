@@ -1,4 +1,4 @@
-/** The record of what operators did: found by who, what, whom and when, with the names of what it speaks of. */
+/** The audit log, filtered by operator, action, subject and time, with the subjects' names. */
 import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
 import type { Columns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";

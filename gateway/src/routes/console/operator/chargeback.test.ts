@@ -1,6 +1,6 @@
 /**
- * Cashing out with a card that is charged back: credit is bought, spent on one's own node, paid out, and taken back by the
- * bank. Hold-back and set-off, through the console, with the payment provider's protocol and the books proved after it.
+ * Cashing out with a card that is charged back: credit is bought, spent on the buyer's own node, paid out, and taken back by the bank.
+ * Tests hold-back and set-off through the console with the payment provider's protocol, and check the ledger afterwards.
  */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -24,7 +24,7 @@ const HOLD_DAYS = 7;
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const PRICE_OUT = 40_000n;
-/** What $10 buys of output at that price. */
+/** The output tokens that $10 buy at that price. */
 const TEN_DOLLARS_OF_TOKENS = Number(dollars(10) / PRICE_OUT);
 const NOTHING = "0.000000";
 
@@ -43,7 +43,7 @@ beforeEach(async (t) => {
   assert.ok(platform.parts.payments);
   payments = platform.parts.payments;
   const opened = platform;
-  // What a test left in the books is right, however it ended.
+  // Every test ends with a ledger check.
   (t as import("node:test").TestContext).after(async () => {
     const differing = (await checkLedger(opened.pool)).filter(({ differences }) => differences.length > 0);
     await opened.close();
@@ -88,11 +88,11 @@ async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()):
   }
 }
 
-/** As if that much time had passed since the requests so far were made. */
+/** Makes all requests so far older by this time. */
 async function pass(ms: number): Promise<void> {
   const seconds = ms / 1000;
   const { pool } = platform;
-  // Whole hours first: rollups have nothing finer.
+  // Whole hours, the resolution of rollups.
   assert.equal(seconds % 3600, 0);
   await pool.query("update request set created_at = created_at - make_interval(secs => $1)", [seconds]);
   await pool.query("update earning_hour set hour = hour - make_interval(secs => $1)", [seconds]);
@@ -119,7 +119,7 @@ async function paidOut(): Promise<string> {
   return rows[0].total;
 }
 
-/** One person with a builder account without credit and a host account. */
+/** A person with a builder account without credit and a host account. */
 async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
   const person = await signedIn(platform, [{ kind: "builder" }, { kind: "host" }]);
   const [builder, host] = person.accountIds as [Uuid, Uuid];
@@ -134,8 +134,8 @@ async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
   return { person, builder, host };
 }
 
-describe("bought by card, spent on one's own node, charged back", () => {
-  test("within the hold-back nothing is paid; what the dispute left owing is set off, and never paid", async () => {
+describe("credit bought by card, spent on the buyer's own node, and charged back", () => {
+  test("earnings are held back, and the disputed amount is set off instead of paid", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -177,7 +177,7 @@ describe("bought by card, spent on one's own node, charged back", () => {
     assert.equal(await paidOut(), "0");
   });
 
-  test("without a dispute it is paid in full once the hold-back is over, and not an hour before", async () => {
+  test("without a dispute earnings are paid in full when the hold-back ends, and not earlier", async () => {
     const { person, builder, host } = await both();
     await buy(person);
     await spend(builder, host, 10);
@@ -191,7 +191,7 @@ describe("bought by card, spent on one's own node, charged back", () => {
     assert.equal(await balance(host), 0n);
   });
 
-  test("a dispute that is won later gives credit back, to the builder account", async () => {
+  test("a dispute won later returns the credit to the builder account", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -201,7 +201,7 @@ describe("bought by card, spent on one's own node, charged back", () => {
     assert.deepEqual([await balance(builder), await balance(host)], [dollars(70), 0n]);
   });
 
-  test("a dispute that is lost later takes nothing more: what was set off stays, and so does the rest of the debt", async () => {
+  test("a dispute lost later takes nothing more than was set off", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -211,7 +211,7 @@ describe("bought by card, spent on one's own node, charged back", () => {
     assert.deepEqual([await balance(builder), await balance(host)], [-dollars(30), 0n]);
     await pass(30 * DAY_MS);
     assertRefused(await create(), 409, "nothing_owed");
-    // What the host earns from others pays the rest.
+    // Earnings from another builder pay the rest.
     const stranger = await both();
     await buy(stranger.person);
     await spend(stranger.builder, host, 5);
@@ -221,8 +221,8 @@ describe("bought by card, spent on one's own node, charged back", () => {
   });
 });
 
-describe("how a batch is worked out", () => {
-  test("older earnings are paid and younger ones held back; a debt takes from the older first", async () => {
+describe("the computation of a batch", () => {
+  test("older earnings are paid, younger ones are held back, and a debt reduces the older first", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     await buy(stranger.person);
@@ -245,7 +245,7 @@ describe("how a batch is worked out", () => {
     assert.equal(await balance(host), dollars(12));
   });
 
-  test("a debt is set off once, whoever of several accounts shares its owner, in the order of their ids", async () => {
+  test("a debt is set off once over all accounts of its owner, in the order of their ids", async () => {
     const payer = await both();
     await buy(payer.person);
     const person = await signedIn(platform, [
@@ -289,7 +289,7 @@ describe("how a batch is worked out", () => {
     assertRefused(await create(), 409, "nothing_owed");
   });
 
-  test("a suspended host is left out: neither paid nor set off until it is restored", async () => {
+  test("a suspended host is neither paid nor set off until it is restored", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -302,7 +302,7 @@ describe("how a batch is worked out", () => {
     assert.equal((await create()).body.set_off_micro, usd(70));
   });
 
-  test("earnings of one's own requests are shown apart", async () => {
+  test("earnings from the host's own requests are separate", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     await buy(person);
@@ -331,8 +331,8 @@ describe("how a batch is worked out", () => {
   });
 });
 
-describe("at the same moment", () => {
-  test("two batches promise the same money once, and set a debt off once", async () => {
+describe("concurrent batches", () => {
+  test("two batches promise an amount once, and set a debt off once", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     const sale = await buy(person);
@@ -347,7 +347,7 @@ describe("at the same moment", () => {
     assert.deepEqual(sumsOf(made), { hosts: 1, paid: usd(12), heldBack: NOTHING, setOff: usd(100) });
   });
 
-  test("disputes, requests, payouts and batches beside each other: no deadlock, and the books are right", async () => {
+  test("disputes, requests, payouts and batches run concurrently without deadlock, and the ledger balances", async () => {
     const people = [];
     for (let i = 0; i < 3; i++) {
       const one = await both();
@@ -377,7 +377,7 @@ describe("at the same moment", () => {
     assert.deepEqual(rows, []);
   });
 
-  test("409 payout_exceeds_balance: a host has less than it was promised; the line is named and the batch stays open", async () => {
+  test("409 payout_exceeds_balance: the message names the line, and the batch stays open", async () => {
     const { person, builder, host } = await both();
     await buy(person);
     await spend(builder, host, 1);
@@ -385,7 +385,7 @@ describe("at the same moment", () => {
     const batch = await create();
     assert.equal(batch.status, 201);
     const [line] = await linesOf(batch.body.id);
-    // By hand, past every rule.
+    // Inserted directly, without the rules.
     const id = platform.newId();
     await platform.ledger.transfer({ id, kind: "payout", accountId: host, amount: dollars(1), reason: "by hand" });
     const refused = await operator.browser.send("POST", `${PAYOUTS}/${batch.body.id}/paid`);

@@ -1,4 +1,4 @@
-/** Incidents of the platform, and what operators tell everybody about them. */
+/** The platform's incidents, and operators' public notes about them. */
 import type { operatorIncidentRoutes } from "@tollgate/api/console/operator-incidents.ts";
 import { parseId, publicId } from "../../../base/ids.ts";
 import { DAY_MS, seconds } from "../../../base/time.ts";

@@ -96,7 +96,7 @@ export function operatorNodeHandlers(
   };
 }
 
-/** What the records say of a node in this state: they do not know which of the ready ones are connected. */
+/** The standing in the records for this state; the records do not know which nodes are connected. */
 const standingOf = (state: NodeState | undefined) => (state === "online" ? "ready" : state);
 
 /** Reads on where rows were read that do not match, until there are enough or no more. */

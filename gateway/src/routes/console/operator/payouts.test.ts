@@ -1,4 +1,4 @@
-/** Payout batches through the console: made, exported, paid; grouped by status, with the books proved after it. */
+/** Payout batches in the console: created, exported, paid; grouped by status, with a ledger check afterwards. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-/** A host that has served one request of this many tokens. */
+/** A host that served one request with this many tokens. */
 async function hostWith(tokens: number, name: string): Promise<{ host: Person; account: Uuid; earned: string }> {
   const host = await signedIn(platform, [{ kind: "host" }]);
   const [account] = host.accountIds as [Uuid];
@@ -43,7 +43,7 @@ async function hostWith(tokens: number, name: string): Promise<{ host: Person; a
 const create = (body: unknown = {}) => operator.browser.send("POST", PAYOUTS, { body });
 
 describe("201 and 200", () => {
-  test("a batch of what is owed, its lines and its file, paid once, and the books balance", async () => {
+  test("a batch of owed earnings, its lines and its file; it is paid once, and the ledger balances", async () => {
     const rich = await hostWith(1000, "=Rich, Ltd");
     const poor = await hostWith(1, "Poor");
     const made = await create({ note: "November", minimum_micro: "1" });
@@ -130,7 +130,7 @@ describe("201 and 200", () => {
   });
 });
 
-test("200: a batch's lines come in pages, by the hosts' names; the file has them all", async () => {
+test("200: a batch's lines come in pages by host name, and the file has all of them", async () => {
   const names = ["alder", "birch", "birch", "cedar", "dogwood"];
   for (const name of [...names].reverse()) await hostWith(50, name);
   const { body } = await create();
@@ -170,7 +170,7 @@ test("400: the field and its rule", async () => {
   assertRefused(await operator.browser.send("GET", `${PAYOUTS}?cursor=abc`), 400, "invalid_cursor");
 });
 
-test("404 not_found: no such batch", async () => {
+test("404 not_found: an unknown batch", async () => {
   for (const id of [publicId("pay", platform.newId()), "pay_1", "nonsense"]) {
     for (const [method, path] of [
       ["GET", ""],
@@ -182,7 +182,7 @@ test("404 not_found: no such batch", async () => {
   }
 });
 
-test("409 nothing_owed: what an open batch promises is not promised again, and no empty batch is left", async () => {
+test("409 nothing_owed: amounts in an open batch are not promised again, and no empty batch is created", async () => {
   await hostWith(10, "Waiting");
   const open = await create();
   assert.equal(open.status, 201);

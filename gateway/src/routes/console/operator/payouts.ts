@@ -1,4 +1,4 @@
-/** Payout batches: made, exported for whoever sends the money, marked paid. */
+/** Payout batches: created, exported for the bank transfer, marked as paid. */
 import type { Payout, payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import type { z } from "zod";
 import type { Columns } from "../../../base/csv.ts";
@@ -79,7 +79,7 @@ export function payoutHandlers(
       await audit.record({ operator: who.email, action: "payout.paid", subject }, async () => {
         const marked = await payouts.markPaid(id, who.email);
         if (typeof marked !== "object") return;
-        // What was promised and is not there: a mistake that somebody has to look at, by the lines' names.
+        // A promised amount is missing, which needs an operator, so the message names the lines.
         const lines = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
         const message = `${lines}: the host's balance is less than its payout. Nothing was booked, and the payout stays open.`;
         throw refuse("payout_exceeds_balance", { message });
@@ -108,7 +108,7 @@ function batchObject(batch: PayoutBatch): z.input<typeof Payout> {
   };
 }
 
-/** The file for whoever sends the money: its columns, each with its cell of a line. */
+/** The columns of the exported file, with the cell of a line. */
 export const LINE_COLUMNS = {
   payout: ({ id }) => publicId("pay", id),
   account: ({ accountId }) => publicId("acc", accountId),

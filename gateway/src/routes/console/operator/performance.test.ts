@@ -1,4 +1,4 @@
-/** How the platform did, what one account did, and the record of acts by who, what, whom and when. */
+/** The platform's and one account's performance, and the filters of the audit log. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -39,10 +39,10 @@ before(async () => {
   good = await register("good", "tollgate-host/1.2.0");
   bad = await register("bad", "tollgate-host/1.2.0");
   away = await register("away", "1.0.9");
-  // All but one are trusted, whatever they have answered here.
+  // All but one are trusted, whatever they answered here.
   await pool.query("update node set honest_answers = 1000 where id <> $1", [good]);
   for (const id of [good, bad]) platform.outside.connected.add(publicId("node", id));
-  // Builder and host are one person, who is paid for credit that was bought.
+  // Builder and host are the same person, who is only paid for bought credit.
   await pool.query("update ledger_account set granted = 0 where id = any ($1)", [[builder, quiet]]);
   const at = new Date(slot.getTime() + 60_000);
   const on = (nodeId: Uuid) => ({ accountId: host, nodeId });
@@ -63,8 +63,8 @@ before(async () => {
 });
 after(() => platform.close());
 
-describe("how the platform did", () => {
-  test("a failover that lost data is shown once, with what all gateways found; without one nothing is", async () => {
+describe("the platform's performance", () => {
+  test("a failover with losses is shown once with all gateways' findings", async () => {
     assert.equal((await get("performance?range=24h")).history_losses, undefined);
     const found = [new Date(slot.getTime()), new Date(slot.getTime() + 5_000)];
     await platform.pool.query(
@@ -80,7 +80,7 @@ describe("how the platform did", () => {
     assert.deepEqual(history_losses, [{ at: slot.getTime() / 1000, lost_s: 6, entered: 257, missing: 1 }]);
   });
 
-  test("in total and by slot: a client that left is no error, what a limit refused is no request, a node's slots count once", async () => {
+  test("totals and slots do not count client disconnects as errors, refusals as requests, or a node's slots twice", async () => {
     const { total, series, slot_s } = await get("performance?range=24h");
     assert.deepEqual([slot_s, series.length], [3600, 24]);
     const at = series.find((one: { at: number }) => one.at === slot.getTime() / 1000);
@@ -100,7 +100,7 @@ describe("how the platform did", () => {
     assert.deepEqual([none.requests, none.error_share, minutes.length], [0, null, 12]);
   });
 
-  test("by model and by account, those that spent most first", async () => {
+  test("by model and by account, highest spend first", async () => {
     const { models, top_accounts } = await get("performance");
     const [tiny, small] = models;
     assert.deepEqual([tiny.model, tiny.requests, tiny.failed, tiny.charge_micro], ["tiny-3b", 10, 3, "1.560000"]);
@@ -112,7 +112,7 @@ describe("how the platform did", () => {
     ]);
   });
 
-  test("nodes that need a look, with the reason in words; those that do well are not among them", async () => {
+  test("lists only nodes with problems, with the reason", async () => {
     type Found = { name: string; account_name: string; reasons: { code: string; text: string }[] };
     const { total, data } = (await get("performance")).nodes_to_look_at as { total: number; data: Found[] };
     assert.deepEqual(
@@ -135,7 +135,7 @@ describe("how the platform did", () => {
 });
 
 describe("one account", () => {
-  test("a builder: requests, errors and spend over a span, by model; its statement", async () => {
+  test("a builder: requests, errors and spend over a span by model, and its statement", async () => {
     const id = publicId("acc", builder);
     const { total, series, models, kind } = await get(`accounts/${id}/activity?range=24h`);
     assert.deepEqual([kind, series.length, models.length], ["builder", 24, 1]);
@@ -148,13 +148,13 @@ describe("one account", () => {
       ["grant", "5000000.000000"],
       ["usage", "-1.560000"],
     ]);
-    // Which of them is the newer one depends on the hour: what was used two hours ago may have been yesterday.
+    // Their order depends on the hour of the test: two hours ago may be yesterday.
     const [newest, oldest] = rows;
     assert.equal(newest?.balance_micro, "4999998.440000");
     assert.equal(oldest?.balance_micro, oldest?.amount_micro);
   });
 
-  test("a host: what its nodes served and earned, what it was paid and is owed; it has no statement", async () => {
+  test("a host: its served requests, earnings, payouts and amount owed, without a statement", async () => {
     const id = publicId("acc", host);
     const { total, kind } = await get(`accounts/${id}/activity?range=24h`);
     assert.deepEqual([kind, total.requests, total.failed, total.amount_micro], ["host", 11, 3, "1.274000"]);
@@ -169,11 +169,11 @@ describe("one account", () => {
   });
 });
 
-describe("the record of acts", () => {
+describe("the audit log", () => {
   const send = (method: "POST" | "PUT", path: string, body: object) =>
     operator.browser.send(method, `${API}/${path}`, { body });
 
-  test("names what it speaks of; is found by operator, action, subject, account, outcome and time; goes out as CSV", async () => {
+  test("names its subjects; filters by operator, action, subject, account, outcome and time; exports CSV", async () => {
     const [acc, node] = [publicId("acc", builder), publicId("node", good)];
     const key = await platform.parts.apiKeys.issue(builder, "production");
     const keyId = publicId("key", key.id);

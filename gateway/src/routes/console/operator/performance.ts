@@ -1,4 +1,4 @@
-/** How the platform did over a span, out of the rollups. */
+/** The platform's performance over a span, from rollups. */
 import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-performance.ts";
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
@@ -16,12 +16,12 @@ import { tenth } from "../../nodes/stats.ts";
 import type { SiteParts } from "../../parts.ts";
 import { moneyObject } from "./overview.ts";
 
-/** How long a failover that lost data is shown. */
+/** How long a failover with losses is shown. */
 const LOSSES_MS = 30 * DAY_MS;
 const MODELS_MAX = 50;
 const ACCOUNTS_MAX = 10;
 const NODES_MAX = 20;
-/** Of less than this no rate is told: one request would make a peak. */
+/** Shorter spans have no rate, because one request would look like a peak. */
 const RATE_AFTER_MS = 60_000;
 
 export function platformPerformanceHandlers(
@@ -77,7 +77,7 @@ export function platformPerformanceHandlers(
   };
 }
 
-/** One for each failover: what every gateway found is added up. */
+/** One per failover, with the sums of all gateways' findings. */
 function lossObjects(losses: Loss[]) {
   return [...Map.groupBy(losses, ({ epoch }) => epoch).values()].map((of) => ({
     at: seconds(new Date(Math.min(...of.map(({ foundAt }) => foundAt.getTime())))),

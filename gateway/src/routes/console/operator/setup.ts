@@ -1,4 +1,4 @@
-/** What of the platform is set up, as far as the gateway can see. */
+/** Which steps of the set-up are done, as far as the gateway can detect. */
 import type { setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { NotificationParts } from "../../../notifications/parts.ts";

@@ -1,4 +1,4 @@
-/** The platform's verdict, what waits for a decision, and any request by its ID, for operators. */
+/** The platform's status, pending decisions, and any request by its ID, for operators. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -29,8 +29,8 @@ interface Triage {
   };
 }
 
-describe("the verdict", () => {
-  test("is down while no node is connected, and serving with one that serves every model", async () => {
+describe("the platform's status", () => {
+  test("is down without connected nodes, and serving when every model has a node", async () => {
     const { state, causes } = await triage();
     assert.equal(state, "down");
     assert.deepEqual(
@@ -48,7 +48,7 @@ describe("the verdict", () => {
     } as unknown as Triage);
   });
 
-  test("is down since the plane went away", async () => {
+  test("is down since the plane became unreachable", async () => {
     const { now } = platform.parts.outages;
     platform.parts.outages.now = () => [{ part: "plane", since: 1_790_000_000_000, isNeeded: true }];
     const { state, causes } = await triage();
@@ -58,7 +58,7 @@ describe("the verdict", () => {
   });
 });
 
-test("the inbox has quarantines with their evidence, open payouts and open disputes", async () => {
+test("the inbox has quarantines with evidence, open payouts and open disputes", async () => {
   const hostId = host.accountIds[0] as Uuid;
   const node = await platform.parts.fleet.register(hostId, { name: "bad", hardware: {}, agent: "" });
   const evidence = { model: "tiny-3b", jobs: 20, failures: 9 };
@@ -97,7 +97,7 @@ test("the inbox has quarantines with their evidence, open payouts and open dispu
 });
 
 describe("a request of any account", () => {
-  test("is found by its answer's ID, with its parties and ledger lines that sum to zero, and the look-up is on record", async () => {
+  test("is found by its answer's ID, with its parties and ledger lines that sum to zero, and the audit log has the look-up", async () => {
     const builder = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "garage", hardware: {}, agent: "" });
@@ -131,7 +131,7 @@ describe("a request of any account", () => {
     );
   });
 
-  test("that does not exist is not found, and the look-up is on record all the same", async () => {
+  test("that does not exist is not found, and the audit log has the look-up", async () => {
     const id = publicId("req", platform.newId());
     assert.equal((await get(`requests/${id}`)).status, 404);
     const log = (await get(`audit?action=request.read&subject=${id}`)).body.data as { outcome: string }[];
@@ -141,7 +141,7 @@ describe("a request of any account", () => {
     );
   });
 
-  test("whose node failed shows the share that was withheld", async () => {
+  test("whose node failed shows the withheld share", async () => {
     const builder = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "failed", hardware: {}, agent: "" });

@@ -1,4 +1,4 @@
-/** Whether the platform serves, why not, and what waits for an operator's decision. */
+/** The platform's status with its causes, and the decisions that wait for operators. */
 import type { triageRoutes } from "@tollgate/api/console/operator-triage.ts";
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro } from "../../../base/money.ts";

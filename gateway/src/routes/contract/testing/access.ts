@@ -1,6 +1,6 @@
 /**
- * What the authorisation tests must know of an operation beside its declaration. Most need nothing: the example is sent, the
- * path's own words say what its id names, and the answer has the declared status.
+ * What the authorisation tests need beyond an operation's declaration. Most operations need nothing: their example is sent, the path's
+ * description shows what its id names, and the answer has the declared status.
  */
 
 import type { FaultCode } from "@tollgate/api/faults.ts";
@@ -9,14 +9,14 @@ import { TEAMS, type Thing, type Who } from "./fixture.ts";
 import { idPrefixOf, type Operation, operationsOf } from "./operations.ts";
 
 export interface Access extends Operation {
-  /** What its `{id}` names. */
+  /** The thing that `{id}` names. */
   thing: Thing | undefined;
   sent: unknown;
-  /** The answer to whoever may call it and owns what it names. */
+  /** The status for a caller who has access and owns the thing. */
   status: number;
-  /** The refusal where the thing is another's, or is none. */
+  /** The refusal for another account's thing or an unknown one. */
   absent: FaultCode | undefined;
-  /** Those who pass the guard and are refused by a rule of the route's own. */
+  /** Callers who pass the guard and are refused by the route's own rule. */
   except: Partial<Record<Who, string>>;
 }
 
@@ -42,7 +42,7 @@ const ROWS: Record<string, Row> = {
   signIn: NOTHING,
   signInWithCode: NOTHING,
   signInWithOpenId: NOTHING,
-  // For a provider that is none: sent to the sign-in page, which says so.
+  // An unknown provider redirects to the sign-in page.
   finishOpenId: { status: 302 },
   requestPasswordReset: NOTHING,
   resetPassword: NOTHING,
@@ -79,17 +79,17 @@ const ROWS: Record<string, Row> = {
   getPaymentReceipt: { thing: "payment" },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
-  // They say which month.
+  // The month is missing.
   getInvoice: { status: 400 },
   getHostStatement: { status: 400 },
-  // There is no model of that name.
+  // The model does not exist.
   readModel: { status: 404 },
   readModelPerformance: { status: 404 },
   // Less is owed here than the example asks for.
   createPayout: { body: { note: "a test" } },
 };
 
-/** These change who can do what. */
+/** They change permissions, so they run last. */
 const LAST = ["openAccount", "signOut"];
 
 const THINGS: Record<string, Thing> = {
@@ -105,7 +105,7 @@ const THINGS: Record<string, Thing> = {
   inc: "incident",
 };
 
-/** In an order in which none takes away what a later one needs. */
+/** In an order in which no operation removes what a later one needs. */
 export function accessOf(api: Api): Access[] {
   const inOrder = operationsOf(api).toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id));
   return inOrder.map((operation) => {
@@ -131,7 +131,7 @@ export function thingOf(operation: Operation): Thing | undefined {
   return thing;
 }
 
-/** Rows of operations that are gone. */
+/** Rows of operations that no longer exist. */
 export const rowsWithout = (apis: Api[]): string[] => {
   const ids = new Set(apis.flatMap(operationsOf).map(({ id }) => id));
   return Object.keys(ROWS).filter((id) => !ids.has(id));

@@ -1,4 +1,4 @@
-/** For tests: everything a signed-in person and a builder can ask of the console, and what is refused for its own reasons. */
+/** For tests: all console operations of signed-in persons and builders, with their own refusals. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -91,14 +91,14 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await emptySecrets(platform.pool, "api_key");
 }
 
-/** Its limits, its end and that it is hidden: keys/session-keys.test.ts. */
+/** Its limits and its expiry are tested in keys/session-keys.test.ts. */
 export async function callPlayground({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   const { secret } = (await ask(browser, 201, "issuePlaygroundKey")).body;
   assert.equal((await platform.parts.apiKeys.authenticate(`Bearer ${secret}`))?.name, "Playground");
   const { sessionKeys } = platform.parts;
   const { issue } = sessionKeys;
-  // As if the session had ended since the guard looked.
+  // As if the session ended after the guard's check.
   sessionKeys.issue = async () => undefined;
   await ask(browser, 401, "issuePlaygroundKey");
   sessionKeys.issue = issue;

@@ -1,6 +1,6 @@
 /**
- * For tests: calls an API by the ids of its operations, holds every answer to what is declared, and remembers what was
- * answered, so that what is declared and never answered shows too. What guards refuse with is in authorisation.test.ts.
+ * For tests: calls operations by id, compares every answer with its declaration, and records the answers, to find declared ones that never
+ * occurred. Guards' refusals are in authorisation.test.ts.
  */
 import assert from "node:assert/strict";
 import type { Refusal } from "@tollgate/api/faults.ts";
@@ -13,7 +13,7 @@ import { type EventReader, openEvents } from "./events.ts";
 import { addressOf, type Operation, operationsOf } from "./operations.ts";
 
 export interface Sent {
-  /** In the path. */
+  /** The id in the path. */
   id?: unknown;
   query?: string;
   body?: unknown;
@@ -23,7 +23,7 @@ export interface Sent {
 export interface Coverage {
   operations: Operation[];
   send(browser: Browser, id: string, sent?: Sent): Promise<Answer>;
-  /** As `send`, for an answer that must have this status. */
+  /** Like `send`, and asserts the status. */
   ask(browser: Browser, status: number, id: string, sent?: Sent): Promise<Answer>;
   /** Opens a stream. */
   watch(app: FastifyInstance, browser: Browser, id: string): Promise<EventReader>;
@@ -116,7 +116,7 @@ function checkSuccess({ id, answer: declared }: Operation, { status, headers, te
   const file = csv ? "text/csv" : pdf && "application/pdf";
   const type = json ? "application/json" : (file ?? (events ? "text/event-stream" : undefined));
   assert.equal(headers["content-type"]?.toString().split(";")[0], type, id);
-  // As it arrives: what the handler returned was checked before it became text.
+  // Parsed from text, because the handler's result was checked before it was serialised.
   json?.parse(body);
   if (file !== undefined) assert.match(String(headers["content-disposition"]), /^attachment; filename="/);
   if (status !== 302) return;

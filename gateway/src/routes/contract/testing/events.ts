@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import type { Answer, Browser } from "../../testing/browser.ts";
 
 export interface EventReader {
-  /** What came before the first event. */
+  /** The response before the first event. */
   answer: Answer;
   /** The JSON of the first event of that name. */
   event(name: string): Promise<unknown>;
@@ -36,7 +36,7 @@ export async function openEvents(app: FastifyInstance, browser: Browser, url: st
       }),
     close() {
       stream.destroy();
-      // As when a browser became unreachable: the injected socket does not close by itself.
+      // As when a browser disconnects: the injected socket does not close by itself.
       response.raw.res.emit("close");
     },
   };

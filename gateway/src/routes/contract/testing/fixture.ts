@@ -32,13 +32,13 @@ export const PEOPLE = [
 ] as const;
 export type Who = (typeof PEOPLE)[number];
 
-/** Those who were invited to the builder's or the host's account. */
+/** Invited members of the builder's and the host's account. */
 export const TEAMS = {
   builder: ["member", "billing", "viewer"],
   host: ["host member", "host billing", "host viewer"],
 } as const satisfies Record<string, readonly Who[]>;
 
-/** What a path's `{id}` can name. */
+/** The kinds of things that a path's `{id}` names. */
 export type Thing =
   | "account"
   | "session"
@@ -62,7 +62,7 @@ export interface Fixture {
   make(thing: Thing): Promise<string>;
   /** Text that no one but they themselves, and operators, may ever be shown. */
   marks: Record<"builder" | "host", string[]>;
-  /** Everything in the database but what reading changes, and what these tables hold. */
+  /** The database's content, without what reading changes and without these tables. */
   snapshot(without?: string[]): Promise<string>;
   close(): Promise<void>;
 }

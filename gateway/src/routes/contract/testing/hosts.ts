@@ -1,4 +1,4 @@
-/** For tests: everything a host can ask of the console, and what is refused for its own reasons. */
+/** For tests: all console operations of hosts, with their own refusals. */
 import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { checked, served } from "../../testing/past.ts";
@@ -53,7 +53,7 @@ export async function callNodes({ platform, people, make }: Fixture, { ask }: Co
   assert.match(again.text, /This is not possible while the node is retired/);
 }
 
-/** What a node did: two requests, one of which failed and paid no one. */
+/** A node's activity: two requests, one failed and unpaid. */
 export async function callInsight({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const node = await make("node");
@@ -177,7 +177,7 @@ export async function callEarnings({ platform, people, make }: Fixture, { ask }:
   assert.deepEqual([receipt.charge_pico, receipt.host_share_pico], ["1000", "0"]);
 }
 
-/** What others' nodes found of a node's answers; a trap is about its verifier and is not shown. */
+/** Other nodes' checks of a node's answers; a trap tests its verifier and is not shown. */
 export async function callChecks({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.host;
   const node = await make("node");

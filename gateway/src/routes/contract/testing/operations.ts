@@ -9,13 +9,13 @@ export interface Operation extends Route {
 export const operationsOf = (api: Api): Operation[] =>
   api.tables.flatMap(({ routes }) => Object.entries(routes).map(([id, route]) => ({ ...route, id })));
 
-/** Its method and its address with that id in its path. */
+/** The method and address with this id in its path. */
 export function addressOf(operation: Route, id = "none", query = ""): { method: Method; url: string } {
   const { method, url } = methodAndUrl(operation);
   return { method, url: url.replace(/:\w+/, id) + (query && `?${query}`) };
 }
 
-/** How the id in its path begins, by the declaration's own words: `key` where they are "The key ID, `key_…`." */
+/** The id's prefix in the declaration's description: `key` for "The key ID, `key_…`." */
 export const idPrefixOf = ({ path }: Route): string | undefined => /`(\w+)_…`/.exec(path?.id ?? "")?.[1];
 
 export const isStream = ({ answer }: Route): boolean => answer.events !== undefined;

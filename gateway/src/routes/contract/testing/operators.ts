@@ -1,4 +1,4 @@
-/** For tests: everything an operator can ask of the console, and what is refused for its own reasons. */
+/** For tests: all console operations of operators, with their own refusals. */
 import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { checked, served } from "../../testing/past.ts";

@@ -1,4 +1,4 @@
-/** For tests: everything about who belongs to an account, and everything that it is refused for. */
+/** For tests: all operations on an account's members and invitations, with their refusals. */
 import assert from "node:assert/strict";
 import { openIdentities } from "../../../accounts/identities.ts";
 import { cheapHash } from "../../../accounts/testing/cheap-hash.ts";

@@ -1,4 +1,4 @@
-/** For tests: what breaks the rules of the body, the query, the account's header and the path, wherever they are taken. */
+/** For tests: invalid values for an operation's body, query, account header and path. */
 import { ACCOUNT_HEADER, accessOf } from "@tollgate/api/guards.ts";
 import { publicId } from "../../../base/ids.ts";
 import type { Sent } from "./coverage.ts";
@@ -6,7 +6,7 @@ import { idPrefixOf, type Operation } from "./operations.ts";
 
 const FROM_OUR_PAGES = { "sec-fetch-site": "same-origin" };
 
-/** Each is refused; `id` is of a thing that is there. */
+/** Each must be refused; `id` is of an existing thing. */
 export function wrongInputs(operation: Operation, id: string | undefined): Sent[] {
   const { body, query } = operation;
   return [

@@ -4,11 +4,11 @@ import type { Config } from "../config.ts";
 import { workerDirectory } from "../ledger/spool.ts";
 
 const VARIABLE = "TOLLGATE_WORKER";
-/** Where a worker has its end of the channel: after standard input, output and error, and Node's own. */
+/** The file descriptor of a worker's channel: after the standard streams and Node's own. */
 export const CHANNEL_FD = 4;
 export const STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as const;
 
-/** Kinds of message beside those of the limits and the plane. The primary asks; a worker tells that it serves. */
+/** Kinds of messages beside those of limits and plane. The primary asks; a worker reports that it serves. */
 export const KINDS = {
   serving: FIRST_KIND + 32,
   ready: FIRST_KIND + 33,
@@ -17,26 +17,28 @@ export const KINDS = {
   stop: FIRST_KIND + 36,
 };
 
-export interface Seat {
-  /** From 1. No two workers that live have the same. */
+export interface WorkerSettings {
+  /** From 1, unique among running workers. */
   number: number;
-  /** The same of all workers: together they are one gateway. */
+  /** Equal for all workers, because together they are one gateway. */
   gateway: string;
-  /** How many workers there are. */
+  /** The number of workers. */
   workers: number;
-  /** It does what a gateway does by itself, for all of them. */
+  /** Whether it runs the background jobs for all. */
   hasUpkeep: boolean;
   internalPort: number;
   /** The private PostgreSQL that the primary has started; null where the settings name a database. */
   databaseUrl: string | null;
 }
 
-export const environmentOf = (seat: Seat): Record<string, string> => ({ [VARIABLE]: JSON.stringify(seat) });
+export const environmentOf = (workerSettings: WorkerSettings): Record<string, string> => ({
+  [VARIABLE]: JSON.stringify(workerSettings),
+});
 
 /** Undefined in a process that is no worker. */
-export function readSeat(env: Record<string, string | undefined>): Seat | undefined {
+export function readWorkerSettings(env: Record<string, string | undefined>): WorkerSettings | undefined {
   const text = env[VARIABLE];
-  return text === undefined ? undefined : (JSON.parse(text) as Seat);
+  return text === undefined ? undefined : (JSON.parse(text) as WorkerSettings);
 }
 
 /** Enough for a page of the console, whose questions are asked in parallel. */
@@ -45,8 +47,11 @@ const MEBIBYTE = 1024 * 1024;
 /** The longest body has to fit. */
 const BODY_BYTES_MAX = 10 * MEBIBYTE;
 
-/** The settings of one worker: of what a gateway may take, its share. */
-export function configOf(config: Config, { workers, databaseUrl, number }: Seat): Config & { spoolRoot: string } {
+/** A worker's settings: its share of the gateway's limits. */
+export function configOf(
+  config: Config,
+  { workers, databaseUrl, number }: WorkerSettings,
+): Config & { spoolRoot: string } {
   const shareOf = (whole: number, least: number): number =>
     Math.min(whole, Math.max(least, Math.ceil(whole / workers)));
   const gatewayBytesMax = Math.max(BODY_BYTES_MAX, Math.floor(config.bodyBudget.gatewayBytesMax / workers));
