@@ -1,6 +1,6 @@
 /**
  * Untyped JSON against a schema, once, at the door. `null` means absent, but for fields that
- * say what it means; unknown fields are ignored, whatever they hold. A
+ * say what it means; unknown fields are ignored, whatever they hold, unless the schema is strict. A
  * failed check names the field and the rule: `"messages[2].content" must be …`.
  */
 import { z } from "zod";
@@ -9,12 +9,19 @@ import { brokenRule, type Refusal, wrongField } from "./faults.ts";
 /** No list in a request needs more: the longest context has no more tokens than this. */
 export const ELEMENTS_MAX = 32_768;
 
+/** Of an unknown field's name, in the refusal. */
+const NAME_CHARS_MAX = 64;
+
 type Checked<T> = { fields: T } | { wrong: Refusal };
 
 export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Checked<z.output<T>> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     return { wrong: wrongField(null, "The body must be a JSON object.") };
   }
+  const unknown = isStrict(schema)
+    ? Object.entries(body).find(([field, value]) => !isKnown(schema, field) && value !== null)
+    : undefined;
+  if (unknown !== undefined) return { wrong: brokenRule(unknown[0].slice(0, NAME_CHARS_MAX), "is an unknown field") };
   const given = Object.fromEntries(
     Object.entries(body).filter(
       ([field, value]) => isKnown(schema, field) && (value !== null || isNullable(schema, field)),
@@ -29,6 +36,9 @@ export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Chec
   const rule = path.length > 0 && missing(given, path) ? `is required and ${message}` : message;
   return { wrong: brokenRule(field, rule) };
 }
+
+const isStrict = (schema: z.ZodType): boolean =>
+  schema instanceof z.ZodObject && schema.def.catchall instanceof z.ZodNever;
 
 const isKnown = (schema: z.ZodType, field: string): boolean =>
   !(schema instanceof z.ZodObject) || Object.hasOwn(schema.shape, field);

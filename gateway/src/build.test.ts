@@ -59,6 +59,29 @@ describe("a gateway whose database becomes unreachable during start", () => {
   });
 });
 
+describe("a gateway whose database can lose confirmed commits", () => {
+  test("does not start, and names the setting and how to change it", async (t) => {
+    const database = await openTestDatabase();
+    const directory = await mkdtemp(join(tmpdir(), "tollgate-durability-"));
+    t.after(async () => {
+      await database.close();
+      await rm(directory, { recursive: true });
+    });
+    const { DATABASE_DURABILITY: _, ...env } = ENV;
+    const config = parseConfig({ ...env, DATA_DIR: directory, DATABASE_URL: urlOf(database.connection) });
+    const log = createLog("silent");
+    const onLost = (error: Error): void => assert.fail(error);
+    const started = build({ config, log, onLost, anyInternalPort: true, progress() {} });
+    await assert.rejects(
+      started.then((gateway) => gateway.close()),
+      {
+        name: "DatabaseMisconfigured",
+        message: /^the database has fsync = off, so a crash can lose charges .*ALTER SYSTEM SET fsync = on/,
+      },
+    );
+  });
+});
+
 describe("a gateway that stops while its database is unreachable", () => {
   test("waits up to DRAIN_SPOOL_S until the charges in its spool are in the ledger", async (t) => {
     const database = await openTestDatabase();

@@ -26,10 +26,19 @@ test("an email address has one identity, whatever its case", async () => {
   await assert.rejects(createIdentity(options, { ...identity, email: "ONCE@example.test" }), IdentityError);
 });
 
-test("a password that is too short or too long creates no identity", async () => {
-  for (const password of ["1234567", "x".repeat(129)]) {
+test("a password that is too short, too long or only white space creates no identity", async () => {
+  for (const [password, rule] of [
+    ["1234567", /8 to 128 characters/],
+    ["x".repeat(129), /8 to 128 characters/],
+    [" ".repeat(12), /not consist of white space only/],
+    ["\t\n\u00a0".repeat(4), /not consist of white space only/],
+  ] as const) {
     const identity = { email: "weak@example.test", password, name: "A person", operator: false };
-    await assert.rejects(createIdentity(options, identity), IdentityError);
+    await assert.rejects(createIdentity(options, identity), (error: Error) => {
+      assert.ok(error instanceof IdentityError, String(error));
+      assert.match(error.message, rule);
+      return true;
+    });
   }
   assert.equal(await isOperator("weak@example.test"), undefined);
 });

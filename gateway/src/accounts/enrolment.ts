@@ -48,8 +48,9 @@ export async function createIdentity(options: EnrolmentOptions, identity: NewIde
 }
 
 function checkPassword(password: string): void {
-  if (password.length >= PASSWORD_CHARS_MIN && password.length <= PASSWORD_CHARS_MAX) return;
-  throw new IdentityError(`The password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
+  if (password.length < PASSWORD_CHARS_MIN || password.length > PASSWORD_CHARS_MAX)
+    throw new IdentityError(`The password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
+  if (password.trim() === "") throw new IdentityError("The password must not consist of white space only.");
 }
 
 const Found = row({ id: column.uuid, emailVerified: z.boolean() });

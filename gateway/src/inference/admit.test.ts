@@ -135,9 +135,9 @@ describe("admission: prompts and the context limit", () => {
 
 describe("the amounts of a 402", () => {
   /** A prompt token at 1.000001 µ, and a database with this balance. */
-  const refusal = async (outcome: HoldOutcome): Promise<Fault> => {
+  const refusal = async (outcome: HoldOutcome, kind = "embedding"): Promise<Fault> => {
     const gw = { ledger: { hold: async () => outcome }, unfunded: { count() {} } };
-    const model = { id: "m", kind: "embedding", prices: { in: pico(1_000_001n), out: pico(0n) }, build: {} };
+    const model = { id: "m", kind, contextLimit: 8, prices: { in: pico(1_000_001n), out: pico(0n) }, build: {} };
     const parts = { call: {}, key: { name: "k" }, endpoint: {}, ask: {}, model, meter: {}, promptTokens: 1 };
     const refused = await placeHold(gw as unknown as Gateway, parts as unknown as Parameters<typeof placeHold>[1]).then(
       () => undefined,
@@ -157,6 +157,18 @@ describe("the amounts of a 402", () => {
       assert.match(String(message), /\b2 microdollars/);
     });
   }
+
+  test("has the remedy of the model's kind: an embedding has no max_tokens to lower", async () => {
+    for (const outcome of [
+      { kind: "exceeds_balance", available: pico(1n) },
+      { kind: "exceeds_budget", of: "month", available: pico(1n) },
+    ] as const) {
+      const [embedding, generation] = [await refusal(outcome), await refusal(outcome, "generation")];
+      assert.match(embedding.message, /[Ss]end less input/);
+      assert.doesNotMatch(embedding.message, /output|max_tokens/);
+      assert.match(generation.message, /[Ll]ower max_tokens/);
+    }
+  });
 
   test("shows no available amount below zero", async () => {
     const { available_micro } = (await refusal({ kind: "exceeds_balance", available: pico(-1n) })).body().error;

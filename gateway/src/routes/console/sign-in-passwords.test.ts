@@ -125,6 +125,7 @@ describe("reset", () => {
       ["reset-password", { token: "made up", password: NEW_PASSWORD }, "token"],
       ["reset-password", { token: "made\u0000up", password: NEW_PASSWORD }, "token"],
       ["reset-password", { token: "made up", password: "short" }, "password"],
+      ["reset-password", { token: "made up", password: " ".repeat(12) }, "password"],
       ["verify-email", { token: "made up" }, "token"],
     ] as const) {
       const answer = await post(browser, path, body);
@@ -170,6 +171,8 @@ describe("change", () => {
     const wrong = await post(browser, "change-password", { password: "not the one", new_password: NEW_PASSWORD });
     assert.equal(wrong.status, 400);
     assert.equal(wrong.body.error?.param, "password");
+    const blank = await post(browser, "change-password", { password: PASSWORD, new_password: " ".repeat(12) });
+    assert.deepEqual([blank.status, blank.body.error?.param], [400, "new_password"]);
     const changed = await post(browser, "change-password", { password: PASSWORD, new_password: NEW_PASSWORD });
     assert.deepEqual(changed.body, { status: "password_changed" });
     assert.equal((await browser.send("GET", "/console/api/me")).status, 200);

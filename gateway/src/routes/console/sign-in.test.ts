@@ -132,6 +132,7 @@ describe("400", () => {
     { url: SIGN_IN, body: [], param: undefined },
     { url: SIGN_UP, body: { ...good, email: `${"x".repeat(250)}@example.test` }, param: "email" },
     { url: SIGN_UP, body: { ...good, password: "short" }, param: "password" },
+    { url: SIGN_UP, body: { ...good, password: " ".repeat(12) }, param: "password" },
     { url: SIGN_UP, body: { ...good, name: "" }, param: "name" },
     { url: SIGN_UP, body: { ...good, name: "a\u0000b" }, param: "name" },
     { url: SIGN_UP, body: { ...good, name: "x".repeat(201) }, param: "name" },

@@ -1,0 +1,76 @@
+/** A database that can lose confirmed commits in a crash, found behind an address after the start. `build.test.ts` has the start. */
+import assert from "node:assert/strict";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
+import pg from "pg";
+import { Away } from "../base/dependency.ts";
+import { createLog } from "../base/log.ts";
+import { manualClock } from "../base/testing.ts";
+import { query, scratch } from "./embedded/testing.ts";
+import { StoreGuard } from "./guard.ts";
+import { openGuardedPool } from "./guarded-pool.ts";
+import { openTestDatabase, urlOf } from "./testing.ts";
+
+/** As the breaker has them: between heartbeats, and before the first that follows an outage. */
+const [BEAT_MS, RETRY_MS] = [500, 250];
+
+test("a gateway refuses a database that can lose commits when a reconnection leads to it, until it is back on the other", async (t) => {
+  const durable = await (await scratch(t)).start();
+  const lossy = await openTestDatabase();
+  const { database: name, user, ...lossyAt } = new pg.Client(urlOf(lossy.connection));
+  await query(durable.connection, `create database ${name} owner ${durable.connection.user}`, "superuser");
+
+  let [host, port] = [durable.connection.host, durable.connection.port];
+  const sockets = new Set<Socket>();
+  const relay = createServer((socket) => {
+    const beyond = connect(`${host}/.s.PGSQL.${port}`);
+    for (const [from, into] of [
+      [socket, beyond],
+      [beyond, socket],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (bytes) => into.write(bytes));
+      from.on("error", () => into.destroy());
+      from.on("close", () => {
+        sockets.delete(from);
+        into.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+  const at = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
+  const leadTo = (server: { host: string; port: number }): void => {
+    ({ host, port } = server);
+    for (const socket of sockets) socket.destroy();
+  };
+
+  const clock = manualClock(Date.now());
+  const lines: { msg: string; reason?: string }[] = [];
+  const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const connection = { connectionString: `postgres://${user}@${at}/${name}` };
+  const guard = new StoreGuard({ connection, clock, log, durability: "checked" });
+  const pool = openGuardedPool(connection, { guard, log, sizeMax: 1 });
+  t.after(async () => {
+    await pool.end();
+    guard.stop();
+    relay.close();
+    await lossy.close();
+  });
+  guard.watch();
+  clock.advance(BEAT_MS);
+  await eventually("the heartbeat is answered", () => guard.health.latencyMs !== null);
+  assert.equal(guard.health.isAway, false);
+  await pool.query("select 1");
+
+  leadTo(lossyAt);
+  await eventually("the other is refused", () => guard.health.isAway);
+  assert.match(guard.health.reason ?? "", /^the database has fsync = off, so a crash can lose charges/);
+  assert.ok(lines.some(({ reason }) => reason === guard.health.reason));
+  await assert.rejects(pool.query("select 1"), (error) => error instanceof Away);
+
+  leadTo(durable.connection);
+  clock.advance(RETRY_MS);
+  await eventually("it is back", () => !guard.health.isAway);
+  await pool.query("select 1");
+});
