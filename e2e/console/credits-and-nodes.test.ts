@@ -135,6 +135,20 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Turn on top-up" }).waitFor();
   });
 
+  test("a banner on every page says that automatic top-up turned itself off, until somebody keeps it off", async () => {
+    await platform.query("update auto_topup set enabled = false, failure = 'declined', failed_at = now()");
+    await page.goto("/console/keys");
+    const banner = page.getByRole("alert").filter({ hasText: "Automatic top-up is off" });
+    await banner.getByText("The payment provider refused the saved card.").waitFor();
+    await banner.getByRole("link", { name: "Fix top-up" }).click();
+    await page.waitForURL("**/console/credits");
+    await banner.getByRole("button", { name: "Keep it off" }).click();
+    await banner.waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByText("No saved card").waitFor();
+    assert.equal(await banner.count(), 0);
+  });
+
   test("the statement has a row for the day that expands into its requests, is exported and fits every screen", async () => {
     for (let i = 0; i < 3; i++) await (await chat(platform, { tokens: 40 })).text();
     await page.goto("/console/credits");

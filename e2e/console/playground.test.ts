@@ -378,8 +378,9 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     const own = table.getByRole("row").filter({ hasNotText: "Playground" });
     const headers = 1;
     await table.waitFor();
-    await page.getByLabel("Key", { exact: true }).selectOption("Playground");
-    await page.waitForURL("**/console/requests?key=playground");
+    await page.getByRole("combobox", { name: "Filter" }).fill("key:playground");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/console/requests?q=key%3Aplayground");
     await eventually("its requests are there, and no other key's", async () => {
       const [others, all] = [await own.count(), await table.getByRole("row").count()];
       return others === headers && all > headers;

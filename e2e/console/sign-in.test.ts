@@ -127,7 +127,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     const secret = await dialog.locator("code").innerText();
     await dialog.getByLabel("Code").fill(totp(secret));
     await dialog.getByRole("button", { name: "Turn on" }).click();
-    await dialog.getByText("Each works once").waitFor();
+    await dialog.getByText("Each code works once").waitFor();
     const backup = (await dialog.locator("pre").innerText()).split("\n")[0] as string;
     await dialog.getByRole("button", { name: "I saved the codes" }).click();
     await page.getByText("Two-factor authentication is on").first().waitFor();

@@ -114,8 +114,10 @@ export async function readRightsAgain(): Promise<ReturnType<typeof changeOfRight
 
 /** After a sign-in, a sign-out or a new account: asks again who this is, and forgets everything else. */
 export async function refreshSession(): Promise<Me | null> {
-  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
-  compared = await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+  // Forgotten only then: what pages ask for again names the account, which is known once the accounts are.
+  compared = await queryClient
+    .fetchQuery({ ...meQuery, staleTime: 0 })
+    .finally(() => queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" }));
   return compared;
 }
 

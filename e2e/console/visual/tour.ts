@@ -23,7 +23,7 @@ export interface Tour {
 export interface Stop {
   path: string;
   heading: string;
-  /** Visible once the page has its data. */
+  /** A text, or what something is called (a chart, a button with an icon), that is visible once the page has its data. */
   there?: string | RegExp;
   /** What else is opened on it. */
   open?: (page: Page) => Promise<void>;
@@ -36,7 +36,10 @@ export async function visitAll({ browser, page, check }: Touring, stops: Stop[])
     await takeScreen(browser, open === undefined ? index : 0);
     await page.goto(`/console${path}`);
     await page.getByRole("heading", { name: heading, exact: true }).waitFor();
-    if (there !== undefined) await page.getByText(there).filter({ visible: true }).first().waitFor();
+    if (there !== undefined) {
+      const named = page.getByText(there).or(page.getByLabel(there));
+      await named.filter({ visible: true }).first().waitFor();
+    }
     await check(path);
     await open?.(page);
     if (open !== undefined) await check(`${path}, opened`);

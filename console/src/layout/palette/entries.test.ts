@@ -48,6 +48,18 @@ test("every page of the navigation has synonyms, and every synonym has a page", 
   for (const words of Object.values(SYNONYMS)) assert.equal(words, words.toLowerCase());
 });
 
+test("lists entries whose heading begins with the query before entries that only contain it", () => {
+  const all = [
+    entry("You", "Your accounts", "switch or create"),
+    entry("Switch account", "Shop", "builder account"),
+    entry("Switch account", "Farm", "host account"),
+  ];
+  assert.deepEqual(
+    matching(all, "switch acc").map(({ label }) => label),
+    ["Shop", "Farm", "Your accounts"],
+  );
+});
+
 test("groups related entries", () => {
   const groups = matching([entry("a", "x"), entry("b", "xx"), entry("a", "yx")], "x").map(({ group }) => group);
   assert.deepEqual(groups, ["a", "a", "b"]);

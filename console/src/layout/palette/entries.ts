@@ -19,8 +19,8 @@ export interface Entry {
 const SHOWN_MAX = 40;
 
 /**
- * All words are in what an entry says or is also called, in any order. Those that begin with what was typed come first, then those
- * that say it, then those that are only also called so, by the beginning of a word.
+ * All words are in what an entry says or is also called, in any order. Those that begin with what was typed, or whose heading does, come
+ * first, then those that say it, then those that are only also called so, by the beginning of a word.
  */
 export function matching(entries: Entry[], typed: string): Entry[] {
   const text = typed.trim().toLowerCase();
@@ -33,7 +33,9 @@ export function matching(entries: Entry[], typed: string): Entry[] {
 /** 0 is best; undefined where it is not meant. */
 function rankOf({ label, hint = "", group, also = "" }: Entry, text: string, words: string[]): number | undefined {
   const says = `${label} ${hint} ${group}`.toLowerCase();
-  if (words.every((word) => says.includes(word))) return says.startsWith(text) ? 0 : 1;
+  if (words.every((word) => says.includes(word))) {
+    return says.startsWith(text) || group.toLowerCase().startsWith(text) ? 0 : 1;
+  }
   return words.every((word) => says.includes(word) || ` ${also}`.includes(` ${word}`)) ? 2 : undefined;
 }
 

@@ -7,7 +7,7 @@ import { Button } from "../../ui/button.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { X } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
-import { isFiltered, localDay, REQUEST_RANGES, type RequestsView } from "./search.ts";
+import { isFiltered, localDay, ofAllTime, REQUEST_RANGES, type RequestsView, withSpan } from "./search.ts";
 
 interface Props {
   view: RequestsView;
@@ -25,28 +25,22 @@ const SORTS: { value: RequestSort; label: string }[] = [
   { value: "tokens", label: "Most tokens first" },
   { value: "duration", label: "Longest first" },
 ];
-/** By tokens and duration the API puts in order what lies within a month; by cost anything. */
-const SORTED_RANGE = "30d";
 
 export function RequestFilters({ view, onChange, field, children }: Props) {
   const custom = view.from !== undefined || view.to !== undefined;
   const setDay = (name: "from" | "to", day: string): void => {
     const { [name]: _before, range: _range, ...rest } = view;
-    onChange(day === "" ? rest : { ...rest, [name]: day });
+    onChange(withSpan(day === "" ? rest : { ...rest, [name]: day }));
   };
   const setRange = (value: string): void => {
     const { from: _from, to: _to, range: _range, ...rest } = view;
     const range = REQUEST_RANGES.find((one) => one === value);
-    onChange(range === undefined ? rest : { ...rest, range });
+    onChange(range === undefined ? ofAllTime(view) : { ...rest, range });
   };
   const setSort = (value: string): void => {
     const { sort: _sort, ...rest } = view;
     const sort = SORTS.find((one) => one.value === value)?.value ?? "newest";
-    if (sort === "newest") onChange(rest);
-    else if ((sort === "tokens" || sort === "duration") && view.from === undefined && view.range === undefined) {
-      const { to: _to, ...others } = rest;
-      onChange({ ...others, sort, range: SORTED_RANGE });
-    } else onChange({ ...rest, sort });
+    onChange(sort === "newest" ? rest : withSpan({ ...rest, sort }));
   };
   return (
     <search className="flex flex-col gap-2 border-b border-line px-4 py-3 sm:px-5">

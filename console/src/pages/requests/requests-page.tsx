@@ -28,7 +28,7 @@ import { readColumns, writeColumns } from "./kept.ts";
 import { LiveButton } from "./live-button.tsx";
 import { RequestFilters } from "./request-filters.tsx";
 import { RequestPane, useWide } from "./request-pane.tsx";
-import { isFiltered, type RequestsView, startOfRange, viewOf } from "./search.ts";
+import { isFiltered, type RequestsView, startOfRange, viewOf, withSpan } from "./search.ts";
 import { Totals } from "./totals.tsx";
 import { useAsked } from "./use-asked.ts";
 import { ViewsMenu } from "./views-menu.tsx";
@@ -58,7 +58,7 @@ export function RequestsPage() {
     void navigate({ search: { ...view, ...(request !== undefined && { request }) } });
   const withText = (q: string): void => {
     const { q: _before, ...rest } = view;
-    change(q === "" ? rest : { ...rest, q }, false);
+    change(q === "" ? rest : withSpan({ ...rest, q }), false);
   };
   const chooseColumns = (titles: string[] | undefined): void => {
     setKept(titles);

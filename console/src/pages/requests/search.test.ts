@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isFiltered, readRequestsSearch, spanOfView, viewOf } from "./search.ts";
+import { isFiltered, ofAllTime, readRequestsSearch, spanOfView, viewOf, withSpan } from "./search.ts";
 
 const NOW = Date.UTC(2026, 10, 15, 6, 33, 20);
 
@@ -47,4 +47,25 @@ test("starts a quick range where its charts start, and custom days replace it", 
     assert.deepEqual(spanOfView({ range: range as "1h" }, NOW), { from: `${start}:00.000Z` }, range);
   }
   assert.equal("from" in spanOfView({ range: "1h", to: "2026-11-15" }, NOW), false);
+});
+
+test("an order that the API gives only within a month gets the last 30 days, or gives way to all time", () => {
+  const needs = [
+    { sort: "duration" },
+    { sort: "tokens", q: "model:tiny-3b" },
+    { sort: "cost", q: "label:nightly" },
+    { sort: "cost", q: "outcome:ok -label:nightly" },
+    { sort: "cost", q: "ttft>1s" },
+  ] as const;
+  for (const { sort, ...view } of needs) {
+    assert.deepEqual(withSpan({ sort, ...view, to: "2026-11-15" }), { sort, ...view, range: "30d" });
+    for (const span of [{ range: "1h" }, { from: "2026-11-15" }] as const) {
+      assert.deepEqual(withSpan({ sort, ...view, ...span }), { sort, ...view, ...span });
+    }
+    assert.deepEqual(ofAllTime({ sort, ...view, range: "30d" }), view);
+  }
+  for (const view of [{ sort: "cost" }, { sort: "cost", q: "cost>0.01 model:a" }, { q: "label:nightly" }] as const) {
+    assert.deepEqual(withSpan(view), view);
+    assert.deepEqual(ofAllTime({ ...view, range: "7d" }), view);
+  }
 });

@@ -1,6 +1,6 @@
 /** The request list's state in the address bar, so that a view can be bookmarked and shared. */
 import type { RequestFilter, RequestSort } from "../../api/types.ts";
-import { termText } from "../../requests/filter-text.ts";
+import { type FilterField, readFilter, termText } from "../../requests/filter-text.ts";
 import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 
 /** Quick ranges; without one, and without days, it is everything. */
@@ -57,6 +57,30 @@ export function viewOf({ request: _open, ...view }: RequestsSearch): RequestsVie
 /** Whether anything is left out; the order leaves out nothing. */
 export const isFiltered = ({ sort: _sort, ...filters }: RequestsView): boolean =>
   Object.values(filters).some((value) => value !== undefined);
+
+/** Filters that the API's index of costs does not have. */
+const NOT_INDEXED: readonly FilterField[] = ["label", "tokens", "ttft", "duration"];
+const SORTED_RANGE = "30d";
+
+/** Whether the API gives the order only within a month, because it has to read every request for it. */
+function needsSpan({ sort, q = "" }: RequestsView): boolean {
+  if (sort === "cost") return readFilter(q).terms.some(({ field }) => NOT_INDEXED.includes(field));
+  return sort === "tokens" || sort === "duration";
+}
+
+/** Within the last 30 days where the order needs a span and none was chosen. */
+export function withSpan(view: RequestsView): RequestsView {
+  if (view.from !== undefined || view.range !== undefined || !needsSpan(view)) return view;
+  const { to: _to, ...rest } = view;
+  return { ...rest, range: SORTED_RANGE };
+}
+
+/** Of all time; newest first where the order needs a span. */
+export function ofAllTime({ from: _from, to: _to, range: _range, ...view }: RequestsView): RequestsView {
+  if (!needsSpan(view)) return view;
+  const { sort: _sort, ...rest } = view;
+  return rest;
+}
 
 const FIVE_MINUTES = 300_000;
 const SHORT: Partial<Record<RequestRange, number>> = { "1h": 3_600_000, "6h": 6 * 3_600_000 };

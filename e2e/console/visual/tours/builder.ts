@@ -7,7 +7,7 @@ const PAGES: Stop[] = [
   { path: "/overview", heading: "Overview", there: "All requests" },
   { path: "/keys", heading: "API keys", there: /^Used / },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
-  { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: /^Availability in / },
+  { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: "Failed requests" },
   { path: "/models/embed-m3", heading: "embed-m3", there: "Embedding dimensions" },
   { path: "/models/large-70b", heading: "large-70b", there: "coming soon" },
   { path: "/performance", heading: "Performance", there: "Show as table" },
