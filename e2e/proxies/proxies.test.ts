@@ -5,17 +5,18 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
+import { connect, constants } from "node:http2";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER, RECEIPT_SEED } from "@tollgate/stage/database.ts";
+import { LOSSY, PEPPER, RECEIPT_SEED } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev.ts";
 import { serve } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
 import { freePort } from "@tollgate/stage/process.ts";
-import { eventually } from "@tollgate/stage/wait.ts";
+import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import { GATEWAY_ADDRESSES, PROXIES, type RunningProxy, startProxy, type Upstream, whyNot } from "./proxy.ts";
@@ -74,6 +75,7 @@ describe("gateways behind proxies", { skip }, () => {
     upstream = { port: await freePort(), internalPort: await freePort() };
     env = {
       ...nats.env,
+      ...LOSSY,
       DATABASE_URL: urlOf(db.connection),
       KEY_PEPPER: PEPPER,
       PORT: String(upstream.port),
@@ -162,6 +164,39 @@ describe("gateways behind proxies", { skip }, () => {
       assert.equal(status, 200, proxy.name);
       assert.ok(text.length < 4_096, `${proxy.name}: ${text.length} characters in four pieces`);
     }));
+
+  test("a stream that fails is reset over HTTP/2 after its error event, and one that succeeds ends", async (t) => {
+    const results: [string, string, number][] = [];
+    for (const proxy of proxies) {
+      const session = connect(`https://127.0.0.1:${proxy.port}`, { ca: authority.cert });
+      // A proxy without HTTP/2 ends the handshake.
+      const isHttp2 = await new Promise<boolean>((resolve) => {
+        session.once("connect", (_, socket) => resolve("alpnProtocol" in socket && socket.alpnProtocol === "h2"));
+        session.once("error", () => resolve(false));
+      });
+      for (const orders of isHttp2 ? [{ text: "one two three", fail_after: 2 }, { text: "one two three" }] : []) {
+        const stream = session.request({
+          ...{ ":method": "POST", ":path": "/v1/chat/completions" },
+          ...{ authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+        });
+        let text = "";
+        stream.setEncoding("utf8").on("data", (piece: string) => {
+          text += piece;
+        });
+        // The reset is an error of the stream.
+        stream.on("error", () => {});
+        stream.end(JSON.stringify({ ...script(orders), stream: true }));
+        await unlessHung("the stream ends", new Promise((resolve) => stream.once("close", resolve)));
+        results.push([proxy.name, /"error"|\[DONE\]/.exec(text)?.[0] ?? text, stream.rstCode]);
+      }
+      session.destroy();
+    }
+    if (results.length === 0) return t.skip("no proxy here speaks HTTP/2");
+    for (const [name, end, code] of results) {
+      assert.equal(end === "[DONE]", code === constants.NGHTTP2_NO_ERROR, `${name}: ${end}, reset with code ${code}`);
+      assert.ok(['"error"', "[DONE]"].includes(end), `${name}: ${end}`);
+    }
+  });
 
   test("sessions and attempts record the client's own address, whatever headers it sends", () =>
     ofAll(async (proxy, nth) => {

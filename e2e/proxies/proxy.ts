@@ -61,7 +61,8 @@ const KINDS: Record<string, ProxyKind> = {
     // By name it would ask the world for a certificate.
     place: (given, { port, folder }) => {
       const text = replaceOnce(given, "health_timeout 2s", `health_timeout ${CHECK_S_MAX}s`);
-      return `{\n\tadmin off\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`;
+      // HTTP/3 takes the UDP port too, which reserves the TCP port for this process.
+      return `{\n\tadmin off\n\tservers {\n\t\tprotocols h1 h2\n\t}\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`;
     },
     args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
   },
@@ -156,7 +157,11 @@ async function untilListening(child: ChildProcess, port: number, why: () => stri
       socket.once("connect", () => socket.destroy());
     });
   await eventually("the proxy listens", async () => {
-    if (child.exitCode !== null) throw new Error(why());
+    if (child.exitCode !== null || child.signalCode !== null) {
+      // What it wrote last may not have been read yet.
+      if (child.stderr?.readableEnded === false) await once(child.stderr, "close");
+      throw new Error(`${why()} (exit code ${child.exitCode}, signal ${child.signalCode})`);
+    }
     return await isOpen();
   });
 }

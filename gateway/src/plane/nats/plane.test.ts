@@ -319,7 +319,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     const states = new Set<string>();
     plane.subscribe(ALL_NODE_STATES, (subject) => states.add(subject));
     const servers = new Set<string | undefined>();
-    plane.subscribe(serversAnswer("*"), (_subject, payload) => servers.add(readServer(payload)));
+    plane.subscribe(serversAnswer("*", "*"), (_subject, payload) => servers.add(readServer(payload)));
     await asked("both answer", () => servers.size === 2);
     await eventually("the node is reached", () => plane.reaches("n1"));
     two.freeze();

@@ -39,7 +39,7 @@ import { PlaneAway, ReconnectingConnection } from "./reconnecting-connection.ts"
 import { Revoker } from "./revoker.ts";
 import { ASK_SERVERS_EVERY_MS, ServerPulse } from "./server-pulse.ts";
 import { nameSigners } from "./signers.ts";
-import { ACCOUNT_LOOKUP, EVENTS, REVOCATIONS, SERVERS_ASKED, serversAnswer } from "./subjects.ts";
+import { ACCOUNT_LOOKUP, EVENTS, pingAnswered, REVOCATIONS, SERVERS_ASKED, serversAnswer } from "./subjects.ts";
 import { type SystemUser, withSystem } from "./system.ts";
 
 export interface NatsPlaneOptions {
@@ -148,9 +148,9 @@ class NatsPlane implements Plane {
     };
     this.#connection.subscribe(EVENTS, (subject, payload) => this.#event(subject, payload));
     this.#connection.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
-    this.#connection.subscribe(serversAnswer(options.gatewayId), (_subject, payload) => {
+    this.#connection.subscribe(serversAnswer(options.gatewayId, "*"), (subject, payload) => {
       const server = readServer(payload);
-      if (server !== undefined) this.#servers.answered(server);
+      if (server !== undefined) this.#servers.answered(server, pingAnswered(subject));
     });
     this.#stopAsking = clock.every(ASK_SERVERS_EVERY_MS, () => this.#askServers());
   }
@@ -239,9 +239,9 @@ class NatsPlane implements Plane {
     }
     const connection = this.#connectedNodes.connectionOf(nodeId);
     const server = connection === undefined ? undefined : serverOf(connection);
-    const mark = this.#servers.mark();
-    this.#connection.publish(SERVERS_ASKED, new Uint8Array(0), serversAnswer(this.#options.gatewayId));
-    this.#options.clock.after(PROVEN_MS_MAX, () => told(this.#servers.answeredSince(server, mark)));
+    const ping = this.#servers.newPing();
+    this.#connection.publish(SERVERS_ASKED, new Uint8Array(0), serversAnswer(this.#options.gatewayId, ping));
+    this.#options.clock.after(PROVEN_MS_MAX, () => told(this.#servers.answeredSince(server, ping)));
   }
 
   async mint(nodeId: string): Promise<NodeCredentials> {
@@ -337,8 +337,8 @@ class NatsPlane implements Plane {
 
   #askServers(): void {
     if (!this.hears) return;
-    this.#servers.asked();
-    this.#connection.publish(SERVERS_ASKED, new Uint8Array(0), serversAnswer(this.#options.gatewayId));
+    const ping = this.#servers.asked();
+    this.#connection.publish(SERVERS_ASKED, new Uint8Array(0), serversAnswer(this.#options.gatewayId, ping));
   }
 
   #event(subject: string, payload: Uint8Array): void {

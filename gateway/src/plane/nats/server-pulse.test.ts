@@ -4,8 +4,8 @@ import { ServerPulse } from "./server-pulse.ts";
 
 const ask = (pulse: ServerPulse, times: number, ...answering: string[]): void => {
   for (let i = 0; i < times; i++) {
-    pulse.asked();
-    for (const server of answering) pulse.answered(server);
+    const ping = pulse.asked();
+    for (const server of answering) pulse.answered(server, ping);
   }
 };
 
@@ -16,7 +16,7 @@ test("reports a server as hanging after three missed replies, and not the others
   assert.ok(pulse.answers("b"));
   ask(pulse, 1, "a");
   assert.deepEqual([pulse.answers("a"), pulse.answers("b")], [true, false]);
-  pulse.answered("b");
+  pulse.answered("b", 5);
   assert.ok(pulse.answers("b"));
 });
 
@@ -38,4 +38,14 @@ test("forgets a server that left permanently, and does not report one that never
   ask(pulse, 5, "a");
   assert.ok(pulse.answers("never"));
   assert.ok(pulse.answers(undefined));
+});
+
+test("takes no answer to an earlier ping as proof that a server is well now", () => {
+  const pulse = new ServerPulse();
+  const earlier = pulse.asked();
+  const ping = pulse.newPing();
+  pulse.answered("a", earlier);
+  assert.equal(pulse.answeredSince("a", ping), false);
+  pulse.answered("a", ping);
+  assert.equal(pulse.answeredSince("a", ping), true);
 });

@@ -12,31 +12,36 @@ export const ASK_SERVERS_EVERY_MS = 500;
 export class ServerPulse {
   /** By server: the pings since its last answer. */
   readonly #owed = new Map<string, number>();
-  /** By server: the sequence number of its last answer. */
+  /** By server: the last ping that it answered. */
   readonly #lastAnswers = new Map<string, number>();
-  #answers = 0;
+  #pings = 0;
 
-  asked(): void {
+  /** Returns the number of the ping, which its answers name. */
+  asked(): number {
     for (const [server, owed] of this.#owed) {
       if (owed < FORGOTTEN_AFTER) this.#owed.set(server, owed + 1);
       else this.#forget(server);
     }
+    return this.newPing();
   }
 
-  answered(server: string): void {
+  answered(server: string, ping: number): void {
     this.#owed.set(server, 0);
-    this.#lastAnswers.set(server, ++this.#answers);
+    this.#lastAnswers.set(server, Math.max(this.#lastAnswers.get(server) ?? 0, ping));
   }
 
-  /** The current sequence number, for `answeredSince`. */
-  mark(): number {
-    return this.#answers;
+  /** A ping that no server owes an answer to. */
+  newPing(): number {
+    return ++this.#pings;
   }
 
-  /** Whether the server has answered since; without a server, whether all known ones have. */
-  answeredSince(server: string | undefined, mark: number): boolean {
+  /**
+   * Whether the server has answered this ping or a later one; without a server, whether all known ones have. An answer to an earlier ping may
+   * have been on its way when the server froze.
+   */
+  answeredSince(server: string | undefined, ping: number): boolean {
     const asked = server === undefined ? [...this.#owed.keys()] : [server];
-    return asked.length > 0 && asked.every((known) => (this.#lastAnswers.get(known) ?? 0) > mark);
+    return asked.length > 0 && asked.every((known) => (this.#lastAnswers.get(known) ?? 0) >= ping);
   }
 
   /** Whether the server answers; without a server, whether all do. An unknown server counts as answering. */

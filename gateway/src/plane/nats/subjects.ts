@@ -18,8 +18,9 @@ export const INBOX_PREFIX = "tg.i";
 export const GATEWAY_SUBJECTS = "tg.>";
 /** Every server with connections of the account answers; servers offer it to every account. */
 export const SERVERS_ASKED = "$SYS.REQ.ACCOUNT.PING.STATZ";
-/** The subject of their answers to this gateway. */
-export const serversAnswer = (gatewayId: string): string => `tg.v.${gatewayId}`;
+/** The subject of their answers to one ping of this gateway; `*`: to any. */
+export const serversAnswer = (gatewayId: string, ping: number | "*"): string => `tg.v.${gatewayId}.${ping}`;
+export const pingAnswered = (subject: string): number => Number(subject.slice(subject.lastIndexOf(".") + 1));
 
 /** On the system account: takes a new version of an account's JWT. */
 export const CLAIMS_UPDATE = "$SYS.REQ.CLAIMS.UPDATE";
