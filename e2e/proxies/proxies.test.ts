@@ -193,8 +193,10 @@ describe("gateways behind proxies", { skip }, () => {
     }
     if (results.length === 0) return t.skip("no proxy here speaks HTTP/2");
     for (const [name, end, code] of results) {
-      assert.equal(end === "[DONE]", code === constants.NGHTTP2_NO_ERROR, `${name}: ${end}, reset with code ${code}`);
       assert.ok(['"error"', "[DONE]"].includes(end), `${name}: ${end}`);
+      // HAProxy 2.6 ends the client's stream as usual when the gateway's answer breaks off; the error event is all that tells.
+      if (name === "HAProxy" && end !== "[DONE]") continue;
+      assert.equal(end === "[DONE]", code === constants.NGHTTP2_NO_ERROR, `${name}: ${end}, reset with code ${code}`);
     }
   });
 
