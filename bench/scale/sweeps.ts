@@ -134,7 +134,8 @@ class Ledger {
     const inFlight = this.#servers
       .flatMap(({ outbox }) => [...outbox])
       .filter(([id, { host }]) => !this.#homeOf(host).brought.has(id));
-    if (transit !== sum(inFlight.map(([, { amount }]) => amount))) throw new Error("transit is not what is under way");
+    if (transit !== sum(inFlight.map(([, { amount }]) => amount)))
+      throw new Error("the transit balance is not the sum of the amounts in flight");
     this.told.transitMost = Math.max(this.told.transitMost, Number(transit) / Number(sum(this.#earned)));
   }
 

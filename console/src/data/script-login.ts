@@ -8,7 +8,7 @@ export const scriptLoginQuery = (code: string) =>
   queryOptions({
     queryKey: ["script-login", code],
     staleTime: Number.POSITIVE_INFINITY,
-    // Every question about a code counts against whoever asks.
+    // Each look-up of a code counts towards the person's limit of attempts.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     queryFn: () => call("GET /console/api/script-logins/{code}", { path: { code } }),

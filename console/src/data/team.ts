@@ -41,7 +41,7 @@ export const invitationQuery = (token: string) =>
   queryOptions({
     queryKey: ["invitation", token],
     staleTime: Number.POSITIVE_INFINITY,
-    // Nor is a refusal asked for again: every question about a link counts against whoever asks.
+    // Nor is a refusal asked for again: each look-up of a link counts towards the person's limit of attempts.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     queryFn: () => call("POST /console/api/team/invitation", { body: { token } }),

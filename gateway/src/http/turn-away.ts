@@ -1,6 +1,6 @@
 /**
- * Answers a connection that is one too many before it has asked anything, and closes it at once. Requests are refused sooner (door.ts), but in a burst
- * the system hands over every connection that waits before the first request is read.
+ * Answers 503 to connections beyond the last spare file descriptor and closes them, before a request is read. door.ts refuses requests earlier
+ * than that, but in a burst the system hands over all waiting connections before it delivers the first request.
  */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
