@@ -19,10 +19,15 @@ interface Title extends CodeText {
   isSuite: boolean;
 }
 
+/** `code`: the line of code that a reader sees with it. */
+interface TextWithCode extends CodeText {
+  code: string;
+}
+
 interface Code {
   titles: Title[];
-  comments: CodeText[];
-  names: CodeText[];
+  comments: TextWithCode[];
+  names: TextWithCode[];
 }
 
 /** In place of what a loop fills into a title. */
@@ -38,18 +43,19 @@ export function readCode(file: string, source: string): Code {
   const lineStarts = [0, ...[...source.matchAll(/\n/g)].map(({ index }) => index + 1)];
   const lineOf = (offset: number): number => lineStarts.findLastIndex((start) => start <= offset) + 1;
   const names = (program.body as unknown as SyntaxNode[]).flatMap(namesOf);
+  const lines = source.split("\n").map((line) => line.trim());
   return {
     titles: [...titlesOf(program as unknown as SyntaxNode)].map(({ start, ...title }) => ({
       line: lineOf(start),
       ...title,
     })),
-    names: names.map(({ start, text }) => ({ line: lineOf(start), text })),
+    names: names.map(({ start, text }) => ({ line: lineOf(start), text, code: lines[lineOf(start) - 1] as string })),
     comments: joined(
       comments.map(({ type, start, end, value: text }) => {
         const isAlone = source.slice(lineStarts[lineOf(start) - 1], start).trim() === "";
         return { line: lineOf(start), end: lineOf(end), text, joins: type === "Line" && isAlone };
       }),
-    ),
+    ).map(({ line, end, text }) => ({ line, text, code: codeBeside(lines, line, end) })),
   };
 }
 
@@ -60,7 +66,7 @@ interface Span extends CodeText {
 }
 
 /** Line comments below each other are one comment. */
-function joined(comments: Span[]): CodeText[] {
+function joined(comments: Span[]): Span[] {
   const blocks: Span[] = [];
   for (const comment of comments) {
     const text = comment.text
@@ -73,7 +79,13 @@ function joined(comments: Span[]): CodeText[] {
       blocks[blocks.length - 1] = { ...last, end: comment.end, text: `${last.text} ${text}` };
     else blocks.push({ ...comment, text });
   }
-  return blocks.map(({ line, text }) => ({ line, text }));
+  return blocks;
+}
+
+/** The code before a comment on its own line, or else the first line of code below it. */
+function codeBeside(lines: string[], line: number, end: number): string {
+  const before = (lines[line - 1] as string).split(/\s*(?:\/\/|\/\*)/)[0] as string;
+  return before || (lines.slice(end).find((below) => below !== "" && !/^(\/\/|\/?\*)/.test(below)) ?? "");
 }
 
 interface Found {

@@ -40,7 +40,7 @@ const CODE =
 /** Generated, or no source of ours. */
 const NO_CODE = /(^|\/)(node_modules|dist|\.cache)\/|\.d\.ts$/;
 
-/** Titles below their suites, as the test runner prints them; comments with their place; exported names and names of files. */
+/** Titles below their suites, as the test runner prints them; comments and exported names with the code beside them; names of files. */
 function allCode(): { titles: string[]; comments: string[]; names: string[] } {
   const files = globSync(CODE, { cwd: ROOT, exclude: ["**/node_modules"] })
     .filter((file) => !NO_CODE.test(file))
@@ -50,8 +50,13 @@ function allCode(): { titles: string[]; comments: string[]; names: string[] } {
     titles: codes.flatMap(({ file, titles }) =>
       titles.filter(({ isSuite }) => !isSuite).map(({ suites, text }) => [basename(file), ...suites, text].join(" › ")),
     ),
-    comments: codes.flatMap(({ file, comments }) => comments.map(({ line, text }) => `${file}:${line}: ${text}`)),
-    names: codes.flatMap(({ file, names }) => [file, ...names.map(({ text }) => `${text} in ${file}`)]),
+    comments: codes.flatMap(({ file, comments }) =>
+      comments.map(({ line, text, code }) => `${file}:${line}: ${text}${line === 1 ? "" : ` ▸ ${code}`}`),
+    ),
+    names: codes.flatMap(({ file, names }) => [
+      file,
+      ...names.map(({ text, code }) => `${text} in ${file} ▸ ${code}`),
+    ]),
   };
 }
 

@@ -58,7 +58,7 @@ test("joins a sentence in JSX with its links and values, and leaves class names 
   assert.deepEqual(messagesIn("page.tsx", source), ["The key {…} has no limits in {…}."]);
 });
 
-test("reads titles with their suites, comments and exported names", () => {
+test("reads titles with their suites, and comments and exported names with the code beside them", () => {
   const source = `/** Opens
  * the file. */
 import { test } from "node:test";
@@ -82,12 +82,16 @@ test.skip("alone", open);
       { line: 14, text: "alone", suites: [], isSuite: false },
     ],
     comments: [
-      { line: 1, text: "Opens the file." },
-      { line: 5, text: "one" },
-      { line: 6, text: "two" },
-      { line: 7, text: "A reason of two lines." },
+      { line: 1, text: "Opens the file.", code: 'import { test } from "node:test";' },
+      { line: 5, text: "one", code: "export const LIMIT = 1;" },
+      { line: 6, text: "two", code: "const local = 2;" },
+      { line: 7, text: "A reason of two lines.", code: "export function open(): void {}" },
     ],
-    names: ["LIMIT", "open", "Kind"].map((text, i) => ({ line: [5, 9, 10][i], text })),
+    names: [
+      { line: 5, text: "LIMIT", code: "export const LIMIT = 1; // one" },
+      { line: 9, text: "open", code: "export function open(): void {}" },
+      { line: 10, text: "Kind", code: 'export type Kind = "a";' },
+    ],
   });
 });
 
