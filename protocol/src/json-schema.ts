@@ -278,7 +278,7 @@ class Reader {
         throw new Problem(
           root,
           "",
-          `must have at most ${SCHEMA_STEPS_MAX} parts once its references, alternatives and repetitions are written out`,
+          `must have at most ${SCHEMA_STEPS_MAX} parts after its references, alternatives and repetitions are expanded`,
         );
       if (!seen.has(part)) {
         seen.add(part);

@@ -53,10 +53,7 @@ function allCode(): { titles: string[]; comments: string[]; names: string[] } {
     comments: codes.flatMap(({ file, comments }) =>
       comments.map(({ line, text, code }) => `${file}:${line}: ${text}${line === 1 ? "" : ` ▸ ${code}`}`),
     ),
-    names: codes.flatMap(({ file, names }) => [
-      file,
-      ...names.map(({ text, code }) => `${text} in ${file} ▸ ${code}`),
-    ]),
+    names: codes.flatMap(({ file, names }) => [file, ...names.map(({ text, code }) => `${text} in ${file} ▸ ${code}`)]),
   };
 }
 

@@ -5,13 +5,14 @@ export const ROLES: readonly Role[] = ["owner", "member", "billing", "viewer"];
 
 const SAYS: Record<AccountKind, Record<Role, string>> = {
   builder: {
-    owner: "Full access, including the team. Responsible for the account's debts.",
+    owner: "Full access, including managing the team. Owners are liable for the account's debts.",
     member: "Can view everything and manage API keys.",
     billing: "Can view everything and buy credits.",
     viewer: "Can view everything, but not make changes.",
   },
   host: {
-    owner: "Full access, including the team. Debts of an owner's other accounts are deducted from earnings.",
+    owner:
+      "Full access, including managing the team. If an owner's builder account has debts, they are deducted from this account's earnings.",
     member: "Can view everything and manage nodes and host tokens.",
     billing: "Can view everything, such as earnings, but not make changes.",
     viewer: "Can view everything, but not make changes.",

@@ -98,7 +98,7 @@ function portOf(text: string): number | undefined {
   if (text === "") return undefined;
   const port = Number(text);
   if (!(Number.isInteger(port) && port > 0 && port < 65_536))
-    throw new DatabaseUrlError("must give ports from 1 to 65535");
+    throw new DatabaseUrlError("must have ports from 1 to 65535");
   return port;
 }
 

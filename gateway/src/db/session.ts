@@ -37,7 +37,7 @@ export type Durability = "checked" | "assumed";
 const REMEDY = {
   server: (name: string) => `ALTER SYSTEM SET ${name} = on, then reload PostgreSQL`,
   session: (name: string, value: string) =>
-    `a connection pooler or the options in DATABASE_URL change it: let the pooler pass on startup options, or set it for the role (ALTER ROLE … SET ${name} = '${value}')`,
+    `a connection pooler or the options in DATABASE_URL change ${name}: let the pooler pass on startup options, or set ${name} for the role (ALTER ROLE … SET ${name} = '${value}')`,
 };
 const DURABLE = ["fsync", "full_page_writes"] as const;
 /** Any other value confirms commits that a crash can lose. */

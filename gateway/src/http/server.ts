@@ -30,7 +30,7 @@ const KEEP_ALIVE_MS = 72_000;
 /** Fastify's own validation and serialisation are not loaded; declarations in api/ are used instead. */
 const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
 function noCompiler(): never {
-  throw new Error("routes must not have Fastify schemas: declare them in api/");
+  throw new Error("a route must not have a Fastify schema: declare the schema in api/");
 }
 
 export interface Readiness {

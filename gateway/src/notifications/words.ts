@@ -30,10 +30,10 @@ interface Words {
 
 const FAILURES: Record<TopUpFailure, string> = {
   declined: "failed: the payment provider declined the saved card",
-  authentication_required: "failed: the card's bank requires a confirmation by the card holder",
+  authentication_required: "failed: the card's bank requires the cardholder to confirm the payment",
   unreachable: "failed: the payment provider did not respond for half a day",
-  disputed: "was disputed with the card's bank",
-  refunded: "was refunded",
+  disputed: "was disputed: the cardholder asked the card's bank for the money back",
+  refunded: "was refunded to the card",
 };
 
 const PERIODS = { day: "daily", month: "monthly" } as const;
@@ -55,7 +55,7 @@ const WORDS: WordsOf = {
   }),
   top_up_failed: ({ amount_micro, failure }, account) => ({
     title: "Automatic top-up was turned off",
-    text: `An automatic purchase of ${failure === "disputed" || failure === "refunded" ? "" : `${dollarsOf(amount_micro)} of `}credit for ${account} ${FAILURES[failure]}. Automatic top-up is now off.`,
+    text: `The automatic purchase of ${failure === "disputed" || failure === "refunded" ? "" : `${dollarsOf(amount_micro)} of `}credit for ${account} ${FAILURES[failure]}. Automatic top-up is now off.`,
     advice: "On this page you can buy credit, save another card, or turn automatic top-up on again:",
     page: "credits",
   }),

@@ -238,7 +238,7 @@ describe("an automatic top-up", () => {
 describe("a failed automatic top-up", () => {
   for (const [last4, failure, words] of [
     ["0341", "declined", /declined the saved card/],
-    ["3155", "authentication_required", /confirmation by the card holder/],
+    ["3155", "authentication_required", /requires the cardholder to confirm/],
   ] as const) {
     test(`${failure}: turns top-ups off and emails the owners once, for any repeated events`, async () => {
       const id = await account({ last4 });
@@ -299,8 +299,8 @@ describe("a reversed automatic top-up", () => {
   const refunded = (sale: Sale): string =>
     eventBody("refund.created", refundObject(sale, { id: `re_${sale.payment}`, cents: 700, status: "succeeded" }));
   for (const [what, failure, body, words] of [
-    ["disputed", "disputed", (sale: Sale) => disputed(sale, "needs_response"), /was disputed with the card's bank/],
-    ["lost in a dispute", "disputed", (sale: Sale) => disputed(sale, "lost"), /was disputed with the card's bank/],
+    ["disputed", "disputed", (sale: Sale) => disputed(sale, "needs_response"), /was disputed: the cardholder asked/],
+    ["lost in a dispute", "disputed", (sale: Sale) => disputed(sale, "lost"), /was disputed: the cardholder asked/],
     ["refunded", "refunded", refunded, /was refunded/],
   ] as const) {
     test(`turns top-ups off and emails the owners once when it is ${what}`, async () => {

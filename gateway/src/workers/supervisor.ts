@@ -139,7 +139,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
       // It may have died and been replaced already.
       if (isStopping || worker.state === "stopping" || !living.has(worker)) continue;
       if (await replace(worker)) continue;
-      log.error("a worker's replacement did not start: keeping the other workers");
+      log.error("a worker's replacement did not start: the other workers are not replaced");
       return false;
     }
     return !isStopping;

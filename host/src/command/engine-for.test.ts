@@ -134,7 +134,7 @@ test("up stops for a missing engine with a line per address, and mentions --engi
     "LM Studio: the server at 127.0.0.1:1234 is another engine",
     "vLLM: the server at 127.0.0.1:8000 is another engine",
   ]);
-  assert.match(next ?? "", /^start the engine, or choose again .*--engine demo/);
+  assert.match(next ?? "", /^start the engine, or choose the models again .*--engine demo/);
   const unsettled = await failing(here, { settled: false });
   assert.match(unsettled.next ?? "", /^start an engine .*--engine-url URL; --engine demo/);
 });

@@ -67,7 +67,7 @@ async function look(wanted: Wanted, machine: Machine): Promise<ChosenEngine> {
 }
 
 const DEMO = "--engine demo serves a demo model, for tests";
-const START_ELECTED = `start the engine, or choose again with tollgate-host elect; ${DEMO}`;
+const START_ELECTED = `start the engine, or choose the models again with tollgate-host elect; ${DEMO}`;
 const START_ANY = `start an engine with a model of docs/hosts/engines.md, or name one with --engine openai --engine-url URL; ${DEMO}`;
 
 function missingFrom(found: FoundEngine[], models: string[] | undefined): string | undefined {

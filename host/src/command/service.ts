@@ -11,7 +11,7 @@ const UNIT_NAME = "tollgate-host.service";
 /** A service that is stopped may finish what runs first. */
 const SYSTEMCTL_MS_MAX = 90_000;
 const SCOPE_FLAGS: Record<string, Flag> = {
-  system: { help: "install it for the whole machine (as root), not only for you" },
+  system: { help: "install the service for the whole machine (as root), not only for your user" },
   user: { value: "NAME", help: "the user that the service runs as, with --system (default: the user who called sudo)" },
 };
 const MORE = [

@@ -44,7 +44,8 @@ function readSchema(text: string): { schema: object } | { problem: string } {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
     return { problem: "Enter a JSON object: { … }." };
   }
-  if (!isWithin(schema, SCHEMA_DEPTH_MAX)) return { problem: `At most ${SCHEMA_DEPTH_MAX} levels deep.` };
+  if (!isWithin(schema, SCHEMA_DEPTH_MAX))
+    return { problem: `The schema must be nested at most ${SCHEMA_DEPTH_MAX} levels deep.` };
   const bytes = new TextEncoder().encode(JSON.stringify(schema)).length;
   if (bytes > SCHEMA_BYTES_MAX) return { problem: `At most 64 KiB; this has ${Math.ceil(bytes / 1024)}.` };
   return { schema };

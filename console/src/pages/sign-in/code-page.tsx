@@ -41,7 +41,7 @@ export function CodePage() {
           required
           autoFocus
           maxLength={17}
-          hint="Or one of your backup codes."
+          hint="You can also enter one of your backup codes."
           error={errorOfField(enter.error, "code")}
         />
         <Button type="submit" look="primary" busy={enter.isPending}>

@@ -73,11 +73,11 @@ interface ShownPlane {
 }
 
 const WORDS: Record<ShownPlane["state"], (plane: ShownPlane) => string> = {
-  embedded: () => "inside the gateway (NATS_URL is not set)",
-  own: ({ url }) => `${url}, belongs to this deployment`,
-  other: ({ url, deployment }) => `${url}, BELONGS TO ANOTHER DEPLOYMENT: ${deployment}`,
-  unclaimed: ({ url }) => `${url}, belongs to no deployment yet; the first gateway claims it`,
-  away: ({ url }) => `${url}, cannot be reached`,
+  embedded: () => "the plane inside the gateway (NATS_URL is not set)",
+  own: ({ url }) => `${url}; it belongs to this deployment`,
+  other: ({ url, deployment }) => `${url}; IT BELONGS TO ANOTHER DEPLOYMENT, ${deployment}`,
+  unclaimed: ({ url }) => `${url}; it belongs to no deployment yet, and the first gateway claims it`,
+  away: ({ url }) => `${url}; it cannot be reached`,
 };
 
 async function planeOf(run: AdminRun, { id }: Deployment): Promise<ShownPlane> {
@@ -143,6 +143,7 @@ async function adopt(run: AdminRun): Promise<number> {
   });
   if (run.json) run.print(JSON.stringify({ id, adopted_from: before ?? null }));
   else if (before === id) run.print(`The plane already belongs to this deployment, ${id}.`);
-  else run.print(`The plane now belongs to deployment ${id}. It belonged to ${before ?? "no deployment"}.`);
+  else
+    run.print(`The NATS plane now belongs to deployment ${id}. Before, it belonged to ${before ?? "no deployment"}.`);
   return 0;
 }

@@ -58,7 +58,7 @@ async function retain(run: AdminRun): Promise<number> {
     run.print(
       run.json
         ? JSON.stringify({ refusals: 0, months: [] })
-        : "Records are kept for ever: neither HISTORY_DAYS nor REFUSALS_DAYS is set.",
+        : "Records are kept forever: neither HISTORY_DAYS nor REFUSALS_DAYS is set.",
     );
     return 0;
   }

@@ -25,7 +25,7 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
   "deployment set": {
     help: "change a setting that all gateways share to the value in this command's environment",
     args: SETTING,
-    flags: { yes: { help: "confirm that the new pepper makes all present API keys and host tokens invalid" } },
+    flags: { yes: { help: "confirm that the new pepper makes all existing API keys and host tokens invalid" } },
     more: [
       "Run this command with the new settings of a gateway, then restart the gateways one by one with them, then run tollgate admin deployment finish.",
       "The database stores no secret, only a check value of it.",
@@ -151,7 +151,7 @@ function ownIn(own: OwnSettings, name: SharedName, { config }: AdminRun): Own {
     name === "limits" && config.valkeyUrl !== undefined
       ? "check VALKEY_URL, and that the server runs"
       : `set ${VARIABLES[name]} in this command's environment`;
-  throw new CommandError(`the new value of ${VARIABLES[name]} is not known here`, { next });
+  throw new CommandError(`this command does not have the new value of ${VARIABLES[name]}`, { next });
 }
 
 async function finish(run: AdminRun): Promise<number> {

@@ -12,8 +12,8 @@ const Info = z.object({ version: z.string(), max_payload: z.number() });
 
 export async function* planeChecks(examined: Examined): AsyncGenerator<Finding> {
   const { absent, nats } = examined.config.plane;
-  if (absent) yield ok("plane", "off: no node works for this gateway");
-  else if (nats === undefined) yield ok("plane", "inside the gateway (NATS_URL is not set)");
+  if (absent) yield ok("plane", "the dispatch plane is off: this gateway serves no inference requests");
+  else if (nats === undefined) yield ok("plane", "the dispatch plane runs inside the gateway (NATS_URL is not set)");
   if (absent || nats === undefined) return;
   const found = await Promise.all(nats.url.split(",").map(serverCheck));
   yield* found;

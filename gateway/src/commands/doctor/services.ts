@@ -6,7 +6,7 @@ import { away, type Examined, type Finding, reasonOf } from "./examined.ts";
 
 export async function* limitsChecks({ config: { valkeyUrl: url } }: Examined): AsyncGenerator<Finding> {
   if (url === undefined) {
-    yield ok("limits", "counted in the memory of each gateway (VALKEY_URL is not set)");
+    yield ok("limits", "rate limits are counted in the memory of each gateway (VALKEY_URL is not set)");
     return;
   }
   const { openValkeyServer } = await import("../../limits/valkey-server.ts");

@@ -24,7 +24,7 @@ export async function callConsole(call: ConsoleCall): Promise<Response> {
   const { gateway, method, path, token, body, headers } = call;
   const giveUp = new AbortController();
   // Only the head of the answer is waited for: events go on for as long as they are read.
-  const stop = systemClock.after(ANSWER_AFTER_MS, () => giveUp.abort(new Error("no answer in time")));
+  const stop = systemClock.after(ANSWER_AFTER_MS, () => giveUp.abort(new Error("the gateway did not answer in time")));
   try {
     const response = await fetch(new URL(path, gateway), {
       method,

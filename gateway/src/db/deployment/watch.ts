@@ -87,7 +87,9 @@ export function tellChanges(log: Log, { changes }: Compared): void {
     const settings = ones.map(({ setting }) => setting);
     log.info(
       { settings },
-      `${change === "recorded" ? "recorded" : `${change} a change of`} settings that gateways share`,
+      change === "recorded"
+        ? "recorded the settings that gateways share"
+        : `${change} a change of the settings that gateways share`,
     );
   }
 }

@@ -364,7 +364,7 @@ function tellOfLosses(page: Page, { losses }: MetricFacts): void {
   );
   page.gauge(
     "tollgate_history_lost_timestamp_seconds",
-    "When the last failover that lost data was found.",
+    "Time at which the last failover that lost data was detected.",
     () => {
       const at = losses()?.lastAt;
       return at === undefined ? [] : [[at / 1000]];

@@ -40,7 +40,7 @@ export function earningHandlers(
       const { by, split, to = new Date(now()) } = query;
       const { from = new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) } = query;
       if (to < from) throw breaksRule("to", 'must not be before "from"');
-      if (split === by) throw breaksRule("split", 'must differ from "by"');
+      if (split === by) throw breaksRule("split", 'must not have the same value as "by"');
       if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
         throw breaksRule("from", `must be at most ${HOURLY_DAYS_MAX} days before "to" when "by" is "hour"`);
       }

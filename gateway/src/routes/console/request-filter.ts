@@ -79,7 +79,7 @@ export function requestFilters({
     /** Throws where sums of a filter would have to read too much. */
     async countable(accountId: Uuid, filter: Filter): Promise<void> {
       const isRead = isSearched(filter) || (filter.label !== undefined && isNamed(filter));
-      if (isRead && (await inSpan(accountId, filter)) > READ_MAX) throw tooMany("counted with these filters");
+      if (isRead && (await inSpan(accountId, filter)) > READ_MAX) throw tooMany("counted when these filters are set");
     },
   };
 }

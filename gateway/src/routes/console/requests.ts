@@ -101,7 +101,7 @@ export function requestHandlers(
     async getRequestHistogram({ account, query, refuse }) {
       const filter = await filterOf(account.id, query, refuse);
       const counts = await history.counts(account.id, filter, { nowMs: now(), recordsMax: READ_MAX });
-      if (counts.counts === undefined) throw tooMany("counted with these filters");
+      if (counts.counts === undefined) throw tooMany("counted when these filters are set");
       return {
         object: "request_histogram",
         from: seconds(counts.from),

@@ -7,7 +7,7 @@ export const FEED_URL = "/status.atom";
 type Incident = Status["incidents"][number];
 
 const KINDS: Record<Incident["kind"], string> = {
-  internal: "a part of the platform did not work",
+  internal: "a part of the platform failed",
   stopped: "the platform was not running",
   unavailable: "no node could serve it",
   errors: "too many requests failed",

@@ -118,7 +118,7 @@ async function* engineChecks(
   try {
     ({ engine } = await engineFor({ ...settings, settled: true, demoFallback: false }, context));
   } catch (error) {
-    yield failure("engine", error, "start the engine, or choose again with tollgate-host elect");
+    yield failure("engine", error, "start the engine, or choose the models again with tollgate-host elect");
     return;
   }
   try {

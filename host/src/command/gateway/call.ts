@@ -87,7 +87,7 @@ function refusal(answer: Answer): GatewayRefusal {
 /** The innermost reason of a failed fetch, in words: `ECONNREFUSED` and the like stay recognisable. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return "unknown reason";
-  if (error.name === "TimeoutError") return "no answer in time";
+  if (error.name === "TimeoutError") return "the gateway did not answer in time";
   const cause = error.cause as (Error & { code?: string }) | undefined;
   return cause?.code ?? cause?.message ?? error.message;
 }

@@ -83,7 +83,7 @@ test("shows the state that keeps requests away first", () => {
   assert.equal(state({}, "quarantined"), "state      quarantined, gets no requests");
   assert.equal(
     state({ slots: 3, slotsMax: 4 }, "online"),
-    "state      online, 2 of 3 slots busy (engine too slow for 4 at once)",
+    "state      online, 2 of 3 slots busy (the engine is too slow for 4 requests at once)",
   );
   assert.equal(state({ slots: 0, busy: 0 }, "online"), "state      online, but no engine answers");
   assert.equal(state({ state: "draining" }, "online"), "state      draining, 2 of 4 slots busy");

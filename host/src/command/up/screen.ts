@@ -169,7 +169,8 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
 
 function stateOf(snapshot: AgentSnapshot, stats: Stats | undefined, paint: Paint) {
   const { slotsMax } = snapshot;
-  const fewer = slotsMax > snapshot.slots && snapshot.slots > 0 ? ` (engine too slow for ${slotsMax} at once)` : "";
+  const fewer =
+    slotsMax > snapshot.slots && snapshot.slots > 0 ? ` (the engine is too slow for ${slotsMax} requests at once)` : "";
   const slots = `${snapshot.busy} of ${counted(snapshot.slots, "slot")} busy${fewer}`;
   if (snapshot.state === "online") {
     const nodeState = stats?.state;

@@ -142,7 +142,7 @@ export function AddNodePage() {
 function FirstEarning({ node }: { node: string }) {
   const { data } = useQuery({ ...hostMoneyQuery, refetchInterval: LOOK_AGAIN_MS });
   const newest = data?.data.find((line) => line.node === node);
-  if (newest === undefined) return "Its first earning appears here.";
+  if (newest === undefined) return "The node's first earning will appear here.";
   return (
     <>
       It has earned <Money of={newest.earned_micro} />.{" "}
