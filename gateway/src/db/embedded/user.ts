@@ -9,7 +9,7 @@ import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
 /** The user to become, or undefined to stay the user of this process. */
 export type RunAs = { uid: number; gid: number; name: string } | undefined;
 
-/** In order of preference. All but `nobody` are created by PostgreSQL packages; initdb requires a user with a passwd entry. */
+/** In order of preference. All but the last are created by PostgreSQL packages; initdb requires a user with a passwd entry. */
 const CANDIDATES = ["postgres", "_postgres", "nobody"];
 
 /** The gateway's environment is not passed on, because it contains secrets. */
