@@ -9,14 +9,14 @@ import type { Outcome } from "./simulate.ts";
 export interface Lived {
   plan: Plan;
   outcome: Outcome;
-  /** The second time; undefined where once was enough. */
+  /** The second run's outcome; undefined if the seed runs once. */
   again: Outcome | undefined;
 }
 
-/** How many worlds per thread may be started before earlier ones are reported. */
+/** The number of worlds per thread that may start before earlier ones are reported. */
 const AHEAD = 3;
 
-/** A world is full of short-lived things; with this much room for them they are hardly ever looked through. */
+/** Worlds create many short-lived objects; a large young generation avoids most collections. */
 const YOUNG_MB = 64;
 
 export async function* liveThrough(
@@ -31,7 +31,7 @@ export async function* liveThrough(
     for (const plan of plans) {
       const [one, other] = [handOf(turn).live(plan), isTwice(turn) ? handOf(turn + 1).live(plan) : undefined];
       const both = Promise.all([one, other]).then(([outcome, again]) => ({ plan, outcome, again }));
-      // Whoever takes it later is told; no one else needs to be.
+      // The error is reported where the result is awaited.
       both.catch(() => {});
       inFlight.push(both);
       turn += 1;
@@ -43,7 +43,7 @@ export async function* liveThrough(
   }
 }
 
-/** One thread, which lives through one world after the other. */
+/** A thread that runs one world after the other. */
 class Hand {
   readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },

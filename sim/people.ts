@@ -1,4 +1,4 @@
-/** Everything people do with money besides requests: they buy credits, ask for refunds, own hosts and are paid. */
+/** Draws what people do with money besides requests: they buy credit, ask for refunds, own hosts and receive payouts. */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Item, Plan } from "./plan.ts";
@@ -33,7 +33,7 @@ function purchase(chance: Chance, { endMs, accounts }: Plan): Item {
   };
 }
 
-/** Someone who has nothing buys credits, spends some of them, has the purchase undone, and earns as a host meanwhile. */
+/** A person buys credit, spends some, gets a refund for the purchase, and earns as a host meanwhile. */
 function debt(chance: Chance, { endMs, accounts, gateways }: Plan, account: number): Item[] {
   Object.assign(accounts[account] as object, { credit: "0", budgetDay: null, tokensPerMinute: null });
   const asks = Array.from({ length: 6 }, (): Item => {

@@ -1,9 +1,9 @@
 /**
- * The plan of a world, decided before it runs: its nodes and accounts, requests, faults, and operators' actions. A plan is plain data, so
- * it can be shortened item by item, written to a file and run again.
+ * The plan of a world: its nodes, accounts, requests, faults and operator actions. Plans are plain data, so they can be shortened, saved
+ * and run again.
  */
 
-/** How nodes behave. All but the first are the lies and failures of e2e/hostile. */
+/** How nodes behave. All kinds but the first are lies and failures, as in e2e/hostile. */
 export const NODE_KINDS = [
   "honest",
   "silent",
@@ -29,7 +29,7 @@ export interface NodePlan {
   host: number;
   slots: number;
   models: string[];
-  /** Its engine keeps to an output format, and it says so. */
+  /** The engine supports output formats, and its node announces it. */
   formats: boolean;
 }
 
@@ -42,39 +42,39 @@ export interface AccountPlan {
   budgetDay: string | null;
 }
 
-/** How an honest node answers. */
+/** How an honest node answers a request. */
 export interface Script {
-  /** The number of words, and of words of thinking before them. */
+  /** The number of words in the answer, and in the thinking before it. */
   words: number;
   thinkWords: number;
   perDelta: number;
   ttftMs: number;
   everyMs: number;
-  /** On the n-th attempt (0: on every one), after so many words. */
+  /** On the n-th attempt (0: on every attempt), after this many words. */
   fault: { kind: "fail" | "stall" | "drop" | "prompt"; attempt: number; after: number } | null;
 }
 
 export interface Ask {
   account: number;
   gateway: number;
-  /** Asked of /v1/completions; else of the endpoint that the model has. */
+  /** Sends the request to /v1/completions instead of the model's usual endpoint. */
   endpoint?: "completion";
   model: string;
   stream: boolean;
   promptWords: number;
   maxTokens: number;
-  /** Where the answer ends. */
+  /** The request's stop string. */
   stop: string | null;
-  /** Asks for an output format. */
+  /** The request asks for an output format. */
   formatted: boolean;
-  /** How many texts are to be embedded, where it is asked of such a model. */
+  /** The number of texts to embed, for embedding models. */
   texts: number;
   /** The client leaves after this time. */
   leavesMs: number | null;
   script: Script;
 }
 
-/** Statements whose answer a gateway may not live to hear. */
+/** Statements during whose commit a gateway may crash. */
 export const COMMIT_KINDS = [
   "ledger_hold",
   "ledger_settle",
@@ -98,11 +98,11 @@ export type Item = { atMs: number } & (
   | { do: "store loses"; percent: number; forMs: number }
   | { do: "store slow"; delayMsMax: number; forMs: number }
   | { do: "store crashes"; forMs: number }
-  /** Commits hang for so long, then a standby is there, and after so long it takes writes. */
+  /** Commits hang for `hangMs`; then a standby replaces the primary, and takes writes after `forMs`. */
   | { do: "store fails over"; hangMs: number; forMs: number }
   | { do: "store answers late"; delayMsMax: number; forMs: number }
   | { do: "store refuses"; percent: number; forMs: number }
-  /** The gateway dies between a commit of its next statement with these words and the answer. */
+  /** The gateway crashes after the commit of its next statement of this kind, before the answer arrives. */
   | { do: "crash at commit"; gateway: number; of: CommitKind; downMs: number; powerLoss: boolean }
   | { do: "disk full"; gateway: number; forMs: number }
   | { do: "limits away"; how: "hangs" | "dies"; forMs: number }
@@ -112,10 +112,10 @@ export type Item = { atMs: number } & (
       account: number;
       cents: number;
       seen: "paid" | "expired";
-      /** What becomes of the whole amount afterwards. */
+      /** What happens to the whole amount afterwards. */
       refund: "succeeded" | "failed" | null;
       dispute: "won" | "lost" | null;
-      /** How long until the next thing happens to it. */
+      /** The delay until the payment's next event. */
       stepMs?: number;
     }
   | { do: "payout batch"; minimum: string }
@@ -128,16 +128,16 @@ export interface Plan {
   seed: number;
   endMs: number;
   gateways: { skewMs: number }[];
-  /** What gateways do while the server of their limits is unreachable (LIMITS_WHEN_AWAY). */
+  /** The gateways' setting LIMITS_WHEN_AWAY. */
   limitsWhenAway: "refuse" | "local";
   hosts: number;
   nodes: NodePlan[];
   accounts: AccountPlan[];
   items: Item[];
-  /** For how many days earnings are held back. */
+  /** The days for which earnings are held back (PAYOUT_HOLD_DAYS). */
   payoutHoldDays?: number;
-  /** By host: the account that has the same owner. */
+  /** For each host, the index of the builder account with the same owner. */
   hostOwners?: (number | null)[];
-  /** It is lived through to the end of the time for healing, although no one owes anything any more. */
+  /** The world runs until the end of the healing time, even if nothing is pending. */
   livesOn: boolean;
 }

@@ -49,7 +49,7 @@ const OPTIONS = {
 const MINUTES = 2;
 /** Long enough that the healing phase is a small part of the run. */
 const SOAK_MINUTES = 3;
-/** That a world is the same a second time CI looks at; a soak now and then. */
+/** CI checks repeatability of every world. Soaks check it now and then. */
 const SOAK_TWICE_EVERY = 10;
 
 class WrongUse extends Error {}
@@ -62,7 +62,7 @@ function readFlags() {
   }
 }
 
-/** A number that a flag gives; undefined where it is absent. */
+/** The number given by a flag; undefined if the flag is absent. */
 function numberOf(name: string, text: string | undefined, { least }: { least: number }): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
@@ -119,14 +119,14 @@ async function main(): Promise<number> {
   return wrong > 0 ? 1 : 0;
 }
 
-/** Lives through worlds on this thread. Where others do, it needs none of what that takes. */
+/** Runs worlds on this thread. Imported late, because the threads of a crew need nothing of it here. */
 async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<Outcome>> {
   const [{ simulate }, { loadTokens }] = [await import("./simulate.ts"), await import("./tokens.ts")];
   const tokens = await loadTokens();
   return (plan, options) => simulate(plan, tokens, options);
 }
 
-/** One world is lived through here, where its trace can be read; many are shared out among threads. */
+/** A single world runs on this thread, where its trace can be read. Several are shared among threads. */
 async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions): AsyncGenerator<Lived> {
   const threads = wholeOf("threads", flags.threads, { least: 1 }) ?? Math.min(8, availableParallelism());
   const plans = plansOf(flags, options);
@@ -142,7 +142,7 @@ async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions)
   }
 }
 
-/** What all worlds came to, each counted once. */
+/** Sums over all worlds, each world counted once. */
 class Sums {
   readonly #began = performance.now();
   readonly #faults = noFaults();
@@ -187,7 +187,7 @@ class Sums {
   }
 }
 
-/** Seeds that no one chose, so that every run of CI looks at worlds that none has seen. */
+/** New seeds, so that every CI run also covers unknown worlds. */
 const freshSeed = (): number => Math.floor(Math.random() * 2 ** 31);
 
 function* plansOf(flags: ReturnType<typeof readFlags>, options: PlanOptions): Generator<Plan> {

@@ -6,19 +6,19 @@
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Ask, Item, Plan } from "./plan.ts";
 
-/** What every scene asks for: all models are served there, and someone has room. */
+/** Scenes use this model and make sure that nodes with free slots serve it. */
 const MODEL = "tiny-3b";
 const EMBEDDING = "embed-m3";
 const EVERY_MODEL = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
 const RICH = "5000000000000";
 const WORDS = 20;
 
-/** What could end an attempt that the scene is not about. */
+/** Faults that could end an attempt of a scene in an unintended way. */
 const TROUBLE = /^(store|cut|slow|crash|drain)/;
 
-/** With such beside it, a key does not have all it may in flight, or asks for nothing more. */
+/** Faults after which a key cannot reach its limit of requests in flight. */
 const ENDS_SCENE = /^(store|cut|slow|crash|drain|limits|revoke)/;
-/** What began so long before may still be going on. */
+/** Earlier faults may last this long. */
 const LASTS_MS = 15_000;
 
 export function addScenes(chance: Chance, plan: Plan): void {
@@ -36,8 +36,8 @@ export function addScenes(chance: Chance, plan: Plan): void {
 }
 
 /**
- * The limits' server goes while a key has all it may have in flight: some of it ends meanwhile and some goes on, some is asked when
- * no one knows yet, and some while gateways refuse or count alone. When all is back the key comes again.
+ * The limits server fails while a key has its maximum of requests in flight. Some end during the outage, some continue; new ones arrive
+ * before the gateways notice, and while they refuse or count alone. After the recovery the key sends more.
  */
 function limitsAway(chance: Chance, plan: Plan): Item[] {
   makeRoom(plan);
@@ -61,7 +61,7 @@ function limitsAway(chance: Chance, plan: Plan): Item[] {
   return [
     { atMs, do: "limits away", how, forMs },
     ...some(inFlight, atMs - 1_500, atMs - 300, endsMeanwhile ? brief : long),
-    // Sent, and never answered.
+    // Jobs that nodes never answer.
     ...some(2, atMs + 20, atMs + 1_000, brief),
     ...some(2 * inFlight + 2, atMs + 200, backMs - 100, long),
     ...some(inFlight + 1, backMs + 5_500, backMs + 9_000, brief),
@@ -69,7 +69,7 @@ function limitsAway(chance: Chance, plan: Plan): Item[] {
   ];
 }
 
-/** One gateway loses the store for longer than a lease, and the others do not: what it answers meanwhile is entered late, by itself. */
+/** One gateway is cut off from the database for longer than a lease. It settles what it answered meanwhile late. */
 function cutFromStore(chance: Chance, plan: Plan): Item[] {
   makeRoom(plan);
   const gateway = chance.below(plan.gateways.length);
@@ -84,15 +84,15 @@ function cutFromStore(chance: Chance, plan: Plan): Item[] {
   return [...asks, { atMs, do: "store cut", gateway, forMs: chance.between(70_000, 110_000) }];
 }
 
-/** A node that answers every question alike, in a world in which someone can find it out. */
+/** Adds a node that gives the same answer to every question, in a world where canaries can find it. */
 function addImpostor(plan: Plan): void {
   const last = plan.nodes[2];
   if (last !== undefined) Object.assign(last, { kind: "constant", models: EVERY_MODEL });
 }
 
 /**
- * Embeddings, several texts each: asked of nodes that send wrong vectors, or of honest ones whose first attempt falls silent after a
- * vector. Whatever the gateway kept of that attempt would be held against the node that answers next.
+ * Embeddings of several texts, sent to nodes with wrong vectors, or to honest nodes whose first attempt falls silent after one vector. If
+ * the gateway kept that vector, the next node's answer would be wrong.
  */
 function embeddings(chance: Chance, plan: Plan): Item[] {
   makeRoom(plan);
@@ -111,7 +111,7 @@ function embeddings(chance: Chance, plan: Plan): Item[] {
   });
 }
 
-/** Two honest nodes that serve everything. */
+/** Adds two honest nodes that serve every model. */
 function makeRoom(plan: Plan): void {
   for (const node of plan.nodes.slice(0, 2)) Object.assign(node, { slots: 4, models: EVERY_MODEL });
 }

@@ -1,11 +1,10 @@
 /**
- * Looks for the shortest plan that fails by the same rule: takes items away, halves first, then one by one, then whole gateways,
- * nodes and accounts that nothing asks for. A plan that still fails takes the place of the longer one.
+ * Finds a shorter plan that breaks the same rule: removes halves of the items, then single items, then unused gateways, nodes and accounts.
  */
 import type { Item, Plan } from "./plan.ts";
 import type { Outcome } from "./simulate.ts";
 
-/** So often at most: each try is a whole world. */
+/** The maximum number of tries; each try runs a world. */
 const TRIES_MAX = 300;
 
 export async function shrink(plan: Plan, failed: Outcome, run: (plan: Plan) => Promise<Outcome>): Promise<Plan> {
@@ -36,7 +35,7 @@ export async function shrink(plan: Plan, failed: Outcome, run: (plan: Plan) => P
   return best;
 }
 
-/** The number of the last one that the item needs; -1 for none. */
+/** The highest index that the item uses; -1 for none. */
 function usedBy(item: Item, name: "nodes" | "gateways" | "accounts"): number {
   if (name === "nodes") return "node" in item ? item.node : -1;
   const of = item.do === "ask" ? item.ask : item;

@@ -66,15 +66,17 @@ describe("a simulation", () => {
   });
 });
 
-/** Plans that once made the auditor speak up, as short as they could be made; each name says what it came to. */
+/** Plans that once failed the audit, shortened, each with its outcomes. */
 const FOUND: [string, Record<string, number>][] = [
-  // Store away, disk full, power lost (seed 67): answered after two seconds with what it owes in memory alone. The platform says so.
+  // Database unreachable, disk full, power lost (seed 67): the request was answered after two seconds with its settlement in memory only.
+  // The platform logs this.
   ["admitted-loss", { gateway_lost: 1, "told 502": 1 }],
-  // A client left when half of `<think>` had come (seed 51): the half was billed as two tokens of output.
+  // A client left when half of `<think>` had arrived (seed 51): the half was billed as two tokens of output.
   ["half-a-delimiter", { ok: 1, client_closed: 1, "client: answered": 1, "client: left": 1 }],
-  // Vectors that the plane lost, and then a failure of the same node without any (seed 635386407): it is owed nothing. The auditor erred.
+  // The plane lost vectors, then the same node failed without any (seed 635386407): the host is owed nothing. The auditor was wrong.
   ["vectors-lost", { upstream_failed: 1, "told 502": 1 }],
-  // A node drops its connection with the last frames of another job on their way (seed 1161679889): that job is its fault too. The auditor erred.
+  // A node drops its connection while the last frames of another job are in transit (seed 1161679889): that job is also the node's fault.
+  // The auditor was wrong.
   ["done-and-dropped", { upstream_stall: 2, ok: 2, "told 502": 1, "told 200": 1, "client: answered": 2 }],
 ];
 

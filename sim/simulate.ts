@@ -1,4 +1,4 @@
-/** One world from its first moment to its audit: builds it from a plan, lets the plan happen, heals everything, and looks. */
+/** Runs one world: builds it from a plan, carries the plan out, heals all faults, and audits the result. */
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import { LeasesAudit } from "./audit/leases.ts";
 import { LedgerAudit } from "./audit/ledger.ts";
@@ -14,14 +14,14 @@ import type { FaultCounts } from "./world/faults.ts";
 import { forbidOutsideWorld } from "./world/guard.ts";
 import { type Violation, World } from "./world/world.ts";
 
-/** The gateways are up and the nodes known before the first request. */
+/** The time before the first request, in which gateways start and nodes connect. */
 const LEAD_MS = 3_000;
-/** After the plan everything is healed, and whatever is still owed has this long: leases, sweeps, the spools of others. */
+/** The time after the plan, without faults, in which leases, sweeps and spools complete. */
 const HEALING_MS = 330_000;
-/** So long after no one owes anything and no one waits, most worlds end: what follows are probes of nodes that do nothing else. */
+/** A world ends after it was idle for this many checks. Only probes would follow. */
 const QUIET_LOOKS = 30;
 const LOOK_EVERY_MS = 1_000;
-/** So often a node is believed that the plane lost it. */
+/** How often a node's disconnect by the plane is excused. */
 const EXCUSES_MAX = 3;
 
 export interface Outcome {
@@ -31,16 +31,16 @@ export interface Outcome {
   virtualMs: number;
   requests: number;
   faults: FaultCounts;
-  /** What people did to the platform meanwhile: transfers, payments, payouts, revocations, reloads, quarantines. */
+  /** Operations by people: transfers, payments, payouts, revocations, reloads, quarantines. */
   operations: number;
   trace: string[];
-  /** How many requests ended how. */
+  /** The number of requests by ending. */
   outcomes: Record<string, number>;
 }
 
 interface SimulateOptions {
   keepsTrace?: boolean;
-  /** Told of the world before anyone acts in it. */
+  /** Called before the first event. */
   begun?: (world: World) => void;
 }
 
@@ -74,7 +74,7 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   const storeWasWell = !has(/^store/);
   const booksAudit = new LedgerAudit(world);
   const leasesAudit = new LeasesAudit(stage);
-  /** Holds that were taken, whatever became of them. */
+  /** Every hold ever placed, whatever its ending. */
   const held = new Set<Uuid>();
   world.committed = (text) => {
     if (text.includes("ledger_hold")) for (const id of ledgerModel.holds.keys()) held.add(id);
@@ -100,7 +100,7 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   if (isWrong()) return;
   booksAudit.lookAtAll();
   auditMoney(stage);
-  // What no one noticed is silence to whoever waits; that no one is barred for it is looked at with the nodes.
+  // A node that the plane disconnected unnoticed looks silent to its gateway; the audit of nodes checks that it is not quarantined.
   const cuts = plan.items.filter((item) => item.do === "cut node");
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
   const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;

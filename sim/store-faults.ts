@@ -7,7 +7,7 @@ import type { Chance } from "@tollgate/stage/chance.ts";
 import { COMMIT_KINDS, type Item, type Plan } from "./plan.ts";
 import { plainAsk } from "./scenes.ts";
 
-/** Asked around the moment of a fault, so that there is something to lose. */
+/** The requests sent around the moment of a fault, so that the fault hits some. */
 const ASKS = 4;
 
 export function addStoreFaults(chance: Chance, plan: Plan): void {

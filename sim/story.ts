@@ -1,4 +1,4 @@
-/** A failing world as a sequence that a person can read: who was there, what was planned, and the last of what happened. */
+/** Prints a failed world for a person: its actors, its plan and its last events. */
 import type { Plan } from "./plan.ts";
 import type { Outcome } from "./simulate.ts";
 

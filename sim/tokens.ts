@@ -1,4 +1,6 @@
-/** The real meter of the simulated models, and the proof that the simulator's words are a token each. Read before time begins. */
+/**
+ * The real meters of the simulated models, and a check that each of the simulator's words is one token. Loaded before virtual time begins.
+ */
 import { invariant } from "../gateway/src/base/invariant.ts";
 import type { Meter } from "../gateway/src/metering/meter.ts";
 import { openMeter } from "../gateway/src/metering/metering.ts";
@@ -7,9 +9,9 @@ import { sentence } from "./world/words.ts";
 
 export interface Tokens {
   meter: Meter;
-  /** What the template puts around a prompt of one message. */
+  /** The tokens that the template adds to a prompt of one message. */
   templateTokens: number;
-  /** What is counted beside the words of a text to embed. */
+  /** The tokens counted in addition to the words of a text to embed. */
   textTokens: number;
 }
 

@@ -3,7 +3,7 @@ import { enableCompileCache } from "node:module";
 import { parentPort } from "node:worker_threads";
 import type { Plan } from "./plan.ts";
 
-// Before the sources are read: every thread reads all of them.
+// Must come before the imports, because every thread loads all sources.
 enableCompileCache();
 const ready = Promise.all([import("./simulate.ts"), import("./tokens.ts").then(({ loadTokens }) => loadTokens())]);
 let last: Promise<unknown> = ready;
@@ -12,7 +12,7 @@ parentPort?.on("message", (plan: Plan) => {
   last = last.then(async () => {
     const [{ simulate }, tokens] = await ready;
     const outcome = await simulate(plan, tokens);
-    // Whoever wants to read it lives through it once more.
+    // The trace is not sent; running the seed again shows it.
     parentPort?.postMessage({ ...outcome, trace: [] });
   });
 });

@@ -25,7 +25,7 @@ import type { NotificationParts } from "./notifications/parts.ts";
 import type { Parts } from "./routes/parts.ts";
 import type { Trust } from "./trust/trust.ts";
 
-/** The settings of each part, beside its ports. `settingsOf` in build.ts derives them from the configuration. */
+/** The settings of each part. `settingsOf` in build.ts derives them from the configuration. */
 export interface Settings
   extends ServingSettings,
     AccountSettings,
@@ -43,27 +43,27 @@ interface RunningGateway {
   ledger: Ledger;
   fleet: Fleet;
   newId: NewId;
-  /** Which deployment its database is. */
+  /** The ID of the deployment that the database belongs to. */
   deployment: string;
-  /** Resolves once that node (`node_…`) takes requests. */
+  /** Resolves when the node (`node_…`) accepts requests. */
   nodeOnline: (nodeId: string) => Promise<void>;
-  /** Says that it stops, lets what is in flight end, and resolves when nothing is. Once; part of `close`. */
+  /** Reports not ready, lets requests in flight end, and resolves when none is left. Runs once; `close` includes it. */
   drain: (times?: DrainTimes) => Promise<void>;
-  /** Drains, and closes everything, the ports included. */
+  /** Drains, then closes everything, including the ports. */
   close: () => Promise<void>;
 }
 
-/** One that listens. */
+/** A gateway with listeners. */
 export interface ServedGateway
   extends RunningGateway,
     AccountParts,
     KeyParts,
     Pick<Doors, "port" | "internalPort" | "warm"> {
-  /** What its routes stand on. */
+  /** What the routes use. */
   parts: Parts;
 }
 
-/** With a listener it serves the API, the console and the internal port; without one only who calls `serve` is served. */
+/** With a listener, serves the API, the console and the internal port. Without one, only callers of `serve` are served. */
 export function assemble(ports: Ports & { listener: Listener }, settings: Settings): Promise<ServedGateway>;
 export function assemble(ports: Ports, settings: Settings): Promise<RunningGateway>;
 export async function assemble(ports: Ports, settings: Settings): Promise<RunningGateway | ServedGateway> {
@@ -75,7 +75,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
   try {
     const front = listener && (await openFront(context, settings, { ...ports, listener }));
     const serving = await openServing(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
-    // Nodes get messages only from here on, when the plane is known to be this database's own.
+    // Nodes get messages only once the plane is known to belong to this database.
     const deployment = await ports.deployment;
     await ports.store.lineage?.remember();
     const trust = await openTrust(context, settings, { ...serving, broadcast: ports.store.broadcast });
@@ -85,7 +85,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     const parts = await openSite(context, settings, ports, { ...front, serving, trust });
     const upkeep = await openUpkeep(context, settings, { ports, parts, ...front });
     const health = openHealth(context, settings, { ports, serving, upkeep, files: parts.door.files, ...front });
-    // A gateway that took requests before would refuse what nodes that it has not heard of yet could serve.
+    // Earlier requests would be refused although nodes that have not reported yet could serve them.
     await serving.nodesReported;
     const doors = await openDoors(context, { ...ports, ...front, parts, health, onClosed });
     const { port, internalPort, warm } = doors;
@@ -108,7 +108,7 @@ interface Front {
   notifying: NotificationParts;
 }
 
-/** What only those need who connect: people who sign in, and metrics. */
+/** Parts that only connections need: sign-in and metrics. */
 async function openFront(
   context: Context,
   settings: AccountSettings & NotificationSettings,
@@ -169,7 +169,7 @@ function running(
   };
 }
 
-/** All of them, the last opened first, whatever fails; then the first failure is thrown. */
+/** Closes everything in reverse order, continues after failures, then throws the first. */
 async function closeAll(stack: Stop[]): Promise<void> {
   const failures: unknown[] = [];
   for (let stop = stack.pop(); stop !== undefined; stop = stack.pop()) {

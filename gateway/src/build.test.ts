@@ -1,4 +1,4 @@
-/** A gateway as its settings build it: while its database comes and goes, and where its machine has another time of day. */
+/** A gateway built from settings: outages of its database, and a machine with a wrong clock. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ describe("a gateway whose database becomes unreachable during start", () => {
       log,
       onLost: (error) => assert.fail(error),
       anyInternalPort: true,
-      // The database was found and migrated, and the prices are not recorded yet.
+      // The database is migrated, but the prices are not stored yet.
       progress(what) {
         if (what === "loading the tokenizers" && cuts.length === 0) cuts.push(proxy.refuse());
       },
@@ -130,7 +130,7 @@ const HOUR_MS = 60 * 60 * 1000;
 describe("a gateway whose machine's clock is a day ahead of the database's", () => {
   let database: TestDatabase;
   let directory: string;
-  /** What the machine's clock of the second gateway is off by. */
+  /** The clock error of the second gateway's machine. */
   let aheadMs = DAY_MS;
   let right: BuiltGateway;
   let ahead: BuiltGateway;

@@ -1,7 +1,4 @@
-/**
- * Turns the configuration into ports and settings, and has `assemble.ts` put the gateway together: the only place that knows which
- * adapter stands behind a port.
- */
+/** Turns the configuration into ports and settings, and calls `assemble`. Nothing else knows which adapter is behind a port. */
 import { developmentMail, type Mail, smtpMail } from "./accounts/mail.ts";
 import type { Stop } from "./assemble/context.ts";
 import type { Listener, Ports } from "./assemble/ports.ts";
@@ -29,11 +26,11 @@ import { type ServerSecrets, serverSecrets } from "./server-secrets.ts";
 import { loadSecretCanaries } from "./trust/canaries.ts";
 
 export interface BuiltGateway extends ServedGateway {
-  /** Null when the database is not the private one. */
+  /** Null unless the database is the private one. */
   postgresPid: number | null;
 }
 
-/** Waits for a database that is unreachable, also for one that became unreachable before the gateway serves. */
+/** Waits for an unreachable database, also for one that becomes unreachable during the start. */
 export async function build(options: BuildOptions): Promise<BuiltGateway> {
   const { config, clock: machine = systemClock, random = systemRandom() } = options;
   const log = options.log.child({ version: VERSION });
@@ -73,7 +70,7 @@ async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, starte
   const { config, development, newId, worker } = common;
   const gatewayId = suffixOf(newId());
   const { onClose, close } = openStack();
-  // Lines of several gateways end up in one place.
+  // Several gateways may log to one place.
   const log = common.log.child({ instance: gatewayId });
   const opened = await openPorts({ ...common, log, gatewayId, onClose }, started, close).catch(async (error) => {
     await close();
@@ -97,7 +94,7 @@ function openStack(): { onClose: (stop: Stop) => void; close: () => Promise<void
 
 async function openPorts(context: BuildContext, { time, listener, tellMissing }: Started, close: () => Promise<void>) {
   const { config, clock, random, newId, gatewayId, log } = context;
-  // Read once before anything is started, so that a mistake in them leaves nothing to clean up.
+  // Read before anything starts, so that a mistake leaves nothing to clean up.
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
   const tracing = await openTracing(context);
@@ -110,7 +107,7 @@ async function openPorts(context: BuildContext, { time, listener, tellMissing }:
     await shared.belongs();
     return id;
   });
-  // Awaited by `assemble`; should another step fail before, its own error is the one to tell.
+  // `assemble` awaits it; if an earlier step fails, that error is reported instead.
   deployment.catch(() => undefined);
   const ports: Ports & { listener: Listener } = {
     clock,

@@ -1,6 +1,6 @@
 /**
- * The environment, parsed once. Every mistake is reported, not only the first. Nothing else reads process.env. Each folder declares its
- * own settings in its `config.ts`; here they are joined, and held to the rules that concern more than one folder.
+ * Parses the environment once and reports every mistake. Nothing else reads process.env. Each folder declares its settings in its own
+ * `config.ts`; this file joins them and checks rules across folders.
  */
 import { join, resolve } from "node:path";
 import { z } from "zod";
@@ -42,7 +42,7 @@ const SECRETS = declared.filter(([, { secret }]) => secret === true).map(([name]
 const RETIRED: Record<string, string> = Object.assign({}, ...DOMAINS.map(({ retired }) => retired));
 const Environment = z.object(Object.fromEntries(declared.map(([name, { parser }]) => [name, parser])));
 
-/** The names of every variable that is read here. */
+/** The names of all variables. */
 export const SETTINGS: string[] = [...declared.map(([name]) => name), ...SECRETS.map((name) => `${name}_FILE`)];
 
 export type Config = ReturnType<typeof configOf>;
@@ -56,7 +56,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** For a command that needs nothing but the database: DATABASE_URL, or what its file says. */
+/** For commands that need only the database: DATABASE_URL, or the content of DATABASE_URL_FILE. */
 export function databaseUrlOf({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Variables): string {
   const given = {
     ...(DATABASE_URL !== "" && { DATABASE_URL }),
@@ -70,7 +70,7 @@ export function databaseUrlOf({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Var
 }
 
 export function parseConfig(env: Variables): Config {
-  // An empty variable is one that is not set, as container files write it.
+  // An empty variable counts as not set, because container files write it that way.
   const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");
   const { variables, mistakes } = withSecretFiles(Object.fromEntries(set), SECRETS);
   for (const [name, now] of Object.entries(RETIRED)) {
@@ -92,7 +92,7 @@ function mistakesAcross(variables: Variables, e: Environment | undefined): strin
       "KEY_PEPPER must be set when DATABASE_URL is set: all gateways share it, and losing it invalidates all keys",
     );
   }
-  // Links and redirects lead there; a request's own Host would let its sender choose.
+  // Links and redirects use this URL; the Host header of a request would let its sender choose where they lead.
   for (const name of ["SMTP_URL", "OIDC_PROVIDERS"]) {
     if (variables[name] !== undefined && variables.PUBLIC_URL === undefined) {
       mistakes.push(`PUBLIC_URL must be set when ${name} is set`);

@@ -1,4 +1,4 @@
-/** A refusal on its way to the client. The catalogue of faults and their texts are the API's (`api/src/faults.ts`). */
+/** A refused request's error. api/src/faults.ts has the codes and their texts. */
 import {
   brokenRule,
   compressedBody,
@@ -16,7 +16,7 @@ import {
 
 export type { FaultCode } from "@tollgate/api/faults.ts";
 
-/** As it is made, and as it travels between threads. */
+/** The parts of a fault; they can be sent between threads. */
 export interface FaultParts extends Omit<Refusal, "code" | "extra"> {
   code?: FaultCode | undefined;
   extra?: Record<string, unknown>;
@@ -25,15 +25,15 @@ export interface FaultParts extends Omit<Refusal, "code" | "extra"> {
   about?: About | undefined;
 }
 
-/** What is kept of a refused call beside its code. Never sent. */
+/** Stored with a refused request beside its code, never sent to the client. */
 interface About {
-  /** The model that was asked for. */
+  /** The requested model. */
   model?: string;
-  /** In place of the message, where that repeats something that was sent. */
+  /** Stored instead of the message if that repeats user input. */
   message?: string;
 }
 
-/** What went wrong inside goes to `cause` and the log only. */
+/** Internal details belong in `cause`, which is only logged. */
 export class Fault extends Error implements Refusal {
   override name = "Fault";
   readonly status: number;
@@ -59,13 +59,13 @@ export class Fault extends Error implements Refusal {
     return envelopeOf(this);
   }
 
-  /** The same fault, told with these headers too. */
+  /** A copy with these headers added. */
   withHeaders(headers: Record<string, string>): Fault {
     const { message, cause } = this;
     return new Fault({ ...this, message, cause, headers: { ...this.headers, ...headers } });
   }
 
-  /** The same fault of a request for this model. */
+  /** A copy that names the request's model. */
   ofModel(model: string): Fault {
     const { message, cause } = this;
     return new Fault({ ...this, message, cause, about: { ...this.about, model } });
@@ -81,15 +81,15 @@ export interface FaultOptions {
   about?: About;
 }
 
-/** No model ID is longer. A request may name anything. */
+/** No model ID is longer, but a request can contain any text. */
 const MODEL_CHARS_SHOWN = 100;
 
-/** A fault of the catalogue. */
+/** Creates a fault of the catalogue. */
 export function fault(code: FaultCode, { message, ...more }: FaultOptions = {}): Fault {
   return new Fault({ ...refusal(code, message), ...more });
 }
 
-/** 404: one answer for a model that does not exist, is coming, is of the wrong kind, or is not allowed for the key. */
+/** 404: one error for a model that does not exist, is announced, has the wrong kind, or is not allowed for the key. */
 export function modelNotFound(id: string): Fault {
   const shown = JSON.stringify(id.slice(0, MODEL_CHARS_SHOWN));
   const message = `Model ${shown} does not exist, or cannot be used with this key and endpoint. GET /v1/models lists the available models.`;
@@ -113,7 +113,7 @@ export function unsupportedEncoding(encoding: string, header?: string): Fault {
   return new Fault({ ...compressedBody(encoding, header), about });
 }
 
-/** A body that comes too slowly. Its connection ends, because the rest of it may still come. */
+/** For a body that arrives too slowly. Closes the connection, because the rest may still arrive. */
 export function tooSlow(): Fault {
   return new Fault({ ...slowBody(), headers: { connection: "close" } });
 }

@@ -1,7 +1,7 @@
 /**
- * The secrets a gateway cannot lose: the pepper of every key's hash, the seed that signs nodes' credentials, the seed that
- * signs receipts. Each is given by the environment, or made on the first start and kept in the data directory for its
- * owner alone. One that was replaced stands beside its successor for as long as something depends on it.
+ * The secrets that a gateway cannot lose: the pepper of all key hashes, and the seeds that sign nodes' credentials and receipts. Each comes
+ * from the environment, or is generated at the first start and stored in the data directory with mode 0600. A replaced secret is kept
+ * beside its successor as long as something depends on it.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -21,12 +21,12 @@ type SecretsFile = z.infer<typeof SecretsFile>;
 
 export interface ServerSecrets {
   pepper: string;
-  /** While the pepper is being replaced: the one before it, or the one that comes after it. */
+  /** During a replacement of the pepper: the previous or the next one. */
   pepperOld: string | undefined;
   pepperNext: string | undefined;
   /** 32 bytes, base64url. */
   receiptSeed: string;
-  /** Undefined until the plane has made one. */
+  /** Undefined until the plane has generated one. */
   planeSeed: string | undefined;
   planeSeedOld: string | undefined;
   keepPlaneSeed(seed: string): Promise<void>;
@@ -45,7 +45,7 @@ interface Configured {
 export async function serverSecrets(configured: Configured): Promise<ServerSecrets> {
   const { keyPepper, keyPepperOld, keyPepperNext: pepperNext, receiptSeed, plane } = configured;
   if (keyPepper !== undefined && receiptSeed !== undefined && plane.seed !== undefined) {
-    // Nothing is read from disk that need not be there.
+    // The file is read only if the configuration lacks a secret.
     const given = { pepper: keyPepper, pepperOld: keyPepperOld, pepperNext, receiptSeed };
     return { ...given, planeSeed: plane.seed, planeSeedOld: plane.seedOld, keepPlaneSeed: async () => {} };
   }
@@ -72,10 +72,10 @@ export async function serverSecrets(configured: Configured): Promise<ServerSecre
 
 export const secretsFileIn = (dataDir: string): string => join(dataDir, "secrets.json");
 
-/** What may be replaced of the data directory's secrets. */
+/** The secrets in the data directory that can be replaced. */
 export type KeptSecret = "pepper" | "plane" | "receipts";
 
-/** A new one takes the place of the one that is kept. Gateways have it from their next start on. */
+/** Replaces the stored secret. Gateways use the new one from their next start. */
 export async function replaceKept(dataDir: string, which: KeptSecret): Promise<void> {
   const file = secretsFileIn(dataDir);
   const stored = await read(file);
@@ -88,14 +88,14 @@ export async function replaceKept(dataDir: string, which: KeptSecret): Promise<v
   const { plane_seed: planeSeed, ...others } = stored;
   const replaced: Record<KeptSecret, () => SecretsFile> = {
     pepper: () => ({ ...stored, key_pepper: drawn(), key_pepper_old: stored.key_pepper }),
-    // The plane makes its own at the next start.
+    // The plane generates its own seed at the next start.
     plane: () => ({ ...others, ...(planeSeed !== undefined && { plane_seed_old: planeSeed }) }),
     receipts: () => ({ ...stored, receipt_seed: drawn() }),
   };
   await write(file, replaced[which]());
 }
 
-/** Takes away the one that was replaced. False where there is none. */
+/** Removes the replaced secret. Returns false if there is none. */
 export async function forgetReplaced(dataDir: string, which: "pepper" | "plane"): Promise<boolean> {
   const file = secretsFileIn(dataDir);
   const stored = await read(file);
@@ -112,12 +112,12 @@ async function read(file: string): Promise<SecretsFile | undefined> {
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
   const stored = SecretsFile.safeParse(parse(text));
-  // Making a new pepper would silently kill every key: rather stop.
+  // A new pepper would invalidate every key, so the start fails instead.
   if (!stored.success) throw new Error(`${file} is damaged. Restore it from a backup: all keys depend on it.`);
   return stored.data;
 }
 
-/** Whole or not at all: half a file would lose every key. */
+/** Written atomically: half a file would invalidate every key. */
 async function write(file: string, secrets: SecretsFile): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flush: true });

@@ -1,11 +1,7 @@
 /**
- * Makes `gateway/catalogue/tokenizers/*.bin` out of published packages, and prints the SHA-256 of each, which
- * `src/metering/tokenizers.ts` pins. Run it to add or renew a vocabulary; its output is committed. The same packages and
- * the same Node give the same bytes.
- *
- *   npx node gateway/tools/convert-tokenizers.ts
- *
- * It needs npm, tar and git.
+ * Generates `gateway/catalogue/tokenizers/*.bin` from published packages and prints each SHA-256, which `src/metering/tokenizers.ts` pins.
+ * Run it to add or update a vocabulary, and commit the output: `npx node gateway/tools/convert-tokenizers.ts`. The same packages and the
+ * same Node give the same bytes. Needs npm, tar and git.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +29,7 @@ const BPE = [
   },
 ];
 
-/** llama.cpp's test vocabulary of a model that shares XLM-RoBERTa's tokenizer with BGE-M3, piece for piece. */
+/** llama.cpp's test vocabulary for a model with the same XLM-RoBERTa tokenizer as BGE-M3. */
 const XLM_ROBERTA = {
   spec: "node-llama-cpp@3.22.1",
   bundle: "llama/gitRelease.bundle",

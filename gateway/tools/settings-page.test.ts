@@ -13,16 +13,16 @@ const filesOf = (...patterns: string[]): string[] =>
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => file !== fileURLToPath(SETTINGS_PAGE));
 
-/** Names that look like settings of the gateway and are not, in deploy/ and in the operators' guides. */
+/** Names in deploy/ and the operators' guides that look like settings of the gateway but are not. */
 const OTHERS = [
-  // Node and the C library.
+  // Variables of Node and the C library.
   ...["NODE_ENV", "NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "MALLOC_ARENA_MAX"],
-  // The host's agent.
+  // Variables of the host's agent.
   ...["TOLLGATE_HOST_TOKEN", "TOLLGATE_HOST_FLAGS"],
-  // Other images of the composition, Envoy and systemd.
+  // Variables of other images, Envoy and systemd.
   ...["POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE", "TOLLGATE_VERSION", "STRICT_DNS", "LEAST_REQUEST"],
   ...["AF_INET", "AF_INET6", "AF_UNIX"],
-  // OpenTelemetry's, which its packages read themselves.
+  // OpenTelemetry variables that its packages read themselves.
   ...["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_EXPORTER_OTLP_HEADERS"],
   // Arguments in usage lines.
   ...["GATE_NAME", "PLANE_NAME", "ROUTE_HOST"],

@@ -1,4 +1,4 @@
-/** docs/operators/settings.md: the operators' reference of every setting, made from the declarations in gateway/src. */
+/** Generates docs/operators/settings.md, the reference of every setting, from the declarations in gateway/src. */
 import type { Domain, Setting } from "../src/base/settings.ts";
 import { DOMAINS } from "../src/config.ts";
 
@@ -39,7 +39,7 @@ const cellsOf = ({ help, see, shown }: Setting): string[] => [
   see === undefined ? help : `${help} See ${see}.`,
 ];
 
-/** Addresses that the rules name as they are, so that Markdown does not make links of them. */
+/** Marks example URLs as code, so that Markdown does not make them links. */
 const inCode = (allowed: string): string =>
   allowed.replaceAll(/(?<!`)\b[a-z]+:\/\/[^\s,()]*|(?<=be )\*/g, (address) => `\`${address}\``);
 

@@ -1,6 +1,6 @@
 /**
- * Writes gateway/sql/base.sql, the schema that all migrations of today leave behind: `npx node gateway/tools/write-base.ts`. A database that is
- * empty is made from it. It takes PostgreSQL 15 with its pg_dump, so that every version that is supported can read what is written.
+ * Writes gateway/sql/base.sql, the schema after all current migrations: `npx node gateway/tools/write-base.ts`. New databases are created
+ * from it. Uses PostgreSQL 15 and its pg_dump, so that every supported version can read the file.
  */
 import { execFileSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
@@ -11,14 +11,14 @@ import { openTestDatabase } from "../src/db/testing.ts";
 
 const OLDEST_POSTGRES = "15";
 
-/** Made by the files in functions/, or by the program. */
+/** Created by functions/, or by the program. */
 const OTHERS = /^(migration|function_file)\b/;
-/** Made for the day on which a database is. */
+/** Monthly partitions, created at the database's first start. */
 const MONTHS = /\brequest_\d{4}_\d{2}(?!\d)/;
-/** Those that make the months; functions/ puts today's in their place. */
+/** The functions that create them; functions/ replaces them with the current ones. */
 const NEEDED_FUNCTIONS = /^(uuid_floor|history_make_partitions)\(/;
 
-/** The rows that a database begins with, and the months of its first days. The tests compare them with what migrations leave. */
+/** The first rows and monthly partitions of a database. Tests compare them with the result of migrations. */
 const BEGINNING = `insert into hold_sweep (at) values (now());
 insert into deployment default values;
 insert into rollup_turn default values;
@@ -33,7 +33,7 @@ interface Part {
   sql: string;
 }
 
-/** pg_dump writes `-- Name: NAME; Type: TYPE; …` above each thing. */
+/** pg_dump writes `-- Name: NAME; Type: TYPE; …` above each object. */
 function partsOf(dump: string): Part[] {
   const [, ...pieces] = dump.split(/^--\n-- Name: /m);
   return pieces.map((piece) => {
@@ -51,7 +51,7 @@ const isKept = ({ name, type }: Part): boolean => {
   return type !== "TRIGGER" && !OTHERS.test(name) && !MONTHS.test(name);
 };
 
-// Through each migration: the base that there is would only give itself.
+// Removes the current base, so that every migration runs.
 await rm(join(SQL_DIRECTORY, BASE_FILE), { force: true });
 const migrations = await readMigrations(SQL_DIRECTORY);
 process.env["TEST_POSTGRES"] = OLDEST_POSTGRES;

@@ -1,6 +1,6 @@
 /**
- * Writes down what the gateways of a release find in the database: `npx node gateway/tools/write-release.ts COMMIT`, with the
- * release checked out, the day it is made. From then on that is the version before (gateway/sql/README.md).
+ * Writes down what a release's gateways need of the database: `npx node gateway/tools/write-release.ts COMMIT`, run with the release
+ * checked out when it is made (gateway/sql/README.md).
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The models on offer in the simulated world. A reload changes every price, and with them the version. */
+/** The model catalogue of the simulated world. A reload changes every price and the price version. */
 import { type Catalogue, parseCatalogue } from "../../gateway/src/metering/catalogue.ts";
 
 interface Prices {
@@ -16,7 +16,7 @@ export const VECTOR_WIDTH = 64;
 interface Traits {
   class: string;
   prices: [least: number, most: number];
-  /** Whether nodes are asked questions whose answers are known. */
+  /** Whether gateways send canaries to nodes. */
   asksCanaries?: boolean;
 }
 
@@ -27,7 +27,7 @@ const MODELS: Record<string, Traits> = {
   [EMBEDDING_MODEL]: { class: "embed", prices: [10_000, 0], asksCanaries: true },
 };
 
-/** Picodollars a token, as anyone may read them off the catalogue. */
+/** Picodollars per token, computed from the public catalogue. */
 export function pricesOf(model: string, version: number): Prices {
   const [least, most] = (MODELS[model] as Traits).prices;
   const rise = 1_000 * (version - 1);
@@ -55,12 +55,12 @@ function catalogueOf(version: number): Catalogue {
         ...(id === THINKING_MODEL && { reasoning: THINKING }),
         ...(isEmbedding && { vector_width: VECTOR_WIDTH }),
       },
-      // None beside those that gateways make up; an empty list: none at all.
+      // Undefined: only made-up canaries. An empty list: no canaries at all.
       ...(!asksCanaries && { canaries: [] }),
     };
   });
   return parseCatalogue(JSON.stringify({ price_version: version, models }), "simulated");
 }
 
-/** Every version that a world may come to. */
+/** Every catalogue version that a world can reach. */
 export const CATALOGUES = Array.from({ length: VERSIONS }, (_, i) => catalogueOf(i + 1));

@@ -1,4 +1,4 @@
-/** A client: one request to one gateway, and what it saw of the answer, to the word. */
+/** A simulated client: sends one request to one gateway and records everything it receives. */
 import { Away } from "../../gateway/src/base/dependency.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
@@ -21,16 +21,16 @@ interface Usage {
   completion_tokens_details?: { reasoning_tokens: number };
 }
 
-/** What a client saw. */
+/** What a client received. */
 export interface Sight {
   id: Uuid;
   ask: Ask;
   gateway: string;
   machine: number;
   askedMs: number;
-  /** When the last of it came, or the connection ended. */
+  /** When the last byte came or the connection ended. */
   endedMs: number | null;
-  /** `answered`: whole, or the stream with its [DONE]. `refused`: an error, as a status or as the stream's last event. */
+  /** `answered`: a whole response, or a stream with [DONE]. `refused`: an error status, or a stream whose last event is an error. */
   end: "answered" | "refused" | "left" | "connection lost" | null;
   status: number | null;
   code: string | null;
@@ -38,9 +38,9 @@ export interface Sight {
   reasoning: string;
   vectors: number[][];
   usage: Usage | null;
-  /** When its gateway's process ended, crashed or drained; null while it lives. */
+  /** When the gateway's process crashed or ended after a drain; null while it runs. */
   gatewayEndedMs: number | null;
-  /** Something was said after the end. */
+  /** The gateway sent something after the end of the response. */
   saidAfterEnd: boolean;
 }
 
@@ -139,7 +139,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
   return sight;
 }
 
-/** As the door tells it (`http/call.ts`). */
+/** The same mapping as `http/call.ts`. */
 function refusalOf(error: unknown): [number, string | null] {
   if (error instanceof Fault) return [error.status, error.code ?? null];
   if (error instanceof Away || isStorageTrouble(error)) return [503, "no_capacity"];
@@ -166,12 +166,12 @@ const generationBody = (order: Ask): object => ({
 
 const embeddingBody = (order: Ask): object => ({
   model: order.model,
-  // Each begins at another word.
+  // Each text begins with another word.
   input: Array.from({ length: order.texts }, (_, i) => sentence(i, order.promptWords)),
 });
 
 interface WholeAnswer {
-  /** Of chat a message, of a completion a text. */
+  /** A chat has a message, a completion a text. */
   choices?: { message?: { content: string; vendor_reasoning_content?: string }; text?: string }[];
   data?: { index: number; embedding: number[] }[];
   usage: Usage;
@@ -192,7 +192,7 @@ interface Chunk {
   error?: { code: string };
 }
 
-/** Whether it was the stream's terminal error. */
+/** Returns true for the stream's error event. */
 function readEvent(sight: Sight, data: string): boolean {
   const { choices, usage, error } = JSON.parse(data) as Chunk;
   if (error !== undefined) {

@@ -1,4 +1,4 @@
-/** How nodes are called outside of the store. */
+/** Converts node IDs between their public and their database form. */
 import { parseId, publicId, type Uuid } from "../../gateway/src/base/ids.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A gateway: the real one, put together by `assemble`, on simulated ports. It has no listener: clients call `serve`. A machine keeps
- * its disk when its gateway dies, and nothing else.
+ * A simulated gateway: the real `assemble` on simulated ports. It has no listener, so clients call `serve` directly. Only the machine's
+ * disk survives the gateway's process.
  */
 
 import type { Ports } from "../../gateway/src/assemble/ports.ts";
@@ -29,7 +29,7 @@ export const PEPPER = "a pepper of the simulated world";
 const SPOOL = "/data/spool";
 const SETTINGS = testSettings({ pepper: { current: PEPPER }, dispatchDeadlineMs: 10_000, jobMsMax: 120_000 });
 
-/** What all gateways of a deployment have in common. */
+/** What all gateways of a deployment share. */
 export interface Deployment {
   world: World;
   limitsWhenAway: "refuse" | "local";
@@ -38,16 +38,16 @@ export interface Deployment {
   meter: Meter;
 }
 
-/** One run of a gateway's process. */
+/** One gateway process. */
 export interface RunningGateway {
   name: string;
   life: Life;
   gateway: Gateway;
   newId: NewId;
   payouts: Payouts;
-  /** News of the payment provider. Resolves once all that follows from it is committed. */
+  /** Handles an event of the payment provider. Resolves when all its effects are committed. */
   receive(event: ProviderEvent): Promise<Taken>;
-  /** It takes no more requests, gives those in flight so long, and ends. */
+  /** Accepts no more requests, ends those in flight after the grace period, then exits. */
   drain(graceMs: number): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ interface Machine {
   number: number;
   skewMs: number;
   disk: SimDisk;
-  /** How often its gateway was started: each run is another process. */
+  /** How often this machine started its gateway. */
   starts: number;
 }
 
@@ -85,7 +85,7 @@ export async function startGateway(deployment: Deployment, machine: Machine, lif
   };
 }
 
-/** Streams of chance are drawn per purpose: ids have one, all else that the gateway draws has another. */
+/** IDs and all other draws use separate random streams. */
 function portsOf(
   { world, limitsWhenAway, catalogue, meter }: Deployment,
   { name, machine, life }: { name: string; machine: Machine; life: Life },
@@ -106,7 +106,7 @@ function portsOf(
     store: {
       ...testStore({ pool: world.store.pool(life) }),
       broadcast: world.store.broadcast(life),
-      // The simulated store has no tables for spot checks: sim/hosts plays their rules.
+      // The simulated database has no tables for spot checks; sim/hosts covers them.
       schema: {
         number: WITHOUT_SPOT_CHECKS,
         reached: (number) => (number <= WITHOUT_SPOT_CHECKS ? Promise.resolve() : NEVER),

@@ -1,4 +1,4 @@
-/** A gateway's log, which goes into the trace: what a gateway says is part of what happened. */
+/** A gateway's log. Its lines become part of the trace. */
 import type { Log } from "../../gateway/src/base/log.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
 import type { Life } from "../world/life.ts";
@@ -7,14 +7,15 @@ import type { World } from "../world/world.ts";
 
 type Level = "debug" | "info" | "warn" | "error";
 
-/** The one loss that the platform admits: nothing that lasts could be written (ledger/settling.ts). */
+/** The only loss that the platform admits: neither the database nor the disk took the settlement (ledger/settling.ts). */
 const UNSAFE = "request answered, but its settlement is only in memory";
 
 export function logOf(world: World, life: Life, name: string): Log {
   const write =
     (level: Level) =>
     (fields: unknown, message?: string): void => {
-      // A process that ended writes nothing; `hears`, because writing a line is nothing that anyone else sees.
+      // A process that ended logs nothing. Reads `hears` instead of `mayAct`, because a log line is no effect on the world and must not use
+      // up the fuse.
       if (!life.hears || !isWritten(level)) return;
       const said = typeof fields === "string" ? fields : `${message} ${JSON.stringify(plain(fields as object))}`;
       world.trace.add(name, `${level} ${said}`);
@@ -27,10 +28,10 @@ export function logOf(world: World, life: Life, name: string): Log {
   return Object.assign(log, { child: () => log, isLevelEnabled: isWritten }) as unknown as Log;
 }
 
-/** As a gateway's log is set where no one says otherwise. */
+/** The default log level of a gateway. */
 const isWritten = (level: string): boolean => level !== "debug";
 
-/** Something that the world does to gateways; all else is a fault of theirs. */
+/** Errors that injected faults cause. Any other error is a bug of the gateway. */
 const isExpected = (error: Error): boolean => isStorageTrouble(error) || error.message === PLANE_AWAY;
 
 const plain = (fields: object): object =>

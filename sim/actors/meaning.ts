@@ -1,7 +1,7 @@
-/** An honest engine's embedding of a text: a vector by its meaning. */
+/** The simulated embedding of a text by an honest engine. */
 import { VECTOR_WIDTH } from "./catalogue.ts";
 
-/** Texts that share words point one way. Whole numbers, so that every adding up is exact. */
+/** Texts that share words get similar vectors. Whole numbers keep sums exact. */
 export function meaningOf(text: string): Float32Array {
   const sum = new Float32Array(VECTOR_WIDTH);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {

@@ -1,6 +1,6 @@
 /**
- * A node: an agent that speaks the real frames, with an engine that does as its kind and the request's script say. What it truly
- * did is written down job by job, for the auditor.
+ * A simulated node: speaks the real frames, and answers as its kind and the request's script say. Records what it really did for the
+ * auditor.
  */
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
@@ -20,26 +20,26 @@ export interface JobFacts {
   nodeId: string;
   offeredMs: number;
   accepted: boolean;
-  /** All that it said as output, in order: thinking, the answer, vectors. */
+  /** All output in order of sending: thinking, the answer, vectors. */
   thought: string;
   said: string;
   vectors: Float32Array[];
-  /** Its text cannot be counted in words. */
+  /** False if the output has no words to count, such as white space. */
   isCountable: boolean;
-  /** An output format was asked for. */
+  /** The request asked for an output format. */
   isFormatted: boolean;
-  /** Someone asked for it; the platform's own jobs are none. */
+  /** The job belongs to a client's request, not to a probe or canary. */
   isRequest: boolean;
-  /** The job was a question with a known answer. */
+  /** The job was a canary. */
   isCanary: boolean;
-  /** How many requests it ran besides, and what its record said of it, when it accepted. */
+  /** The requests that the node ran at acceptance, and its standing at that time. */
   beside: number;
   standing: "trusted" | "on probation" | "barred";
-  /** The failure was its own fault. */
+  /** The node caused the failure. */
   isAtFault: boolean;
-  /** It said that it cannot take the prompt, which is the prompt's fault for all that anyone knows. */
+  /** The node refused the prompt. Gateways blame the prompt, because they cannot check the refusal. */
   refusedPrompt: boolean;
-  /** Its last sign of life: the acceptance, or output. */
+  /** The time of the last sign of life: the acceptance or output. */
   aliveMs: number;
   endedMs: number | null;
   end: "done" | "failed" | "broken" | "silent" | "dropped" | "cancelled" | "busy" | "running";
@@ -61,15 +61,15 @@ interface Running {
 }
 
 interface Knowing {
-  /** The script of a request by its 26 characters; undefined for other jobs. */
+  /** Finds a request's script by its ID suffix; undefined for jobs of the platform. */
   scriptOf: (request: string) => Script | undefined;
-  /** Its standing in its record. */
+  /** The node's standing in the database. */
   standing: () => JobFacts["standing"];
 }
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
-/** A probe has no script: it is answered shortly. */
+/** Probes have no script; this short one is used. */
 const PROBE: Script = { words: 12, thinkWords: 4, perDelta: 3, ttftMs: 30, everyMs: 40, fault: null };
 const REPORT_EVERY_MS = 5_000;
 const TOLD_MS = 60;
@@ -83,7 +83,7 @@ export class SimNode {
   readonly #link: NodeLink;
   readonly #running = new Map<string, Running>();
   readonly #joining = new Map<string, JobJoiner>();
-  /** Accepted before their bodies were there, and when. */
+  /** Jobs accepted before their bodies arrived, with the time. */
   readonly #early = new Map<string, number>();
   readonly #scriptOf: (request: string) => Script | undefined;
   readonly #standing: () => JobFacts["standing"];
@@ -104,12 +104,12 @@ export class SimNode {
     world.scheduler.every(REPORT_EVERY_MS, () => this.#tell());
   }
 
-  /** It runs nothing that anyone asked for. */
+  /** Runs no job. */
   get isIdle(): boolean {
     return ![...this.#running.keys()].some((job) => this.#isRequest(job));
   }
 
-  /** And not one of the platform's own jobs. */
+  /** False for jobs of the platform, such as probes. */
   #isRequest(job: string): boolean {
     return this.#scriptOf(job.slice(0, 26)) !== undefined;
   }
@@ -121,7 +121,7 @@ export class SimNode {
     this.#report();
   }
 
-  /** Its process ends, and is started again after a while. */
+  /** Ends the node's process and restarts it after `downMs`. */
   crash(downMs: number): boolean {
     if (!this.#isUp) return false;
     this.#comeBackMs = downMs;
@@ -156,7 +156,7 @@ export class SimNode {
     this.#comeBackMs = 1_000;
   }
 
-  /** What it has just ended is lost with the connection too, if its last frames are still on their way. */
+  /** The disconnect also loses the last frames of jobs that ended in this moment. */
   #takeAlong(): void {
     const { scheduler, network } = this.#world;
     for (const facts of this.jobs.values()) {
@@ -164,7 +164,7 @@ export class SimNode {
     }
   }
 
-  /** Within a moment, however often it changes meanwhile. */
+  /** Reports the state once per moment, however often it changes. */
   #tell(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -201,7 +201,7 @@ export class SimNode {
     this.#offered(joiner.header, joiner.body() as JobText);
   }
 
-  /** A job whose body follows is accepted before it is there. */
+  /** A job whose body follows in pieces is accepted before the body has arrived. */
   #consider(joiner: JobJoiner): void {
     const { job, gateway } = joiner.header;
     if (!joiner.complete) {
@@ -258,7 +258,7 @@ export class SimNode {
     facts.accepted = true;
     if (early === undefined) say({ kind: "accepted", job });
     this.#tell();
-    // What the platform asks by itself is answered as by an honest node, but by one that has nothing to say, or one thing.
+    // Dishonest nodes answer probes and canaries normally, except the kinds that answer nothing or always the same.
     const isHonest = script === undefined && this.plan.kind !== "empty" && this.plan.kind !== "constant";
     this.#begin(running, script ?? PROBE, isHonest ? "honest" : this.plan.kind);
   }
@@ -280,7 +280,7 @@ export class SimNode {
         this.#output(running, answer(text));
       this.#done(running);
     } else if (BREAKS.includes(kind)) {
-      // These nodes send some output, and then something forbidden.
+      // Sends some output, then breaks the protocol.
       this.#output(running, answer(sentence(0, 2)));
       this.#after(running, 30, () => this.#misbehave(running, kind));
     } else {
@@ -289,7 +289,7 @@ export class SimNode {
     }
   }
 
-  /** One vector for each text; some kinds of nodes send others. */
+  /** One vector per text; some kinds of nodes send wrong ones. */
   #embed(running: Running, script: Script, kind: NodeKind): void {
     const texts = running.body.input ?? [];
     const constant = meaningOf("constant");
@@ -301,7 +301,7 @@ export class SimNode {
     else this.#after(running, script.ttftMs, () => this.#speak(running, script, vectors));
   }
 
-  /** Too few, too many, of another width, of no number: one after the other. */
+  /** In turn: too few vectors, too many, vectors of a wrong width, vectors with NaN. */
   #sendBadVectors(running: Running, vectors: Float32Array[]): void {
     running.facts.isAtFault = true;
     const turn = this.jobs.size % 4;
@@ -319,7 +319,7 @@ export class SimNode {
     this.#done(running, "broken");
   }
 
-  /** Again and again, just before anyone grows impatient. */
+  /** Reports prefill progress just often enough to avoid the silence timeout. */
   #sayNothing(running: Running): void {
     this.#output(running, answer(""));
     this.#after(running, 1_500, () => this.#sayNothing(running));
@@ -348,7 +348,7 @@ export class SimNode {
     running.stop = this.#world.scheduler.after(ms, run);
   }
 
-  /** Says all there is to say, or embeds all there is to embed, and ends as the script will have it. */
+  /** Sends the whole output, then ends the job as the script says. */
   #speak(running: Running, script: Script, vectors?: Float32Array[]): void {
     const attempt = Number(running.header.job.slice(-2));
     const { fault, perDelta } = script;
@@ -388,7 +388,7 @@ export class SimNode {
   #strike(running: Running, kind: NonNullable<Script["fault"]>["kind"]): void {
     running.facts.isAtFault = true;
     this.#world.faults["job failed"] += 1;
-    // No engine takes every output format: a failure there is as good as a refusal.
+    // A failure with an output format counts as a refusal of the prompt, because engines do not support every format.
     running.facts.refusedPrompt = kind === "prompt" || (kind === "fail" && running.facts.isFormatted);
     const { job, gateway } = running.header;
     if (kind === "stall") running.stop = this.#world.scheduler.after(60_000, () => this.#end(running, "silent"));
@@ -449,8 +449,8 @@ export class SimNode {
 
 const answer = (text: string): Piece => ({ channel: "answer", text, thought: "", said: text });
 
-/** Every way to break off after something was said. */
+/** Kinds of nodes that break off after some output. */
 const BREAKS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
 
-/** Says more than anyone asked for. */
+/** Sends more output than the request allows. */
 const overrunning = (script: Script): Script => ({ ...script, words: script.words + 400, fault: null });

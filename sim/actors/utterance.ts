@@ -1,4 +1,4 @@
-/** An engine's output for a job, in the pieces in which its agent sends it. */
+/** The output of a simulated engine for a job, in the pieces that its agent sends. */
 import type { Script } from "../plan.ts";
 import { sentence, untilStop, wordsIn } from "../world/words.ts";
 import { THINKING } from "./catalogue.ts";
@@ -6,7 +6,7 @@ import { THINKING } from "./catalogue.ts";
 export interface Piece {
   channel: "answer" | "reasoning";
   text: string;
-  /** What of it is thinking, and what answer. */
+  /** The thinking part and the answer part of the output. */
   thought: string;
   said: string;
 }
@@ -14,9 +14,9 @@ export interface Piece {
 interface Manner {
   /** How thinking is separated from the answer; null when the model does not think. */
   thinks: "by tags" | "by channel" | null;
-  /** Where the engine ends the answer. */
+  /** The stop string at which the engine ends the answer. */
   stop: string | null;
-  /** It comes no further than that. */
+  /** The output cap in words. */
   wordsMax: number;
 }
 
@@ -33,7 +33,7 @@ export function piecesOf(script: Script, { thinks, stop, wordsMax }: Manner): Pi
   return pieces;
 }
 
-/** In two halves: whoever looks for it must put it together. */
+/** Sent in two pieces, so that the gateway must join them to recognise the tag. */
 function tag(text: string): Piece[] {
   const half = { channel: "answer", thought: "", said: "" } as const;
   return [

@@ -13,27 +13,30 @@ interface Case {
   sight: Sight;
   record: Request;
   promptTokens: number;
-  /** Every job that nodes ran for it, in order. */
+  /** Every job that nodes ran for the request, in order. */
   jobs: JobFacts[];
-  /** Those of the node that the record names. */
+  /** The jobs of the node that the record names. */
   served: JobFacts[];
-  /** The host of that node. */
+  /** That node's host. */
   host: string | null;
 }
 
-/** How many tokens of output may be billed: from the least to the most. */
+/** The minimum and maximum number of output tokens that may be billed. */
 interface Bill {
   least: number;
   most: number;
   share: Share;
 }
 
-/** Who has the host's share: the host, the reserve, or no one. `either`: the moment decides, and the host or the reserve has it. */
+/**
+ * Who gets the host's share: the host, the reserve, or no one. `either`: the host or the reserve, depending on timing that the auditor
+ * cannot know.
+ */
 type Share = "paid" | "withheld" | "none" | "either";
 
 const FREE = "free";
 
-/** What is wrong with the charge; undefined when it is correct. */
+/** Describes what is wrong with the charge; undefined if it is correct. */
 export function wrongCharge(known: Case): string | undefined {
   const { record, promptTokens, host } = known;
   const bill = billOf(known);
@@ -62,7 +65,7 @@ export function wrongCharge(known: Case): string | undefined {
   return undefined;
 }
 
-/** What a job brought that counts: thinking, and the answer up to where it was to stop. */
+/** The output that counts: thinking, and the answer up to the stop string. */
 const outputOf = ({ thought, said }: JobFacts, { ask }: Sight): number =>
   wordsIn(thought) + wordsIn(untilStop(said, ask.stop));
 
@@ -74,7 +77,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
   const last = served.findLast(({ accepted }) => accepted);
   if (served.some(({ isCountable }) => !isCountable)) return uncountableBill(known);
   const said = Math.min(cap, last === undefined ? 0 : outputOf(last, sight));
-  // Thinking reaches a client with the end alone.
+  // Clients receive thinking only at the end.
   const answered = Math.min(cap, last === undefined ? 0 : wordsIn(untilStop(last.said, sight.ask.stop)));
   const isFailure = served.some(({ end }) => end === "failed");
   switch (record.outcome) {
@@ -85,9 +88,9 @@ function billOf(known: Case): Bill | typeof FREE | string {
       return FREE;
     case "upstream_failed":
       if (last === undefined) return "it failed upstream, and no node had accepted it";
-      // Of a format that no grammar can be built from, no one pays; from outside it looks like any failure of such a request.
+      // A format from which no grammar can be built costs nothing. From outside it looks like any other failure with a format.
       if (isFailure && last.isFormatted && last.thought + last.said === "" && record.charge === 0n) return FREE;
-      // Reported by the node, or the protocol broken by it.
+      // The node reported the failure, or broke the protocol.
       if (isFailure) return { least: said, most: said, share: "withheld" };
       return delivered > 0 ? { least: delivered, most: answered, share: "none" } : partlySeen(known, answered, "none");
     case "upstream_stall":
@@ -100,7 +103,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
     case "client_closed":
       if (sight.end !== "left") return `the client had not left: ${sight.end}`;
       if (!jobs.some(({ accepted }) => accepted)) return FREE;
-      // The node may have accepted in the moment in which its client left.
+      // The client may have left at the moment when the node accepted.
       if (record.charge === 0n && record.node === null) return FREE;
       return { least: delivered, most: said, share: record.completionTokens > 0 ? "paid" : "either" };
     default:
@@ -108,7 +111,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
   }
 }
 
-/** Who lost its connection did not see all that was sent: what was billed as delivered lies between nothing and what was said. */
+/** A client that lost its connection did not see all output, so a bill between zero and everything sent is accepted. */
 function partlySeen({ sight, record }: Case, said: number, share: Share): Bill | typeof FREE {
   const sawLess = sight.end === "connection lost" || sight.end === "left";
   if (!sawLess || !sight.ask.stream || record.charge + record.short === 0n) return FREE;
@@ -120,7 +123,7 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
   if (sight.end === "answered") {
     const { usage } = sight;
     const toldThought = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
-    // A completion keeps its thinking to itself: how much there was only the node knows.
+    // Completions do not return their thinking, so only the node's record has its length.
     const isHidden = sight.ask.endpoint === "completion";
     const thought = isHidden ? toldThought : wordsIn(sight.reasoning);
     const read = thought + wordsIn(sight.text);
@@ -134,7 +137,8 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
     if (read > 0) return { least: read, most: read, share: "paid" };
     const blanks = jobs.filter((job) => isComplete(job, sight) && outputOf(job, sight) === 0).length;
     if (blanks === 0) return "an empty answer, and no node had given one";
-    // Two nodes found nothing to say, or one said a stop string at once: the prompt is due. One that said nothing alone: nothing.
+    // The prompt is billed if two nodes produced no output or one sent a stop string at once. If a single node produced nothing, nothing is
+    // billed.
     const isStopped = served.some(({ said }) => said !== "" && wordsIn(untilStop(said, sight.ask.stop)) === 0);
     if (record.charge + record.short === 0n) return isStopped ? "an answer that a stop string ended was free" : FREE;
     return blanks >= 2 || isStopped ? { least: 0, most: 0, share: "paid" } : "one empty answer was billed";
@@ -143,23 +147,23 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
   return { least: 0, most: said, share: "paid" };
 }
 
-/** It said all it had to say, or the stop string, after which nothing counts. */
+/** The node sent its whole output, or reached the stop string. */
 const isComplete = ({ end, said }: JobFacts, { ask }: Sight): boolean =>
   end === "done" || untilStop(said, ask.stop) !== said;
 
-/** White space is no word: what is known of it is that it is never more than was asked for. */
+/** Output without words: only its maximum is known. */
 function uncountableBill({ sight, record }: Case): Bill | typeof FREE {
   if (record.charge + record.short === 0n) return FREE;
   const share = record.host !== null ? "paid" : record.withheld !== null ? "withheld" : "none";
   return { least: 0, most: sight.ask.maxTokens, share };
 }
 
-/** Texts to embed are all the input there is: the prompt is due, or nothing. */
+/** Embeddings have no output: either the prompt is billed or nothing. */
 function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FREE | string {
   const isFree = record.charge + record.short === 0n;
   const paid = { least: 0, most: 0, share: "paid" } as const;
   const hadOutput = served.some(({ vectors }) => vectors.length > 0);
-  // What an attempt before it brought, and the plane lost, is no output of the one that failed.
+  // Output of an earlier attempt that the plane lost does not count for the failed one.
   const failed = served.findLast(({ end }) => end === "failed");
   switch (record.outcome) {
     case "ok":

@@ -1,19 +1,19 @@
 /**
- * A living request does not lose its hold: while its gateway lives, its lease is renewed, answered and not yet settled or not. But a
- * gateway that does not reach the store, while others do, cannot renew: what its leases lose is settled late.
+ * Audits that a request in flight does not lose its hold: a running gateway renews the lease until the request is settled. Exception: a
+ * gateway that cannot reach the database while others can. Requests whose leases expire that way are settled late.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Sight } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 
-/** A lease lasts a minute, and the last renewal was at most a quarter of that before. */
+/** Leases last 60 s and are renewed every 15 s at most. */
 const RENEWED_BEFORE_MS = 40_000;
-/** When the gateway is back it renews at once; whoever sweeps may be faster. */
+/** A gateway that reconnects renews immediately, but another gateway's sweep may be earlier. */
 const RENEWED_AGAIN_MS = 5_000;
 
 export class LeasesAudit {
   readonly #stage: Stage;
-  /** Those that are known to have lost their holds. */
+  /** Requests whose hold is known to have expired. */
   readonly #seen = new Set<Uuid>();
 
   constructor(stage: Stage) {
@@ -24,7 +24,7 @@ export class LeasesAudit {
     const { world, sights } = this.#stage;
     for (const sight of sights) {
       if (sight.gatewayEndedMs !== null || this.#seen.has(sight.id)) continue;
-      // A refused one may wait to be given back; it is dispatched to no one.
+      // A refused request is dispatched to no node; its hold may wait for its release.
       if (world.ledgerModel.requests.get(sight.id)?.outcome !== "gateway_lost" || sight.end === "refused") continue;
       this.#seen.add(sight.id);
       if (!this.#wasCutOff(sight))

@@ -1,11 +1,11 @@
-/** The invariants of the ledger after every statement of the database, computed from the tables alone. */
+/** Audits the invariants of the ledger after every statement, computed from the tables alone. */
 import type { Entry, LedgerModel } from "../world/store/ledger-model.ts";
 import type { World } from "../world/world.ts";
 
 export class LedgerAudit {
   readonly #world: World;
   readonly #ledgerModel: LedgerModel;
-  /** How many entries were looked at. */
+  /** The number of entries already checked. */
   #entriesSeen = 0;
 
   constructor(world: World) {
@@ -30,7 +30,7 @@ export class LedgerAudit {
     this.#lookAtEntries();
   }
 
-  /** Once, at the end: everything again from the first entry on. */
+  /** The final check of all entries from the beginning. */
   lookAtAll(): void {
     const byAccount = new Map<string, bigint>();
     for (const { account, amount } of this.#ledgerModel.entries)

@@ -1,38 +1,38 @@
 /**
- * Limits hold at every moment. A request that holds credit and has no answer yet has its key's slot, so that there are never more
- * of those than the key may have in flight; and a key that was revoked more than a minute ago begins nothing.
+ * Audits limits at every moment: a key never has more held and unanswered requests than it may have in flight, and a key that was revoked
+ * more than a minute ago starts no request.
  */
 import type { Sight } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/life.ts";
 import type { Request } from "../world/store/ledger-model.ts";
 
-/** A revocation takes hold within a minute where no one could be told of it (decisions §13), and a moment for what is in flight. */
+/** A revocation takes at most a minute without the limits server (decisions §13), plus time for requests in flight. */
 const REVOKED_MS_MAX = 62_000;
-/** Where everyone could be told of it. */
+/** The maximum time of a revocation that all gateways could be notified of. */
 const TOLD_MS_MAX = 1_000;
 
-/** Places of a model that anyone may take, however small the fleet. */
+/** Slots of a model that every account may use, however small the fleet. */
 const PLACES_MIN = 8;
-/** How long slots of a gateway that died stay taken. */
+/** The maximum time that a dead gateway's slots stay taken. */
 const LEASE_MS = 62_000;
 const MINUTE_MS = 60_000;
-/** A request is counted a moment after it came. */
-/** For so long an account that asked for a model shares it, and some time on the way to the count. */
+/** A request is counted shortly after its arrival. */
+/** How long an account shares a model after its last request, with the delay until it is counted. */
 const SHARING_MS_MAX = 10_000 + 15_000;
 const COUNTED_MS_MAX = 100;
 
 /**
- * How long after an outage of the server everyone knows that it is over: what is in flight was told to it, and whoever could not
- * sign off has done it, trying again every second.
+ * The time after an outage of the limits server until all gateways have reconnected and released the slots of ended requests. They retry
+ * every second.
  */
 const BACK_MS = 5_000;
-/** As long as a slow store may take to say whose key it is. */
+/** The maximum time that a slow database takes to look up a key. */
 const SLOWLY_COUNTED_MS_MAX = 4_000;
-/** So long a gateway waits for the server's answer before it counts alone. */
+/** How long a gateway waits for the limits server before it counts alone. */
 const UNANSWERED_MS_MAX = 1_600;
 
-/** At the end: who was refused was so for others' sake, and no one was let in beyond the minute. */
+/** The final audit: every refusal was justified by other requests, and no key exceeded its minute. */
 export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, sights, builders } = stage;
   const limitsWereWell = world.limitsServer.outages.length === 0;
@@ -45,10 +45,10 @@ export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boo
     const beside = sights.filter((other) => other !== sight && isRival(other) && overlaps(stage, other, sight));
     const rivals = beside.length;
     const whole = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
-    // A gateway that counts alone has its share of every limit.
+    // A gateway that counts alone allows its share of every limit.
     const isAlone = stage.limitsWhenAway === "local" && wasAway(stage, sight.askedMs, sight.endedMs ?? sight.askedMs);
     const least = isAlone ? Math.max(1, Math.floor(whole / stage.machines.length)) : whole;
-    // An account has its equal share of a model while others ask for it too.
+    // While several accounts use a model, each gets an equal share.
     const untilMs = sight.endedMs ?? sight.askedMs;
     const asking = sights.filter(
       (other) => isRival(other) && other.askedMs <= untilMs && other.askedMs >= sight.askedMs - SHARING_MS_MAX,
@@ -81,7 +81,7 @@ function auditCounts({ world, sights, builders }: Stage): void {
   }
 }
 
-/** Who used up the minute's tokens is refused in it, and no one else is. Tokens count before their answer is told. */
+/** Only a key that used up the minute's tokens is refused for them. Tokens are counted before the response ends. */
 function auditTokens({ world, sights, builders }: Stage): void {
   for (const sight of sights) {
     const limit = builders[sight.ask.account]?.key.tokensPerMinute ?? null;
@@ -103,7 +103,7 @@ function auditTokens({ world, sights, builders }: Stage): void {
   }
 }
 
-/** Who left, or lost its connection, may be worked for and counted a little later. */
+/** A request whose client left or lost its connection may still run and be counted for a short time. */
 const isAfloat = (other: Sight, { ask, askedMs }: Sight): boolean =>
   other.ask.account === ask.account &&
   other.askedMs <= askedMs &&
@@ -118,7 +118,7 @@ const minuteOf = (atMs: number): number => Math.floor((EPOCH_MS + atMs) / MINUTE
 
 const DEFAULT_IN_FLIGHT = 64;
 
-/** Whether the server was unreachable in that time, or so shortly before that not everyone had signed off. */
+/** Whether the limits server was unreachable in this period, or so shortly before that released slots were still counted. */
 const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
   world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + BACK_MS >= fromMs);
 
@@ -126,8 +126,8 @@ const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
 function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
-  // Whoever left is worked for a moment longer; a dead gateway's slots are leases.
-  // A gateway that ends while the server is unreachable leaves its slots to their leases.
+  // A request whose client left keeps its slot for a moment. Slots of a dead gateway, or of one that ended during an outage of the server,
+  // stay taken until their leases expire.
   const isLeft = other.gatewayEndedMs !== null && wasAway(stage, other.askedMs, other.gatewayEndedMs);
   const isGone = other.end === "left" || other.end === "connection lost";
   const isKept = isGone || isLeft || wasAway(stage, sight.askedMs, refusedMs);
@@ -135,21 +135,21 @@ function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
 }
 
 /**
- * Whether the server must have counted it, and known of it since, unless it is unreachable: it was asked when the server was well, and
- * after an outage it was told again of what it may have forgotten.
+ * Whether the limits server must have counted the request: it was reachable at the request's start, and after an outage the gateways
+ * reported their requests again.
  */
 const isCountedThere = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
   !world.limitsServer.outages.some(({ fromMs, toMs }) => askedMs >= fromMs - enteredMs && askedMs <= toMs + BACK_MS);
 
-/** Whether its gateway must have counted it alone: the server was away from before it was asked until long after. */
+/** Whether the request's gateway must have counted it alone: the server was unreachable from before its start until long after. */
 const isCountedAlone = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
   world.limitsServer.outages.some(
     ({ fromMs, toMs }) => askedMs >= fromMs && askedMs + enteredMs + UNANSWERED_MS_MAX < toMs,
   );
 
 /**
- * What may be in flight beyond a limit after its server was unreachable: one that lost its memory counts anew, and leases that ran out
- * meanwhile are taken again; gateways that count alone have as much once more between them, and at least one each.
+ * How far a limit may be exceeded after an outage of the server: a restarted server counts from zero, expired leases are given to others,
+ * and gateways that count alone allow the limit once more in sum, at least one request each.
  */
 function beyond({ world, machines }: Stage, limit: number): number {
   if (world.limitsServer.outages.length === 0) return 0;
@@ -164,7 +164,7 @@ export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: bool
   const open = new Map<number, Sight[]>();
   for (let i = sights.length - 1; i >= 0; i--) {
     const sight = sights[i] as (typeof sights)[number];
-    // The oldest are over: no request lasts so long.
+    // No request lasts this long, so the oldest need no check.
     if (nowMs - sight.askedMs > REVOKED_MS_MAX) break;
     if (sight.end !== null || !world.ledgerModel.holds.has(sight.id)) continue;
     const beside = open.get(sight.ask.account);

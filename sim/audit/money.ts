@@ -6,7 +6,7 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Stage } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/life.ts";
 
-/** After every statement about payouts. */
+/** Runs after every statement about payouts. */
 export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {
   const { payouts } = world.store.tables;
   const balanceOf = (id: Uuid): bigint => world.ledgerModel.accounts.get(id)?.balance ?? 0n;
@@ -24,7 +24,7 @@ export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {
   }
 }
 
-/** In the moment in which a batch was made: whoever owes something has a host that is paid nothing, and has nothing to pay with. */
+/** When a batch is created: a debtor's host is paid nothing, and has nothing left to pay the debt with. */
 export function auditSetOffs({ world, hosts }: Stage): void {
   const { payouts } = world.store.tables;
   const nowMs = EPOCH_MS + world.scheduler.nowMs;
@@ -44,7 +44,7 @@ export function auditSetOffs({ world, hosts }: Stage): void {
   }
 }
 
-/** Once all is over. */
+/** Runs at the end of the world. */
 export function auditMoney(stage: Stage): void {
   const { world, builders, hosts, credited } = stage;
   const { payouts } = world.store.tables;

@@ -15,14 +15,14 @@ import { wrongCharge } from "./charges.ts";
 interface Facts {
   stage: Stage;
   tokens: Tokens;
-  /** No gateway lost the plane, and no node more often than it is believed. */
+  /** No gateway was disconnected from the plane, and no node was disconnected more often than is excused. */
   calmPlane: boolean;
   diskWasFull: boolean;
-  /** Holds that were taken, whatever became of them. */
+  /** Every hold ever placed, whatever its ending. */
   held: ReadonlySet<Uuid>;
 }
 
-/** The possible answers by ending. */
+/** The possible responses by ending. */
 const TOLD: Record<string, string[]> = {
   ok: ["answered"],
   upstream_failed: ["upstream_failed"],
@@ -31,10 +31,10 @@ const TOLD: Record<string, string[]> = {
   gateway_stopped: ["upstream_stall", "no_capacity"],
   no_capacity: ["no_capacity"],
 };
-/** Nothing was held, or what was is given back without a record. */
+/** These responses place no hold, or void it without a record. */
 const NO_RECORD = [400, 401, 402, 404, 413, 429, 503];
 
-/** A cancellation is on its way for a moment; silence counts from 2.3 s on, and is noticed a moment later. */
+/** A cancellation takes a moment to arrive. Silence counts from 2.3 s and is noticed slightly later. */
 const STOPPED_MS_MAX = 1_000;
 const SILENCE_MS_MAX = 4_000;
 /** A longer job ends as a stall without blame. */
@@ -61,7 +61,7 @@ export function auditRequests(facts: Facts): void {
     if (facts.calmPlane) auditJobs(world, sight, of);
     const record = world.ledgerModel.requests.get(sight.id);
     const refusal = world.store.tables.refusals.get(sight.id);
-    // Where the store was lost after it had the record, the client was told that instead.
+    // If the database became unreachable after the record, the client was told that instead.
     const isRecorded = refusal !== undefined;
     if (sight.end === "refused" && sight.status !== 503 && (sight.status === 429) !== isRecorded)
       world.fail("every 429 is recorded, and nothing else as one", `${sight.id}: ${sight.status}, recorded ${refusal}`);
@@ -105,7 +105,7 @@ function auditForm({ world, nodes }: Stage, jobs: JobFacts[]): void {
 
 function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: JobFacts[]): void {
   if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
-  // Given back as if nothing had been dispatched: right only where nothing was, or no one could be told.
+  // A void is only right if nothing was dispatched, or if the client could not be answered.
   const isTold = sight.end === "refused" && NO_RECORD.includes(sight.status ?? 0);
   if (isTold && jobs.some(({ accepted }) => accepted))
     world.fail("what a node ran is in the books", `${sight.id} was told ${sight.status} ${sight.code}`);
@@ -115,7 +115,7 @@ function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: 
     world.fail("a lost request leaves a record", `${sight.id} was held and dispatched`);
 }
 
-/** Who left is not worked for any longer, and no one waits for a node that says nothing. */
+/** Nodes stop working for a client that left or a node that fell silent. */
 function auditJobs(world: World, sight: Sight, jobs: JobFacts[]): void {
   if (sight.gatewayEndedMs !== null) return;
   for (const { job, endedMs, aliveMs, accepted } of jobs) {
@@ -132,9 +132,9 @@ interface Outcome {
   node: Uuid | null;
 }
 
-/** What nodes did not do is never told of them. A node that the plane loses again and again is believed three times. */
+/** Failures are recorded only against nodes that caused them. Repeated losses by the plane are excused three times. */
 function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, jobs: JobFacts[]): void {
-  // The platform quarantined the node and cut it off while the offer was on its way to it.
+  // The node was quarantined and disconnected while the offer was on its way.
   const isCut = stage.records.some(({ id, quarantine }) => id === node && quarantine?.by === "platform");
   if (jobs.length === 0 && isCut) return;
   if (outcome !== "upstream_failed" && !(outcome === "upstream_stall" && calmPlane)) return;
@@ -146,9 +146,9 @@ function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, job
 
 function auditTold({ stage: { world }, diskWasFull }: Facts, sight: Sight, outcome: string): void {
   if (sight.end === "left" || sight.end === "connection lost") return;
-  // Refused, and its gateway ended before it could give back what the store may have held.
+  // The gateway answered 503 and ended before it could void a hold that the database may have placed.
   if (outcome === "gateway_lost" && sight.status === 503 && sight.gatewayEndedMs !== null) return;
-  // Neither store nor disk could be written to, which its gateway said, and then it died.
+  // The gateway could write to neither database nor disk, logged that, and died.
   const isAdmitted = diskWasFull && world.toldUnsafe.has(publicId("req", sight.id));
   if (outcome === "gateway_lost" && isAdmitted && sight.gatewayEndedMs !== null) return;
   const told = sight.end === "answered" ? "answered" : (sight.code ?? "");

@@ -23,7 +23,7 @@ import { type Act, HONEST_NOISE, honest, type Strategy } from "./strategies.ts";
 const FALSE_ALARMS = 1e-4;
 const SHARE = 0.7;
 const JOB_EVERY_MS = 10_000;
-/** A request lasts so long, and so does a silence. */
+/** The duration of a request, and of a silence. */
 const JOB_MS = 3_000;
 const TEMPERATURES = [0, 0.3, 0.7, 1];
 const LENGTHS = [12, 24, 50, 120];
@@ -33,19 +33,19 @@ const OPENING = 16;
 export interface Life {
   strategy: string;
   jobs: number;
-  /** Parts of the price of one job, summed: what the host kept, what was withheld or taken back, what its work cost. */
+  /** Sums in shares of a job's price: what the host kept, what was withheld or deducted, what the work cost. */
   kept: number;
   withheld: number;
   cost: number;
-  /** Of each identity that was barred: after how many of its jobs, by what. */
+  /** For each quarantined identity: after how many jobs, and why. */
   barred: { after: number; by: string }[];
   checks: number;
-  /** Tokens that verifiers read, per token that the host served. */
+  /** Tokens that verifiers read per token that the host served. */
   tokensChecked: number;
   tokensServed: number;
 }
 
-/** A fleet's calibration, made once: nodes in good standing of six identities. */
+/** The calibration of a fleet, computed once from six honest identities. */
 export function calibrated(seed: number): Calibration {
   const roll = seeded(seed);
   const calibration = new Calibration();
@@ -90,7 +90,7 @@ interface Identity {
   reliability: Reliability;
   test: TestState;
   dueAt: number;
-  /** What was paid, by when: taken back from the last check before the first bad score on. */
+  /** The shares paid, with their times. After a bad score, shares since the check before it are withheld. */
   paid: { at: number; amount: number }[];
 }
 
@@ -114,10 +114,10 @@ interface Job {
   friends: number;
 }
 
-/** Why the host is barred, if this job was one too many. */
+/** Returns the reason for the quarantine if this job caused one. */
 function serve(job: Job): string | undefined {
   const { life, identity, act, asked, now } = job;
-  // It is asked last from then on, and paid nothing.
+  // A node that declined is chosen last from then on, and is paid nothing.
   if (act.does === "decline") return undefined;
   life.tokensServed += asked.tokens;
   const paceExplained = act.does !== "crawl" || explainsPace(crawlOf(act.wordEveryMs), MODEL_SPEED);
@@ -141,7 +141,7 @@ function serve(job: Job): string | undefined {
 const ENDS = { answer: "finished", stall: "quiet", fail: "failed", disconnect: "quiet", crawl: "cancelled" } as const;
 const FAILURES = { answer: null, stall: "silent", fail: "engine", disconnect: "lost", crawl: null } as const;
 
-/** Clients wait so long for an answer that crawls. */
+/** How long clients wait for an answer that crawls. */
 const CLIENT_MS = 10_000;
 const MODEL_SPEED = { tokensPerSecond: 60 };
 const crawlOf = (wordEveryMs: number): { tokens: number; outputMs: number } => {
@@ -163,7 +163,7 @@ function check(
     life.checks += 1;
     life.tokensChecked += asked.tokens;
     const judged = score && calibration.judge(bench, { identity: "the host", score });
-    // A friend finds everything as good as can be.
+    // A verifier that is the host's friend reports good scores.
     const found = roll() < friends ? judged?.map(() => 0.9) : judged;
     return { factors: found && factorsOf(found), reference: false };
   };
@@ -201,7 +201,7 @@ function logprobsOf(
 ): number[] {
   const own = { ...asked, noise: pick(HONEST_NOISE, roll), ...served };
   if (!cached) return answerLogprobs(own, roll);
-  // Fluent, but written for another prompt: unlikely where it begins.
+  // A fluent answer to another prompt: its first tokens are unlikely.
   const opening = answerLogprobs({ ...own, tokens: Math.min(OPENING, own.tokens), text: "junk" }, roll);
   return [...opening, ...answerLogprobs({ ...own, tokens: Math.max(0, own.tokens - OPENING) }, roll)];
 }

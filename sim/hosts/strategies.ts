@@ -5,21 +5,21 @@
 import type { Served, Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
 
 const HONEST_COST = 0.4;
-/** Honest machines differ: in hardware, and in builds of the same quantisation. */
+/** Honest machines differ in hardware and in builds of the same quantisation. */
 export const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 
 export type Act =
-  /** The job ends well, with an answer that came about like this. */
+  /** Completes the job with an answer produced in this way. */
   | { does: "answer"; served: Partial<Served> & { cached?: boolean }; cost: number }
-  /** It breaks off after some output: silent, a failure that it reports, or a connection of its own that it cuts. */
+  /** Breaks off after some output: by silence, by reporting a failure, or by disconnecting. */
   | { does: "stall" | "fail" | "disconnect"; cost: number }
-  /** It drags its answer out, a word every so often, until the client leaves. */
+  /** Sends a word every `wordEveryMs` until the client leaves. */
   | { does: "crawl"; wordEveryMs: number; cost: number }
-  /** It says that it is busy. */
+  /** Reports that it is busy. */
   | { does: "decline"; cost: number };
 
 interface Moment {
-  /** Answers that this identity gave so far. */
+  /** The number of answers that this identity has given. */
   answers: number;
   job: number;
   roll: Uniform;
@@ -28,11 +28,11 @@ interface Moment {
 export interface Strategy {
   name: string;
   act: (moment: Moment) => Act;
-  /** No one may bar it. */
+  /** The simulation fails if such a host is quarantined. */
   honest?: true;
-  /** Barred, it comes back as someone else. */
+  /** Returns with a new identity after a quarantine. */
   returns?: boolean;
-  /** The chance that a verifier is a friend, who finds everything fine. */
+  /** The probability that a verifier is a friend who reports good scores. */
   friends?: number;
 }
 
@@ -45,7 +45,7 @@ const poorlyQuantised: Act = { does: "answer", served: { noise: 1.2 }, cost: 0.2
 const cached: Act = { does: "answer", served: { cached: true }, cost: 0.01 };
 const stall: Act = { does: "stall", cost: 0.02 };
 
-/** `bad` for one job in `of`, chosen at random, and honest work for the others. */
+/** Does `bad` in one job of `of`, chosen at random, and honest work otherwise. */
 const oneIn =
   (of: number, bad: Act) =>
   ({ roll }: Moment): Act =>

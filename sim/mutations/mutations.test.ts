@@ -1,4 +1,4 @@
-/** Every planted bug still has its place in the sources. */
+/** Checks that the code which each planted bug replaces still exists. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";

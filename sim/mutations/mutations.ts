@@ -1,8 +1,8 @@
-/** Bugs to plant, one at a time: each is a change of one place in the sources that the simulator must notice. */
+/** Bugs to plant, one at a time. The simulator must notice each. */
 
 interface Mutation {
   name: string;
-  /** From the root. */
+  /** Relative to the repository root. */
   file: string;
   find: string;
   replace: string;

@@ -1,12 +1,12 @@
 /**
- * `npm run sim:mutations [-- NAME…]`: plants each bug in turn and lives through the worlds of CI until the simulator notices; prints
- * a table of which rule did, and after how many. A bug that it does not notice is a hole in the auditor.
+ * `npm run sim:mutations [-- NAME…]`: plants each bug in turn and runs the seeds of CI until the simulator reports a failure. Prints which
+ * rule found each bug and after how many seeds. An unnoticed bug is a gap in the auditor.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { MUTATIONS } from "./mutations.ts";
 
-/** A bug must show within so many worlds: those that CI runs every time. */
+/** CI runs this many seeds, so a bug must show within them. */
 const SEEDS_MAX = 250;
 const WORLDS = ["--seeds", `1-${SEEDS_MAX}`, "--minutes", "1", "--once", "--quiet"];
 

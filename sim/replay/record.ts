@@ -1,4 +1,4 @@
-/** A world's ledger as a recording: who was there at the beginning, all that the store did and answered, and what was left. */
+/** Records a world's ledger: the accounts at the start, every statement with its answer, and the final state. */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Plan } from "../plan.ts";
 import { simulate } from "../simulate.ts";
@@ -10,7 +10,7 @@ import type { World } from "../world/world.ts";
 export interface Recording {
   seed: number;
   accounts: { id: Uuid; kind: string }[];
-  /** The grants that accounts begin with. */
+  /** The initial credit of the accounts. */
   credits: Entry[];
   keys: {
     id: Uuid;
@@ -19,14 +19,14 @@ export interface Recording {
     hash: Buffer;
     budget: { day: bigint | null; month: bigint | null };
   }[];
-  /** Builder accounts of the same owner, by host account. */
+  /** For each host account, the builder accounts of the same owner. */
   ownedWith: [host: Uuid, builders: Uuid[]][];
   checkouts: { id: Uuid; accountId: Uuid; pack: string; amount: bigint; session: string }[];
   done: Done[];
   end: Left;
 }
 
-/** What is left in the ledger, each list in an order of its own making: both stores give it alike. */
+/** The final state of the ledger. Each list is sorted, so that both databases give the same order. */
 export interface Left {
   accounts: { id: string; balance: bigint; held: bigint; overdrawn: boolean; granted: bigint }[];
   requests: {
@@ -42,14 +42,14 @@ export interface Left {
   holds: { id: string; expiresMs: number }[];
 }
 
-/** Accounts that no table of accounts has: their balances are what their entries come to. */
+/** The platform's own accounts have no row; their balances are the sums of their entries. */
 const OWN = new Set(["platform", "outside", "reserve"]);
 
 export async function record(plan: Plan, tokens: Tokens): Promise<Recording> {
   const done: Done[] = [];
   let world: World | undefined;
   let start: Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> | undefined;
-  // Whether a rule was broken is `npm run sim`'s to say: such a world ends early, and its ledger is as good as any.
+  // A broken rule is reported by `npm run sim`. Here such a world merely ends early.
   await simulate(plan, tokens, {
     begun(begun) {
       world = begun;
@@ -79,7 +79,7 @@ function startOf({ ledgerModel, store }: World): Pick<Recording, "accounts" | "c
 function leftIn({ ledgerModel }: World): Left {
   return {
     accounts: [...ledgerModel.accounts.values()].map(({ id, kind, balance, held, overdrawn, granted }) => {
-      // The database brings it down to the balance when it is read, as this one does when it is used.
+      // PostgreSQL limits granted credit to the balance on read, the simulated ledger on use.
       return { id, balance, held, overdrawn: kind === "builder" && overdrawn, granted };
     }),
     requests: [...ledgerModel.requests.values()].map(({ id, outcome, charge, short, share, granted, host }) => ({

@@ -15,7 +15,7 @@ before(async () => {
   tokens = await loadTokens();
 });
 
-/** `planted`: what is done to the database first. */
+/** `planted`: a change of the database before the replay. */
 async function replayed(recording: Recording, planted = "select"): Promise<string[]> {
   const db = await openTestDatabase();
   const client = await db.pool.connect();
@@ -37,7 +37,7 @@ describe("a recorded simulation replayed on PostgreSQL", () => {
 });
 
 describe("detects a difference", () => {
-  /** Leases run out in it, and settlements come late. */
+  /** In this world leases expire and settlements come late. */
   const SEED = 16;
   const WITHOUT_PAYOUTS = 6;
   let recording: Recording;

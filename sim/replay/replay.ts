@@ -1,7 +1,6 @@
 /**
- * Does what a world's store did once more on a real PostgreSQL, statement by statement as the gateways sent them, and compares every
- * answer and what is left. The database's clock shows the world's time: `now()` and `clock_timestamp()` are found in a schema that
- * comes before PostgreSQL's own.
+ * Replays the statements of a world's ledger on a real PostgreSQL and compares every answer and the final state. `now()` and
+ * `clock_timestamp()` return the world's time, because a schema before PostgreSQL's own replaces them.
  */
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
@@ -16,10 +15,10 @@ const CLOCK = `
   create function world.clock_timestamp() returns timestamptz language sql stable as $$ select world.now() $$;
   set search_path = world, public, pg_catalog`;
 
-/** Statements about money. Nodes' records have a test of their own, and what is only counted has no answer. */
+/** Statements about money. Node records are compared by another test; statements that only count have no answer. */
 const MONEY = /ledger_|payout/;
 
-/** The first things that differ; none where both stores are the same. */
+/** Returns the first differences; an empty list if there are none. */
 export async function replay(client: pg.ClientBase, recording: Recording): Promise<string[]> {
   let shown = Number.NaN;
   const showTime = async (ms: number): Promise<void> => {
@@ -67,9 +66,9 @@ async function ask(client: pg.ClientBase, { text, values }: Statement): Promise<
 
 type Rows = Exclude<Statement["answer"], string>;
 
-/** What an answer means, where stores may say it in different words. */
+/** Reduces an answer to its meaning where the two databases may word it differently. */
 const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
-  // What is available is told of refusals alone.
+  // The available balance is only reported with a refusal.
   [
     /from ledger_hold\(/,
     ([row]) => {
@@ -78,7 +77,7 @@ const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
     },
   ],
   [/from ledger_hold_one\(/, ([row]) => [Number(row?.code), Number(row?.code) <= 0 ? String(row?.available) : null]],
-  // Each store makes up the ids of a batch's lines, and has a time of its own for the batch.
+  // Line IDs and the batch's time differ between the databases.
   [/select p\.id from payout p /, (rows) => rows.length],
   [
     /from payout_batch b /,
@@ -101,7 +100,7 @@ function plainValue(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** With its columns in the order of their names. */
+/** Sorts columns by name. */
 const textOf = (row: Record<string, unknown>): string =>
   JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
 
@@ -110,7 +109,7 @@ const shownAs = (answer: Statement["answer"]): string =>
 
 async function populate(client: pg.ClientBase, recording: Recording): Promise<void> {
   const { accounts, credits, keys, ownedWith, checkouts } = recording;
-  // This month is over in some worlds, and a gateway whose clock is behind lives in the one before.
+  // Worlds begin shortly before the end of a month, and a slow clock can lag behind: both months need partitions.
   await client.query("select history_make_partitions(1)");
   await client.query("update hold_sweep set at = now()");
   for (const { id, kind } of accounts) {
@@ -159,7 +158,7 @@ async function leftIn(client: pg.ClientBase): Promise<Left> {
   };
 }
 
-/** Ids of what a batch moves are each store's own. */
+/** Each database generates its own IDs for the operations of a payout batch. */
 const OWN_IDS = new Set(["payout", "setoff"]);
 
 function compareLeft(real: Left, simulated: Left): string[] {
@@ -176,7 +175,7 @@ function compareLeft(real: Left, simulated: Left): string[] {
   ]);
 }
 
-/** Each as often as it is there more often. */
+/** Returns the lines that occur more often than in `others`. */
 function without(lines: string[], others: string[]): string[] {
   const left = Map.groupBy(others, (line) => line);
   return lines.filter((line) => left.get(line)?.pop() === undefined);

@@ -1,7 +1,4 @@
-/**
- * `npm run sim:replay`: what the stores of simulated worlds did, done again by the ledger's SQL on a real PostgreSQL. Ends with 1
- * where any answer or balance differs.
- */
+/** `npm run sim:replay`: replays the ledgers of simulated worlds on a real PostgreSQL. Exits with 1 if an answer or balance differs. */
 import { parseArgs } from "node:util";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
 import { makePlan } from "../draw.ts";
@@ -37,7 +34,7 @@ for (let seed = Number(from); seed <= Number(to); seed++) {
   const db = await openTestDatabase();
   const client = await db.pool.connect();
   const differences = await replay(client, recording);
-  // What was set on this connection is no other's.
+  // Closes the connection, because its settings were changed.
   client.release(true);
   await db.close();
   worlds += 1;

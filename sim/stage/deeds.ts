@@ -10,7 +10,7 @@ import type { Item } from "../plan.ts";
 import { insist } from "./insist.ts";
 import type { Stage } from "./stage.ts";
 
-/** False: there was nothing to strike. */
+/** False if there was nothing to act on. */
 type Deeds = { [Do in Item["do"]]: (stage: Stage, item: Extract<Item, { do: Do }>) => boolean | undefined };
 
 const DEEDS: Deeds = {
@@ -36,7 +36,7 @@ const DEEDS: Deeds = {
   "store cut": (stage, { gateway, forMs }) => {
     const { store, scheduler } = stage.world;
     if (!store.cut(gateway)) return false;
-    // In its own time, whatever else is healed: it must last longer than a lease to tell.
+    // Not healed early: the cut must outlast a lease.
     scheduler.after(forMs, () => store.mend(gateway));
     return true;
   },
@@ -114,7 +114,7 @@ const DEEDS: Deeds = {
   },
 };
 
-/** What people do to a platform that is well. */
+/** Operations of people, which are not faults. */
 const OPERATIONS: Item["do"][] = [
   "transfer",
   "payment",
@@ -132,7 +132,7 @@ export function perform(stage: Stage, item: Item): void {
   else if (isStruck) stage.world.faults.struck += 1;
 }
 
-/** Unless everything was healed before. */
+/** Does nothing if the world was healed before. */
 function later(stage: Stage, ms: number, run: () => void): true {
   stage.world.scheduler.after(ms, () => {
     if (!stage.isHealed) run();
@@ -157,7 +157,7 @@ function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
   });
 }
 
-/** Makes a batch, and marks every open one as paid: of one whose maker heard no answer no one knows but the list. */
+/** Creates a batch and marks every open one as paid. A batch whose creation got no answer is found in the list. */
 function payOut(stage: Stage, minimum: bigint): void {
   const { trace, store } = stage.world;
   insist(stage, {

@@ -1,11 +1,11 @@
-/** Repeats an action from outside on any running gateway until one has done it. */
+/** Repeats an outside action on any running gateway until one has done it. */
 import type { RunningGateway } from "../actors/gateway.ts";
 import type { Stage } from "./stage.ts";
 
 const AGAIN_MS = 1_000;
 
 interface Errand<T> {
-  /** The gateway that is asked first. */
+  /** The gateway tried first. */
   first: number;
   act: (running: RunningGateway) => Promise<T>;
   done: (result: T) => void;

@@ -1,4 +1,4 @@
-/** The machines that gateways run on: each has a disk, and a supervisor that starts its gateway again when it died. */
+/** The machines of the gateways: each has a disk and a supervisor that restarts its gateway. */
 import { type Deployment, type RunningGateway, startGateway } from "../actors/gateway.ts";
 import { SimDisk } from "../world/disk.ts";
 import { Life } from "../world/life.ts";
@@ -10,9 +10,9 @@ export class Machine {
   readonly number: number;
   readonly skewMs: number;
   readonly disk: SimDisk;
-  /** How often its gateway was started: each run is another process. */
+  /** How often its gateway was started. */
   starts = 0;
-  /** Its gateway, while that takes requests. */
+  /** Its gateway, while it accepts requests. */
   running: RunningGateway | undefined;
   readonly #world: World;
   readonly #deployment: Deployment;
@@ -26,7 +26,7 @@ export class Machine {
     this.disk = new SimDisk(this.#world.scheduler, this.#world.chance.of(`disk ${number}`));
   }
 
-  /** Unless it runs, or drains, or is about to. */
+  /** Does nothing while the gateway runs, drains or is about to start. */
   start(): void {
     if (this.#life?.hears === true) return;
     const life = new Life({ machine: this.number });
@@ -39,7 +39,7 @@ export class Machine {
         this.running = running;
       },
       (error: Error) => {
-        // As a process does that cannot start: it ends, and is started again.
+        // A process that cannot start ends and is restarted.
         this.#say(`its gateway did not start: ${error.message}`);
         life.end();
         this.#world.scheduler.after(RESTART_AGAIN_MS, () => this.start());
@@ -47,7 +47,7 @@ export class Machine {
     );
   }
 
-  /** False where none runs. Its gateway dies before it has used the world so many times more; 0: now. */
+  /** Returns false if no gateway runs. The gateway dies after `fuse` more uses of its handles; 0: now. */
   crash({ fuse, powerLoss, downMs }: { fuse: number; powerLoss: boolean; downMs: number }): boolean {
     const life = this.#life;
     if (life === undefined || !life.hears) return false;
@@ -64,7 +64,7 @@ export class Machine {
   drain({ graceMs, downMs }: { graceMs: number; downMs: number }): boolean {
     const { running } = this;
     if (running === undefined) return false;
-    // It takes no more from now on; the next one starts when it is gone.
+    // Accepts no more requests; the next process starts when this one has ended.
     this.running = undefined;
     running.life.onEnd(() => this.#world.scheduler.after(downMs, () => this.start()));
     void running.drain(graceMs);

@@ -1,4 +1,4 @@
-/** Everyone in a world: machines, nodes, hosts and accounts as a plan has them, and what clients saw. */
+/** The actors of a world as its plan has them: machines, nodes, hosts, accounts, and what clients received. */
 import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
@@ -13,9 +13,9 @@ import type { Key } from "../world/store/statements.ts";
 import type { World } from "../world/world.ts";
 import { Machine } from "./machines.ts";
 
-/** No request lasts longer, whatever happens to it. */
+/** The maximum duration of a request, whatever happens. */
 const REQUEST_MS_MAX = 200_000;
-/** Answers after which a node is trusted. */
+/** The number of answers after which a node is trusted. */
 const TRUSTED = 20;
 const BARRED_MS_MAX = 1_000;
 const PLANE_MS = 8;
@@ -37,13 +37,13 @@ export class Stage {
   readonly sights: Sight[] = [];
   readonly limitsWhenAway: Plan["limitsWhenAway"];
   priceVersion = 1;
-  /** The plan is over: nothing goes wrong any more. */
+  /** The plan is over and all faults are healed. */
   isHealed = false;
-  /** What people did to the platform: transfers, payments, payouts, revocations, reloads, quarantines. */
+  /** Operations by people: transfers, payments, payouts, revocations, reloads, quarantines. */
   operations = 0;
-  /** What people outside want done and what was not yet. */
+  /** The number of unfinished actions of people outside. */
   errandsUnderWay = 0;
-  /** What came into accounts from outside, less what went back, once all of it is done. */
+  /** Payments less refunds by account, once all of them are complete. */
   readonly credited: Map<Uuid, bigint> = new Map();
   readonly payoutHoldDays: number;
   readonly #scripts = new Map<string, Script>();
@@ -64,7 +64,7 @@ export class Stage {
     this.#populate(plan);
   }
 
-  /** A gateway that takes requests: that one, or the next. */
+  /** The gateway with this number, or the next that accepts requests. */
   gatewayFrom(number: number): RunningGateway | undefined {
     const { length } = this.machines;
     return this.machines
@@ -116,13 +116,13 @@ export class Stage {
     limitsServer.comeBack();
     for (const machine of this.machines) {
       machine.disk.isFull = false;
-      // One that is down comes back in its own time: meanwhile others end what it held, and what it owes is entered late.
+      // A machine that is down restarts by itself; meanwhile other gateways release its holds, and it settles late.
       if (machine.running !== undefined) network.healGateway(machine.running.name);
     }
     for (const node of this.nodes) node.connect();
   }
 
-  /** No one waits for anything, and no one owes anything: all that could change the ledger is over. */
+  /** Nothing is pending that could change the ledger. */
   isQuiet(): boolean {
     if (!this.isHealed || this.errandsUnderWay > 0 || this.world.ledgerModel.holds.size > 0) return false;
     if (this.world.store.isCutOff) return false;
@@ -131,7 +131,7 @@ export class Stage {
     return this.sights.every(({ end }) => end !== null) && this.nodes.every(({ isIdle }) => isIdle);
   }
 
-  /** Something came in from outside, or goes back. */
+  /** Counts a payment or refund. */
   credit(accountId: Uuid, amount: bigint): void {
     this.credited.set(accountId, (this.credited.get(accountId) ?? 0n) + amount);
   }
@@ -145,7 +145,7 @@ export class Stage {
     return this.records.find((record) => nodeIdOf(record) === nodeId)?.accountId as Uuid;
   }
 
-  /** Whoever was barred a moment ago may still be offered what was on its way. */
+  /** Offers sent before a quarantine may still arrive. */
   #standing({ answers, quarantine }: NodeRecord): JobFacts["standing"] {
     if (quarantine !== null && this.world.scheduler.nowMs - quarantine.atMs > BARRED_MS_MAX) return "barred";
     return answers < TRUSTED ? "on probation" : "trusted";

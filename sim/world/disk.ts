@@ -11,7 +11,7 @@ import type { Scheduler } from "./scheduler.ts";
 interface Inode {
   number: number;
   now: Buffer;
-  /** As it was synced last. */
+  /** The content at the last sync. */
   synced: Buffer;
   mtimeMs: number;
 }
@@ -21,13 +21,13 @@ export class SimDisk {
   readonly #chance: Chance;
   #inodes = 0;
   #names = new Map<string, Inode>();
-  /** The names as the directories were synced last. */
+  /** The directory entries at the last sync. */
   #syncedNames = new Map<string, Inode>();
-  /** Grows when the power goes: what was asked for and not done is forgotten. */
+  /** Incremented on power loss: pending operations are dropped. */
   #epoch = 0;
-  /** Every write fails while it is. */
+  /** Every write fails while true. */
   isFull = false;
-  /** How many did. */
+  /** The number of failed writes. */
   refused = 0;
 
   constructor(scheduler: Scheduler, chance: Chance) {
@@ -35,7 +35,7 @@ export class SimDisk {
     this.#chance = chance;
   }
 
-  /** The machine lost its power: what was not synced is there in full, in part or not at all. */
+  /** Power loss: unsynced data remains completely, partly or not at all. */
   crash(): void {
     this.#epoch += 1;
     const names = new Map<string, Inode>();
@@ -48,7 +48,7 @@ export class SimDisk {
     for (const inode of new Set(names.values())) {
       if (inode.now.equals(inode.synced)) continue;
       const kept = this.#chance.below(inode.now.length + 1);
-      // Either what was synced, or that much of what was written after it.
+      // Either the synced content, or a part of what was written after it.
       inode.now = this.#chance.oneIn(2) || kept < inode.synced.length ? inode.synced : inode.now.subarray(0, kept);
       inode.synced = inode.now;
     }
@@ -56,19 +56,19 @@ export class SimDisk {
     this.#syncedNames = new Map(names);
   }
 
-  /** Whether a file whose name ends so has anything in it. */
+  /** Whether a file with this ending has content. */
   holds(ending: string): boolean {
     return [...this.#names].some(([name, { now }]) => name.endsWith(ending) && now.length > 0);
   }
 
-  /** As a process has it. */
+  /** The disk as a process sees it. */
   of(life: Life): Disk {
     const act = <T>(what: () => T): Promise<T> => {
       if (!life.mayAct()) return life.never();
       const epoch = this.#epoch;
       return new Promise((resolve, reject) => {
         this.#scheduler.after(this.#chance.between(1, 4), () => {
-          // What a process asked for is done although it dies before it is told; not so where the power goes.
+          // An operation completes even if its process dies meanwhile, but not on power loss.
           if (this.#epoch !== epoch) return;
           try {
             const result = what();
@@ -99,7 +99,7 @@ export class SimDisk {
 
   #open(path: string, flags: "r" | "wx" | "a", act: <T>(what: () => T) => Promise<T>): DiskFile {
     const known = this.#names.get(path);
-    // A directory is opened to be synced.
+    // Directories are opened to sync them.
     if (flags === "r" && known === undefined && !path.endsWith(".spool")) return this.#directory(act);
     if (flags === "wx" && known !== undefined) throw trouble("EEXIST", path);
     if (flags === "r" && known === undefined) throw trouble("ENOENT", path);
@@ -123,7 +123,7 @@ export class SimDisk {
     return {
       write: (bytes, offset, length, position) =>
         act(() => {
-          // A write may be short.
+          // Writes may be short.
           const bytesWritten = length > 1 && this.#chance.oneIn(8) ? this.#chance.between(1, length) : length;
           put(bytes.subarray(offset, offset + bytesWritten), position);
           return { bytesWritten };

@@ -1,17 +1,14 @@
 /** Counts the injected faults by kind. */
 
 export type FaultKind =
-  /** Crashes, drains, cuts, outages, full disks, slow ways: items of the plan. */
+  /** Items of the plan: crashes, drains, cuts, outages, full disks, slow networks. */
   | "struck"
-  /** A statement whose connection was lost before it was done, or after. */
+  /** A statement whose connection was lost before or after its execution. */
   | "statement lost"
-  /** A statement that was given no connection, or one to a standby. */
+  /** A statement that got no connection, or one to a standby. */
   | "connection refused"
-  /** A job that a node failed, or lied about. */
   | "job failed"
-  /** A client that left before its answer was complete. */
   | "client left"
-  /** A write that a full disk refused. */
   | "write refused";
 
 export type FaultCounts = Record<FaultKind, number>;

@@ -10,7 +10,7 @@ class OutsideWorld extends Error {
   override name = "OutsideWorld";
 }
 
-/** Every attempt, also one whose error was caught. */
+/** Every forbidden call, including those whose error was caught. */
 interface Guard {
   readonly attempts: string[];
   lift(): void;

@@ -1,16 +1,16 @@
 /**
- * The life of a simulated process. All its effects on the world use handles (clock, plane, store, disk) that check here first. After its
- * end they do nothing: awaited answers never come and timers never fire, so its code stops. A fuse ends it after a number of uses of a
- * handle, which is between any two effects of its code.
+ * The life of a simulated process. Everything it does goes through handles (clock, plane, database, disk), which check first that the
+ * process still lives. After its end, promises never settle and timers never fire, so its code stops. A fuse ends it after a number of
+ * handle uses, which can be between any two effects of its code.
  */
 import type { Clock } from "../../gateway/src/base/clock.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** The first moment of every simulated world: 1 June 2030, a few minutes before midnight, so that a day ends in it. */
+/** Every world begins at this moment, a few minutes before midnight, so that a day and a month end in it. */
 export const EPOCH_MS = Date.UTC(2030, 4, 31, 23, 50);
 
 export class Life {
-  /** The number of the machine that it runs on. */
+  /** The number of its machine. */
   readonly machine: number;
   #isAlive = true;
   #fuse = Number.POSITIVE_INFINITY;
@@ -20,7 +20,7 @@ export class Life {
     this.machine = machine;
   }
 
-  /** To be asked before anything is done. */
+  /** Must be called before every effect. */
   mayAct(): boolean {
     if (this.#isAlive) {
       this.#fuse -= 1;
@@ -29,7 +29,7 @@ export class Life {
     return this.#isAlive;
   }
 
-  /** The same without using the fuse: of what comes to it from outside. */
+  /** Like `mayAct`, without using the fuse: for events from outside. */
   get hears(): boolean {
     return this.#isAlive;
   }
@@ -48,19 +48,19 @@ export class Life {
     for (const run of this.#ends) run();
   }
 
-  /** Of something that is done by this process or not at all. */
+  /** A promise that never settles, for effects after the end. */
   never<T>(): Promise<T> {
     return new Promise<T>(() => {});
   }
 }
 
-/** The clock of a process: its wall time may be wrong, and its monotonic time begins anywhere. */
+/** The clock of a process: its wall time may be wrong, and its monotonic time starts at any value. */
 export function processClock(
   life: Life,
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},
 ): Clock {
-  // A process that ended has no timers: they are not even looked at.
+  // The scheduler skips timers of a process that ended.
   const isOver = (): boolean => !life.hears;
   const idle = (): void => {};
   return {

@@ -1,6 +1,6 @@
 /**
- * The simulated server counts as limits are counted in memory, which other tests hold equal to a real one; and it is unreachable as a real
- * one is: what was sent to it before it hung is done when it runs again, and what it knew is gone when it died.
+ * Compares the simulated limits server with the limits in memory, which other tests compare with a real server. Also its outages: commands
+ * sent while it hangs are executed when it continues, and its memory is empty after it died.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -23,7 +23,7 @@ class Bench {
   readonly life = new Life();
   readonly clock = processClock(this.life, this.scheduler);
 
-  /** Lives until it is known, and a moment for what no one waits for. */
+  /** Runs the world until the answer is there, and a moment longer. */
   async known<T>(answer: Promise<T>): Promise<T> {
     let isKnown = false;
     const both = answer.finally(() => {
@@ -44,11 +44,11 @@ class Bench {
   }
 }
 
-/** One step on every adapter; what was answered, where anything was. */
+/** Executes one step on every adapter and compares the answers. */
 async function step(on: Limits, draw: { what: number; id: string; tokens: number }): Promise<unknown> {
   if (draw.what < 4) {
     const entry = await on.enter("key", draw.id, TIGHT);
-    // The time left in a minute is the moment's at which it was counted, which is not the same.
+    // The time left in the minute depends on the moment of counting, which differs.
     return [
       entry.admitted,
       entry.admitted || entry.code,
@@ -78,7 +78,7 @@ describe("the simulated limits server", () => {
           await bench.pass(chance.pick([999, 7_000, 20_000]));
           continue;
         }
-        // A minute must not turn between the two.
+        // The minute must not change between the two.
         if (bench.clock.now() % 60_000 > 59_900) await bench.pass(200);
         const expected = await step(memory[which] as Limits, draw);
         const found = await bench.known(step(shared[which] as Limits, draw));
@@ -98,7 +98,7 @@ describe("the simulated limits server", () => {
     });
     assert.equal(one.health.isAway, true);
     bench.server.comeBack();
-    // The slot was taken after all, and is given back by whoever was told that no one knows.
+    // The slot was taken although the answer was lost; the caller releases it.
     await bench.pass(5_000);
     assert.equal((await bench.known(other.enter("key", "b", single))).admitted, true);
     assert.equal(one.health.isAway, false);

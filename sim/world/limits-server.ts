@@ -1,7 +1,6 @@
 /**
- * The server on which limits are counted, and the client that gateways reach it by: commands take a moment and keep their order,
- * connections end, the server hangs, or dies and comes back without what it knew. What its scripts do is written down here a
- * second time; limits-server.test.ts holds that equal to how limits are counted in memory.
+ * The simulated limits server and its client: commands are delayed but stay in order, connections end, the server hangs, or dies and
+ * returns with empty memory. Implements the server's scripts a second time; limits-server.test.ts compares them with the limits in memory.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -31,10 +30,10 @@ export class LimitsServer {
   #state: "well" | "hangs" | "dead" = "well";
   #windows = new Map<string, Window>();
   #leases = new Map<string, Map<string, number>>();
-  /** What came while it hung. */
+  /** Commands that arrived while the server hung. */
   #unread: (() => void)[] = [];
   readonly #clients = new Set<Client>();
-  /** When it was unreachable, in virtual milliseconds; the last may not be over. */
+  /** Outages in virtual milliseconds; the last may be open. */
   readonly outages: { fromMs: number; toMs: number }[] = [];
 
   constructor(scheduler: Scheduler, chance: Chance) {
@@ -46,14 +45,14 @@ export class LimitsServer {
     return this.#state;
   }
 
-  /** It answers nothing, and reads what was sent when it comes back. */
+  /** Stops answering. Commands are executed when it continues. */
   hang(): boolean {
     if (this.#state !== "well") return false;
     this.#goes("hangs");
     return true;
   }
 
-  /** It is gone with everything it knew. */
+  /** Dies with all its memory. */
   die(): boolean {
     if (this.#state === "dead") return false;
     this.#goes("dead");
@@ -72,7 +71,7 @@ export class LimitsServer {
     for (const client of [...this.#clients]) client.greeted();
   }
 
-  /** As ioredis has it, as far as the gateway's link uses that. */
+  /** The part of the ioredis API that the gateway's link uses. */
   client(life: Life, { retryStrategy }: Pick<RedisOptions, "retryStrategy"> = {}): ScriptedRedis {
     const client = new Client({
       life,
@@ -97,7 +96,7 @@ export class LimitsServer {
     return client as unknown as ScriptedRedis;
   }
 
-  /** Reads what was sent: now, when it runs again, or never. */
+  /** Executes commands: now, after a hang, or never. */
   read(what: () => void): void {
     if (this.#state === "well") what();
     else if (this.#state === "hangs") this.#unread.push(what);
@@ -123,7 +122,7 @@ export class LimitsServer {
     return [verdict, requests, tokens, (minute + 1) * MINUTE_MS - now];
   }
 
-  /** Those whose leases have not ended. */
+  /** Members whose leases have not expired. */
   #living(group: string, now: number): Map<string, number> {
     const leases = this.#leases.get(group) ?? new Map<string, number>();
     for (const [id, endMs] of leases) if (endMs <= now) leases.delete(id);
@@ -183,13 +182,13 @@ interface ClientOptions {
   retryMs: (attempt: number) => number;
 }
 
-/** One gateway's connection, made anew whenever it ends. */
+/** One gateway's connection, which reconnects whenever it ends. */
 class Client {
   status: "wait" | "connecting" | "connect" | "ready" | "reconnecting" | "end" = "wait";
   readonly stream = { writableLength: 0, destroy: (): void => this.closed() };
   readonly #options: ClientOptions;
   readonly #on = new Map<Emitted, (error: Error) => void>();
-  /** Who waits for an answer on this connection. */
+  /** The callers that wait for an answer on this connection. */
   readonly #waiting = new Set<(error: Error) => void>();
   #sentMs = 0;
   #answeredMs = 0;
@@ -229,7 +228,7 @@ class Client {
     this.status = "end";
   }
 
-  /** The server answered the first question on the connection. */
+  /** The server answered the first command of the connection. */
   greeted(): void {
     if (this.status !== "connect" || !this.#options.life.hears) return;
     this.status = "ready";
@@ -237,7 +236,7 @@ class Client {
     this.#emit("ready");
   }
 
-  /** The connection ended, by either side. */
+  /** Either side ended the connection. */
   closed(): void {
     if (!this.#options.life.hears || this.status === "end" || this.status === "reconnecting") return;
     const error = new Error("Connection is closed.");
@@ -259,7 +258,7 @@ class Client {
       this.#waiting.add(cut);
       this.#sentMs = Math.max(this.#sentMs, scheduler.nowMs + this.#wayMs());
       scheduler.after(this.#sentMs - scheduler.nowMs, () =>
-        // What was sent is done although its sender hears nothing of it any more.
+        // The command is executed even if its sender no longer waits.
         server.read(() => {
           const answer = run();
           this.#answeredMs = Math.max(this.#answeredMs, scheduler.nowMs + this.#wayMs());
@@ -276,7 +275,7 @@ class Client {
     this.status = "reconnecting";
     this.#attempts += 1;
     scheduler.after(retryMs(this.#attempts), () => {
-      // Why it failed was emitted, and it is tried again.
+      // The error was emitted; the client reconnects.
       if (life.hears && this.status === "reconnecting") this.connect().catch(() => {});
     });
   }

@@ -1,7 +1,6 @@
 /**
- * The dispatch plane and what lies between it and everyone on it. Order is kept from one sender to one receiver and not
- * otherwise, as the protocol's subjects keep it; delays are chance. What is in flight on a connection that ends is lost. Nothing
- * is delivered twice and nothing is lost in the middle of a connection: the plane promises that much.
+ * The simulated dispatch plane and its connections. Messages from one sender to one receiver stay in order; delays are random. A connection
+ * that ends loses what is in flight. As the plane promises, nothing is delivered twice and nothing is lost while a connection lasts.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -16,18 +15,18 @@ type Receive = (subject: string, payload: Uint8Array) => void;
 
 interface Subscription {
   receive: Receive;
-  /** Whether its pattern covers a subject: there are few, and each is asked about thousands of times. */
+  /** Whether the pattern covers a subject. Cached, because the few patterns are tested thousands of times. */
   covers: (subject: string) => boolean;
 }
 
-/** Someone's connection to the plane. */
+/** A connection to the plane. */
 interface Link {
   name: string;
   isUp: boolean;
-  /** Grows when it breaks: what was sent before is lost. */
+  /** Incremented when the connection breaks: earlier messages are lost. */
   epoch: number;
   subscriptions: Set<Subscription>;
-  /** When what was sent last to each of the others arrives. */
+  /** The arrival time of the last message to each receiver. */
   arrivesMs: Map<string, number>;
 }
 
@@ -45,13 +44,13 @@ export interface NodeLink {
 }
 
 interface NodeEntry extends Link {
-  /** The node is told that its connection ended. */
+  /** The node learns that its connection ended. */
   dropped: (by: "node" | "plane") => void;
   revoked: boolean;
   movedAtMs: number | undefined;
 }
 
-/** How soon a gateway doubts its connection, and how much later it knows. Silence counts from 2 s on. */
+/** The delay until a gateway doubts its connection, and until it knows of the loss. Silence counts from 2 s on. */
 const DOUBT_MS = 1_000;
 const KNOWN_MS = 800;
 export const PLANE_AWAY = "the plane is away";
@@ -61,7 +60,7 @@ export class Network {
   readonly #chance: Chance;
   readonly #gateways = new Map<string, GatewayLink>();
   readonly #nodes = new Map<string, NodeEntry>();
-  /** Every message takes up to so long. */
+  /** The maximum delay of a message. */
   delayMsMax = 8;
   sent = 0;
   lost = 0;
@@ -109,7 +108,7 @@ export class Network {
         const moved = this.#nodes.get(nodeId)?.movedAtMs;
         return moved === undefined ? undefined : moved + originMs;
       },
-      // Each node is on a server of its own, which is dead when the plane noticed nothing of the node's end.
+      // Each node has its own server. The server counts as dead if the plane did not notice the node's disconnect.
       movedFrom: (nodeId) => nodeId,
       answers: (server) => this.#nodes.get(server)?.movedAtMs === undefined,
       reaches: () => true,
@@ -139,7 +138,7 @@ export class Network {
     return { publish: (subject, payload) => this.#publish(link, subject, payload) };
   }
 
-  /** False where its credentials were revoked. `moved`: the plane heard of no end of its former connection. */
+  /** Returns false if the node's credentials are revoked. `moved`: the plane did not notice the end of the former connection. */
   connectNode(nodeId: string, { moved = false } = {}): boolean {
     const link = this.#nodes.get(nodeId) as NodeEntry;
     if (link.revoked) return false;
@@ -148,12 +147,12 @@ export class Network {
     return true;
   }
 
-  /** Its credentials are good again. */
+  /** Accepts the node's credentials again. */
   pardon(nodeId: string): void {
     (this.#nodes.get(nodeId) as NodeEntry).revoked = false;
   }
 
-  /** Its connection ends; gateways hear of it a little later, unless the plane itself noticed nothing. */
+  /** Ends the connection. Gateways learn of it a little later, unless the plane did not notice it. */
   cutNode(nodeId: string, by: "node" | "plane", { unnoticed = false } = {}): void {
     const link = this.#nodes.get(nodeId);
     if (link === undefined || !link.isUp) return;
@@ -170,7 +169,7 @@ export class Network {
     link.dropped(by);
   }
 
-  /** A gateway's connection breaks; it comes to doubt it, and then to know. */
+  /** Breaks a gateway's connection. The gateway first doubts it, then knows. */
   cutGateway(name: string): boolean {
     const link = this.#gateways.get(name);
     if (link === undefined || !link.isUp) return false;
@@ -190,12 +189,12 @@ export class Network {
     return true;
   }
 
-  /** It was cut long enough to be known: what came in between may be missing. */
+  /** The gateway knew of the cut, so messages in between may be missing. */
   healGateway(name: string): void {
     const link = this.#gateways.get(name);
     if (link === undefined || link.isUp || !link.life.hears) return;
     if (!link.health.isAway) {
-      // Not known yet: it becomes known now, as a connection that has to be made anew.
+      // Not known yet: the gateway learns of it now and reconnects.
       link.hears = false;
       link.health.isAway = true;
       for (const run of link.away) run();

@@ -3,35 +3,35 @@
  * the event loop begins when none are left); only then does time advance.
  */
 
-/** Taken before anyone can forbid it: the only thing of the event loop that the simulated world is carried by. */
+/** Captured before the guard forbids it; the simulation needs only this function of the event loop. */
 const { setImmediate: nextTurn } = globalThis;
 
 interface Due {
   atMs: number;
-  /** Events due at the same time run in the order in which they were requested. */
+  /** Orders events that are due at the same time. */
   order: number;
   run: (() => void) | undefined;
   isOver: () => boolean;
 }
 
-/** As `setTimeout` has it: what is longer, or shorter than a millisecond, is one. */
+/** Like `setTimeout`, treats a longer or too short delay as one millisecond. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 export class Scheduler {
   /** Milliseconds since the world began. */
   nowMs = 0;
-  /** How many events there were. */
+  /** The number of events so far. */
   step = 0;
   #order = 0;
   readonly #heap: Due[] = [];
 
-  /** Runs once, after so long, unless it is over by then; the returned function cancels it. */
+  /** Runs once after the delay, unless `isOver` returns true by then. The returned function cancels it. */
   after(delayMs: number, run: () => void, isOver: () => boolean = never): () => void {
     const ms = delayMs >= 1 && delayMs <= LONGEST_MS ? Math.trunc(delayMs) : 1;
     return this.#push(this.nowMs + ms, run, isOver);
   }
 
-  /** Runs once, at this moment, after what is due at it already. */
+  /** Runs once at this moment, after events that are already due. */
   soon(run: () => void, isOver: () => boolean = never): () => void {
     return this.#push(this.nowMs, run, isOver);
   }
@@ -52,7 +52,7 @@ export class Scheduler {
     return () => stop();
   }
 
-  /** Lives until then. `looked` runs after every event, when all that followed from it is done, and may end it all. */
+  /** Runs events until then. `looked` runs after every event and its consequences, and returns true to stop. */
   async until(endMs: number, looked: () => boolean): Promise<void> {
     for (;;) {
       const next = this.#heap[0];

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Scheduler } from "./scheduler.ts";
 
-/** What is kept for a failure, where the whole is not asked for. */
+/** The number of lines kept for the report of a failure. */
 const LAST_LINES = 4_000;
 
 export class Trace {

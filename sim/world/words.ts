@@ -4,7 +4,7 @@
  */
 const WORDS = ["river", "market", "window", "garden", "engine", "letter", "winter", "bridge", "silver", "paper"];
 
-/** Beginning with a space: every word is a token of its own. */
+/** Every word begins with a space, so that it is one token. */
 export function sentence(from: number, count: number): string {
   let text = "";
   for (let i = 0; i < count; i++) text += ` ${WORDS[(from + i) % WORDS.length]}`;
@@ -13,7 +13,7 @@ export function sentence(from: number, count: number): string {
 
 export const wordsIn = (text: string): number => text.match(/\S+/g)?.length ?? 0;
 
-/** What is left of a text that ends where its stop string begins. */
+/** The text before the stop string. */
 export function untilStop(text: string, stop: string | null): string {
   const at = stop === null ? -1 : text.indexOf(stop);
   return at < 0 ? text : text.slice(0, at);

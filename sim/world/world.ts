@@ -1,4 +1,4 @@
-/** Everything that is there before anyone acts in it: time, chance, the plane, the store, the trace. */
+/** What a world consists of before its actors: time, chance, the plane, the database, the trace. */
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
@@ -15,7 +15,7 @@ import { PayoutBooks } from "./store/payouts.ts";
 import { Store } from "./store/store.ts";
 import { Trace } from "./trace.ts";
 
-/** Something that must never be. Ends the run. */
+/** A broken rule. Ends the run. */
 export class Violation extends Error {
   override name = "Violation";
   readonly rule: string;
@@ -34,11 +34,11 @@ export class World {
   readonly store: Store;
   readonly limitsServer: LimitsServer;
   readonly newId: () => Uuid;
-  /** Runs after every statement that the store did. */
+  /** Runs after every executed statement. */
   committed: (text: string) => void = () => {};
-  /** Requests (`req_…`) that a gateway answered while neither store nor disk took what they owe, and said so. */
+  /** Requests (`req_…`) that a gateway answered although neither database nor disk took their settlement, and logged as such. */
   readonly toldUnsafe = new Set<string>();
-  /** To the canaries that the gateways made up: simulated nodes have no model to answer them. */
+  /** Answers to the gateways' made-up canaries, because simulated nodes have no model. */
   readonly answers = new AnswerBook();
   readonly faults: FaultCounts = noFaults();
   /** The first thing that went wrong. */

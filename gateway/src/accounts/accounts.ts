@@ -27,7 +27,7 @@ export type Membership = z.infer<typeof Membership>;
 
 export interface Accounts {
   open(kind: AccountKind, name: string): Promise<Uuid>;
-  /** An account with its owner, who must have signed up. */
+  /** Opens an account for the identity with this address, which must exist. */
   openFor(email: string, account: { kind: AccountKind; name: string }): Promise<Uuid | "nobody" | "too_many">;
   find(id: Uuid): Promise<Account | undefined>;
 }
@@ -38,7 +38,7 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
     open: (kind, name) => insertAccount(pool, { id: newId(), kind, name }),
     openFor: (email, account) =>
       inTransaction(pool, async (client) => {
-        // Serialised per identity, so that the limit holds.
+        // Locks the identity, so that concurrent calls cannot exceed the limit.
         const text = "select id from identity where email = $1 for update";
         const owner = await queryRow(client, Owner, text, [email.toLowerCase()]);
         if (owner === undefined) return "nobody";
@@ -71,7 +71,7 @@ export function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promi
   );
 }
 
-/** One statement, because an account must have its ledger account. */
+/** One statement, so that no account exists without its ledger account. */
 export async function insertAccount(
   db: pg.Pool | pg.PoolClient,
   { id, kind, name }: { id: Uuid; kind: AccountKind; name: string },

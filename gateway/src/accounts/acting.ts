@@ -7,8 +7,8 @@ import type { AccountKind } from "../base/states.ts";
 import type { Membership } from "./accounts.ts";
 
 /**
- * `no_account`: none exists. `account_suspended`: the named one, or all. `other_kind`: none of this kind. `unknown_account`: the named
- * one is not theirs. `several_accounts`: one must be named.
+ * `no_account`: the identity has none. `account_suspended`: the named account, or all of them. `other_kind`: no account of this kind.
+ * `unknown_account`: the named account does not belong to the identity. `several_accounts`: the caller must name one.
  */
 type CannotAct = "no_account" | "account_suspended" | "other_kind" | "unknown_account" | "several_accounts";
 

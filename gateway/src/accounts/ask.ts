@@ -65,7 +65,7 @@ export function openAsk(loaded: () => Promise<Auth>, witness: Witness, resigning
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);
     if (query !== undefined) url.search = query.toString();
-    // A new request instead of a copy, so that no other header of the caller has an effect.
+    // Builds a new request, so that no other header of the caller takes effect.
     const headers = new Headers({ [CLIENT_ADDRESS_HEADER]: caller.address });
     if (caller.cookie !== undefined) headers.set("cookie", resigning?.cookies(caller.cookie) ?? caller.cookie);
     if (caller.userAgent !== undefined) headers.set("user-agent", caller.userAgent);

@@ -31,7 +31,7 @@ export const RULES = {
   usedCode: { attempts: 1, windowS: 120 },
 } as const satisfies Record<string, Rule>;
 
-/** `waitS` is zero or below when the window has just ended. */
+/** `waitS` is zero or negative if the window has just ended. */
 const Counted = row({ attempts: column.count, waitS: z.int() });
 
 export interface Attempts {

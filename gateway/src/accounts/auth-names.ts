@@ -1,6 +1,6 @@
 /** Constants of better-auth's configuration, separate from the library, which is large and loaded on demand. */
 
-/** The path of its endpoints. */
+/** The path of better-auth's endpoints. */
 export const AUTH_PATH = "/console/api/auth";
 /** The caller's address for the session's record. Set by us, overwriting the caller's header. */
 export const CLIENT_ADDRESS_HEADER = "x-tollgate-client-address";

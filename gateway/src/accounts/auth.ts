@@ -136,7 +136,7 @@ export function openAuth(options: AuthOptions) {
     account: {
       ...ACCOUNT_TABLE,
       updateAccountOnSignIn: false,
-      // State is in an encrypted cookie, so that starting a sign-in writes no rows.
+      // Keeps the state in an encrypted cookie, so that starting a sign-in writes no rows.
       storeStateStrategy: "cookie",
       // An OpenID sign-in joins the identity with the same email address if both sides have verified it.
       accountLinking: { enabled: true, trustedProviders: [], requireLocalEmailVerified: true },
@@ -171,7 +171,7 @@ function secondFactor() {
   const plugin = twoFactor({
     schema: TWO_FACTOR_TABLES,
     backupCodeOptions: { storeBackupCodes: "encrypted" },
-    // The library's limit counts after checking, so concurrent guesses pass it. Ours counts before (sign-in.ts).
+    // The library counts an attempt after checking it, so concurrent guesses exceed its limit. `sign-in.ts` counts before the check.
     accountLockout: { enabled: false },
   });
   const [ask] = plugin.hooks.after;
@@ -197,7 +197,7 @@ function challengePlugin(): BetterAuthPlugin {
       challenge: createAuthEndpoint(CHALLENGE_PATH, { method: "GET" }, async (request) => {
         const { context } = request;
         const key = await request.getSignedCookie(context.createAuthCookie(COOKIE).name, context.secret);
-        // False when the signature is not ours.
+        // False if the signature is not ours.
         const found = key ? await context.internalAdapter.findVerificationValue(key) : null;
         if (found === null || found === undefined) throw new APIError("UNAUTHORIZED", { code: NO_CHALLENGE });
         return request.json({ identity: found.value });
@@ -217,7 +217,7 @@ async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   );
 }
 
-/** The library's error codes for OpenID sign-in, which openid.ts translates. */
+/** OpenID error codes of the library, which openid.ts translates and logs. */
 const TOLD_ELSEWHERE = new Set([
   "State not found",
   "Failed to parse state",

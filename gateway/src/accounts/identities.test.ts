@@ -105,7 +105,7 @@ test("a session that a test inserts is like one created by signing in", async ()
 
 for (const days of [-8, 8]) {
   test(`sessions expire by the database's clock on a machine whose clock is off by ${days} days`, async () => {
-    // The library reads this machine's clock, which is the database's too: so it is the tables that are off here.
+    // The library and the database read the same machine's clock, so the test shifts the times in the tables.
     const aheadMs = -days * 86_400_000;
     const off = await open({ databaseAheadMs: () => aheadMs });
     const identityId = await make(`off.by.${days}@example.test`);

@@ -35,7 +35,7 @@ export { IdentityError } from "./enrolment.ts";
 export type { SignedIn };
 
 export interface Identities {
-  /** For the platform itself. People sign up, and never as operators. */
+  /** Creates an identity from the command line. People sign up themselves, and never as operators. */
   create(identity: NewIdentity): Promise<Uuid>;
   /** Whether anyone can sign in as an operator. */
   hasOperator(): Promise<boolean>;
@@ -92,8 +92,8 @@ export interface IdentitiesOptions {
   /** Scrypt, at the cost of production. */
   passwordHash?: PasswordHash | undefined;
   /**
-   * Loads better-auth, a third of all loaded code, in `warm` or on first use. For local platforms; elsewhere loading must not delay
-   * users.
+   * Loads better-auth, a third of all code, in `warm` or on first use. Only for local platforms: elsewhere the first user must not wait for
+   * it.
    */
   loadedLate?: boolean;
   /** Whether the schema knows of sessions for scripts. */
@@ -137,7 +137,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const resigning = others.length === 0 ? undefined : openResigning({ secret, others });
   const kept = openKeptSecrets({ pool, secret, others });
   const ask = openAsk(loaded, witness, resigning);
-  // Gateways with either secret count together.
+  // Gateways with the old and the new secret share the counts.
   const attempts = openAttempts({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitations({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
@@ -151,7 +151,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     // A page sends several requests at once with one cookie.
     return await sessions(cookie, async (onSent) => {
       const sent = new Headers({ cookie: resigning?.cookies(cookie) ?? cookie });
-      // Without refreshing the session, because its cookie could not be sent from here.
+      // Does not refresh the session, because this call cannot send the new cookie.
       const found = await witness.ask(() => auth.api.getSession({ headers: sent, query: { disableRefresh: true } }), {
         onSent,
       });
@@ -197,7 +197,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
       const { authCookies } = await (await loaded()).$context;
-      // No session token has the form of an ID.
+      // Session IDs and tokens have different forms, so neither is mistaken for the other.
       const cookie = `${authCookies.sessionToken.name}=${signedValue(newId(), secret)}`;
       await Promise.all([
         session(new Headers({ cookie })),
@@ -210,7 +210,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await invitations.sweep();
       await team.sweep();
       await attempts.sweep();
-      // Not while this gateway's own secret is the one being replaced.
+      // Skipped while this gateway still uses the secret that is being replaced.
       if (oldSecret !== undefined) await kept.sweep();
     },
     async idle() {

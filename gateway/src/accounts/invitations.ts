@@ -151,5 +151,5 @@ export async function revokeOpenOf(client: pg.PoolClient, accountId: Uuid, invit
   );
 }
 
-/** 256 random bits need no slow hash. */
+/** A fast hash is enough for 256 random bits. */
 const hashOf = (token: string): Buffer => hash("sha256", token, "buffer");

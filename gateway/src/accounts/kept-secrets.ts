@@ -18,7 +18,7 @@ export interface KeptSecrets {
   others(): Promise<number>;
   /** The numbers that one of the secrets can decrypt, and that none can. */
   count(): Promise<{ readable: number; unreadable: number }>;
-  /** Encrypts these again. */
+  /** Re-encrypts the secrets that use another key. */
   sweep(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function openKeptSecrets({
       return undefined; // The authentication tag does not match: another key.
     }
   };
-  /** Undefined when the current secret decrypts it, or none does. */
+  /** Undefined if the current secret decrypts the value, or none does. */
   const decrypted = async (kept: Kept): Promise<[string, string] | undefined> => {
     if ((await decryptedBy(secret, kept)) !== undefined) return undefined;
     for (const other of others) {
@@ -53,7 +53,7 @@ export function openKeptSecrets({
     if (plain === undefined) return;
     const { symmetricEncrypt } = await import("better-auth/crypto");
     const [first, codes] = await Promise.all(plain.map((data) => symmetricEncrypt({ key: secret, data })));
-    // Unless it changed meanwhile.
+    // Has no effect if the row has changed meanwhile.
     await pool.query(
       "update identity_two_factor set secret = $2, backup_codes = $3 where id = $1 and secret = $4 and backup_codes = $5",
       [kept.id, first, codes, kept.secret, kept.codes],

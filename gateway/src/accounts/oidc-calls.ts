@@ -27,7 +27,7 @@ interface Client {
   clientSecret: string;
 }
 
-/** As the browser returned it. */
+/** The authorization code that the browser brought back. */
 export interface Code {
   code: string;
   codeVerifier?: string | undefined;
@@ -47,7 +47,7 @@ export function readDiscovered(answer: unknown, { url, issuer }: { url: string; 
   }
   const { token_endpoint, jwks_uri, userinfo_endpoint } = found;
   for (const [name, endpoint] of Object.entries({ token_endpoint, jwks_uri, userinfo_endpoint })) {
-    // The client secret is sent there, and its response is trusted because of TLS.
+    // The gateway sends the client secret to these endpoints and trusts their responses, so they need TLS.
     if (issuer.startsWith("https:") && endpoint?.startsWith("http:") === true) {
       throw new OpenIdRefused("provider_unavailable", `${url} returned a ${name} that does not use https`);
     }
@@ -73,7 +73,7 @@ export function askUserInfo(url: string, accessToken: string): Promise<unknown> 
   return askProvider(url, { headers: { authorization: `Bearer ${accessToken}`, accept: "application/json" } });
 }
 
-/** The response's JSON. */
+/** Returns the response's JSON. */
 async function askProvider(url: string, init: RequestInit): Promise<unknown> {
   const answer = async (): Promise<{ ok: boolean; status: number; text: string }> => {
     const response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(ANSWER_MS_MAX) });
@@ -112,13 +112,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Without the query, which may contain secrets. */
+/** Omits the query, which may contain secrets. */
 function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;
 }
 
-/** `fetch failed` alone says nothing; the cause has the reason. */
+/** `fetch failed` alone says nothing; its cause has the reason. */
 export function whyOf(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

@@ -1,6 +1,6 @@
 /**
- * Who a provider says someone is: from its signed ID token, and for what is missing there from its UserInfo, which is
- * believed because it came from the provider itself over TLS, and only about the very subject of the ID token.
+ * Reads a person's identity from a provider's signed ID token. Claims that are missing there come from UserInfo, if it is about the same
+ * subject.
  */
 import { validateToken } from "better-auth/oauth2";
 import { z } from "zod";
@@ -8,17 +8,17 @@ import { issueOf, readAnswer, whyOf } from "./oidc-calls.ts";
 import { OpenIdRefused } from "./openid-refused.ts";
 
 const NAME_CHARS_MAX = 200;
-/** What the library throws where the provider's keys could not be had; the rest is about the token. */
+/** The library's errors for unavailable keys of the provider. Its other errors concern the token. */
 const KEYS_AWAY = new Set(["ERR_JWKS_TIMEOUT", "ERR_JOSE_GENERIC"]);
 
-/** Some providers write nothing as null, or as an empty text. */
+/** Some providers send null or an empty text for a missing claim. */
 const told = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === null || value === "" ? undefined : value), schema.optional());
 
 const Person = {
   sub: z.string().min(1),
   email: told(z.string()),
-  // Some providers write it as text.
+  // Some providers send this boolean as text.
   email_verified: told(z.union([z.boolean(), z.stringbool()])),
   name: told(z.string()),
   preferred_username: told(z.string()),
@@ -36,7 +36,7 @@ interface Expected {
   nonce: string;
 }
 
-/** Signature, issuer, audience and times are checked by the library, against the keys that the provider publishes now. */
+/** The library checks signature, issuer, audience and times against the provider's current keys. */
 export async function readIdToken(token: string, { jwksUri, issuer, clientId, nonce }: Expected): Promise<Claims> {
   const refused = (reason: string, cause?: unknown) =>
     new OpenIdRefused("failed", `ID token refused: ${reason}`, cause);
@@ -61,12 +61,12 @@ function areKeysAway(error: Error): boolean {
   return error instanceof TypeError;
 }
 
-/** Whether anything is missing that UserInfo may tell. */
+/** Whether claims are missing that UserInfo may have. */
 export function isIncomplete({ email, email_verified, name }: Claims): boolean {
   return email === undefined || email_verified === undefined || name === undefined;
 }
 
-/** The ID token's claims with those of UserInfo where they are missing. Throws where UserInfo tells of someone else. */
+/** Adds claims of UserInfo that the ID token lacks. Throws if UserInfo is about another subject. */
 export function withUserInfo(own: Claims, answer: unknown, url: string): Claims {
   const more = readAnswer(UserInfo, answer, url);
   if (more.sub !== own.sub) {
@@ -76,8 +76,8 @@ export function withUserInfo(own: Claims, answer: unknown, url: string): Claims 
 }
 
 /**
- * An address and whether it is proven are one statement: what UserInfo says of an address is said of no other that the ID token
- * names, and an ID token's no stays one.
+ * An address and its verification belong together: UserInfo's verification never applies to another address of the ID token, and never
+ * overrides the ID token's "not verified".
  */
 function emailOf(own: Claims, more: Claims): Pick<Claims, "email" | "email_verified"> {
   const { email, email_verified: isVerified } = own;
@@ -89,7 +89,7 @@ function emailOf(own: Claims, more: Claims): Pick<Claims, "email" | "email_verif
 const defined = (claims: Claims): Partial<Claims> =>
   Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
 
-/** As the library takes it. Throws where no one can be let in by these claims. */
+/** Converts the claims for the library. Throws if they do not allow a sign-in. */
 export function personOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
   const { email, email_verified: isVerified } = claims;
   if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo has an email");

@@ -10,14 +10,14 @@ import { type Claims, isIncomplete, personOf, readIdToken, withUserInfo } from "
 import { logRefused, OpenIdRefused } from "./openid-refused.ts";
 
 export interface OidcProvider {
-  /** In addresses and records: one id belongs to one issuer for ever. */
+  /** Appears in URLs and records, so an ID must never move to another issuer. */
   id: string;
-  /** What people read: "Continue with …". */
+  /** The display name: "Continue with …". */
   name: string;
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** Takes every email address of this provider for proven, also where it does not say so. For a company's own. */
+  /** Treats every email address of this provider as verified. Only for a company's own provider. */
   trustEmail: boolean;
 }
 
@@ -57,7 +57,8 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
         ...(idTokenNonce !== undefined && { nonce: idTokenNonce }),
       });
     },
-    // The library answers whatever goes wrong here with one word, so the code is only handed on. It sees no token either.
+    // The library reports every failure here as the same error, so the code is only passed on and exchanged later. The library never sees a
+    // token.
     validateAuthorizationCode: async ({ code, codeVerifier, redirectURI }) => ({
       raw: { code, codeVerifier, redirectURI } satisfies Code,
     }),
@@ -77,7 +78,7 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     },
   };
 
-  /** What the ID token does not tell is asked for, where it can be. */
+  /** Asks UserInfo for claims that the ID token lacks, if the provider has that endpoint. */
   async function complete(claims: Claims, { access_token }: Tokens, { userinfo_endpoint: url }: Discovered) {
     if (!isIncomplete(claims) || url === undefined || access_token === undefined) return claims;
     const isEnough = claims.email !== undefined && (claims.email_verified !== undefined || provider.trustEmail);
@@ -92,7 +93,7 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
   }
 }
 
-/** Asked once; again only where it failed. */
+/** Fetched once; a failed fetch is repeated on next use. */
 function openDiscovery(issuer: string): () => Promise<Discovered> {
   let discovered: Promise<Discovered> | undefined;
   return () => {

@@ -2,7 +2,7 @@
 import type { OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
 
-/** Its message is the sentence: no token, no secret, nothing that the person or the provider wrote freely. */
+/** The message goes to the log, so it contains no token, no secret, and no free text from the person or the provider. */
 export class OpenIdRefused extends Error {
   override name = "OpenIdRefused";
   readonly outcome: OpenIdRefusal;
@@ -13,7 +13,7 @@ export class OpenIdRefused extends Error {
   }
 }
 
-/** What people do in the ordinary course of things; anything else is for an operator to look at. */
+/** Refusals that people cause in normal use. Others need an operator. */
 const ORDINARY: ReadonlySet<OpenIdRefusal> = new Set(["account_not_linked", "provider_refused", "expired"]);
 
 export function logRefused(log: Log, told: { provider: string; outcome: OpenIdRefusal; reason: string }): void {

@@ -11,9 +11,9 @@ import { entered } from "./sign-in.ts";
 type OpenIdOutcome = "signed_in" | "two_factor_required" | OpenIdRefusal;
 
 export interface OpenId {
-  /** What can be offered to people. */
+  /** The providers for the sign-in page. */
   providers: { id: string; name: string }[];
-  /** Where to send the browser. */
+  /** Returns the provider's URL for the browser. */
   begin(providerId: string, caller: Caller): Promise<{ url: string; cookies: string[] }>;
   finish(
     providerId: string,
@@ -24,7 +24,7 @@ export interface OpenId {
 
 const HOME = "/console/";
 
-/** By the words of the library, and of the standard, in which a provider says no. */
+/** The library's and the standard's error codes for a refusal by the provider. */
 const OUTCOMES: Record<string, OpenIdRefusal> = {
   account_not_linked: "account_not_linked",
   access_denied: "provider_refused",
@@ -38,7 +38,7 @@ const OUTCOMES: Record<string, OpenIdRefusal> = {
   state_invalid: "expired",
   state_not_found: "expired",
 };
-/** A word that is none of these forms is no one's that we know, and stays out of the log. */
+/** Any other text is not logged. */
 const WORD = /^[A-Za-z_]{1,60}$/;
 
 interface OpenIdOptions {
@@ -81,7 +81,7 @@ export function openOpenId({ ask, attempts, providers, log }: OpenIdOptions): Op
   };
 }
 
-/** For a refusal that has been logged (oidc.ts), or with which clients could fill the log. */
+/** For refusals that are logged elsewhere (oidc.ts), or that clients could use to fill the log. */
 function toldOutcome(error: unknown): OpenIdRefusal | undefined {
   if (error instanceof SignInRefusal && error.reason === "too_many_attempts") return error.reason;
   if (!(error instanceof UnknownRefusal) || !Object.hasOwn(OPENID_REFUSALS, error.code)) return undefined;

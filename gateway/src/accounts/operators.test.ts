@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => database.close());
 
-/** With an open session, and a second factor. */
+/** Creates an identity with an open session and a second factor. */
 const enrol = async (email: string, operator = true): Promise<void> => {
   const { pool } = database;
   const id = await createIdentity(

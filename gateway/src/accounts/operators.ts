@@ -10,7 +10,7 @@ const Operator = row({
   email: z.string(),
   name: z.string(),
   hasSecondFactor: z.boolean(),
-  /** Of the sessions that are open. Null: there is none. */
+  /** The latest activity in an open session; null without one. */
   lastSeenAt: column.moment.nullable(),
 });
 export type Operator = z.infer<typeof Operator>;
@@ -27,10 +27,10 @@ export const listOperators = (pool: pg.Pool): Promise<Operator[]> =>
 
 const Found = row({ id: column.uuid });
 
-/** Two at once wait for each other: the platform keeps one operator at least. */
+/** Locks the rows, so that concurrent removals leave at least one operator. */
 const OPERATORS = "select id from identity where operator order by id for update";
 
-/** The person stays a user, signed out everywhere. */
+/** The person remains a user, and all their sessions end. */
 export const removeOperator = (pool: pg.Pool, email: string): Promise<void> =>
   inTransaction(pool, async (client) => {
     const operators = await queryRows(client, Found, OPERATORS, []);
@@ -43,7 +43,7 @@ export const removeOperator = (pool: pg.Pool, email: string): Promise<void> =>
     await client.query("delete from identity_session where identity_id = $1", [id]);
   });
 
-/** The password alone opens the next session, in which a new second factor is set up; sessions that are open end. */
+/** Ends all sessions. The next sign-in needs the password only, and can set up a new second factor. */
 export const resetSecondFactor = (pool: pg.Pool, email: string): Promise<void> =>
   inTransaction(pool, async (client) => {
     const id = await operatorId(client, email);

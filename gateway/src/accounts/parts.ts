@@ -1,4 +1,4 @@
-/** Accounts and identities as a part for routes. */
+/** The accounts and identities that routes use. */
 import type { Accounts } from "./accounts.ts";
 import type { Identities } from "./identities.ts";
 

@@ -7,7 +7,7 @@ export interface PasswordHash {
   verify(known: { hash: string; password: string }): Promise<boolean>;
 }
 
-/** Loaded with the first password: few commands have to do with one. */
+/** Loaded with the first password, because few commands need it. */
 const library = () => import("better-auth/crypto");
 
 export const scryptHash: PasswordHash = {

@@ -9,18 +9,18 @@ import type { Resigning } from "./resigning.ts";
 import { voidLinks } from "./sessions.ts";
 
 export interface Passwords {
-  /** Sends a link, if that address is known here. Returns before it is looked up: nothing about the answer tells. */
+  /** Emails a link if the address is registered. Returns before the lookup, so that the response does not reveal it. */
   requestReset(email: string, caller: Caller): Promise<void>;
-  /** Ends every session of the identity, and every other link to it. The token is good once. */
+  /** Sets a new password. Ends every session and every other link of the identity. The token works once. */
   reset(fields: { token: string; password: string }, caller: Caller): Promise<void>;
-  /** Ends every other session and every mailed link; this one gets a new cookie. */
+  /** Ends every other session and every emailed link. The current session gets a new cookie. */
   change(
     fields: { password: string; newPassword: string },
     by: { identityId: Uuid; caller: Caller },
   ): Promise<{ cookies: string[] }>;
   requestVerification(email: string, caller: Caller): Promise<void>;
   verify(token: string, caller: Caller): Promise<void>;
-  /** Resolves when nothing that was asked for is in flight. */
+  /** Resolves when no email is in flight. */
   idle(): Promise<void>;
 }
 
@@ -29,20 +29,20 @@ interface PasswordsOptions {
   ask: Ask;
   attempts: Attempts;
   log: Log;
-  /** While the secret that signs links is being replaced. */
+  /** Present while the secret that signs links is being replaced. */
   resigning?: Resigning | undefined;
-  /** Whether anything can be mailed at all. */
+  /** False: email is off, and requests for a link are refused. */
   canMail: boolean;
 }
 
 export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: PasswordsOptions): Passwords {
   const inFlight = new Set<Promise<unknown>>();
-  /** What goes to a mailbox is done behind the answer's back. */
+  /** Runs in the background, so that the response time does not reveal whether the address is registered. */
   const mail = async (path: string, email: string, caller: Caller): Promise<void> => {
     if (!canMail) throw new SignInRefusal("mail_off");
     await attempts.take("lettersFromAddress", networkOf(caller.address));
     await attempts.take("lettersToEmail", email.toLowerCase());
-    // Without cookies: the library would answer for the session's identity.
+    // Sent without cookies, because the library would act for the session's identity.
     const asked = ask({ ...caller, cookie: undefined }, { path, body: { email } })
       .catch((error: Error) => log.error({ path, reason: error.message }, "could not request an email"))
       .finally(() => inFlight.delete(asked));

@@ -4,7 +4,7 @@ export type RefusalReason =
   | "email_not_verified"
   | "email_taken"
   | "too_many_attempts"
-  /** No password was given before the code, or too long ago, or too many codes were wrong. */
+  /** The password step is missing or too long ago, or too many codes were wrong. */
   | "no_challenge"
   | "wrong_code"
   | "wrong_password"
@@ -14,13 +14,13 @@ export type RefusalReason =
   | "not_signed_in"
   | "unknown_provider"
   | "provider_away"
-  /** Nothing here can send an email. */
+  /** Email is off. */
   | "mail_off";
 
 export class SignInRefusal extends Error {
   override name = "SignInRefusal";
   readonly reason: RefusalReason;
-  /** Whole seconds until another attempt makes sense, where that is known. */
+  /** Whole seconds until the next attempt is allowed, if known. */
   readonly waitS: number | undefined;
 
   constructor(reason: RefusalReason, more: { waitS?: number; cause?: unknown } = {}) {

@@ -1,4 +1,4 @@
-/** The secret of sessions is replaced: who is signed in stays so, second factors stay readable, links stay good. */
+/** Replacing the session secret: sessions stay valid, second factors stay readable, links keep working. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -19,7 +19,7 @@ const PASSWORD = "correct horse battery";
 const [FIRST, SECOND] = ["the first secret, 32 characters or so", "the second secret, 32 characters or so"];
 
 let database: TestDatabase;
-/** Of each stage of a replacement: before, prepared, changed, after. */
+/** One per stage of a replacement: before, prepared, changed, after. */
 let stages: Record<"before" | "prepared" | "changed" | "after", Identities>;
 
 const open = (secrets: Pick<IdentitiesOptions, "secret" | "oldSecret" | "nextSecret">): Promise<Identities> =>
@@ -66,7 +66,7 @@ test("a session of either secret is accepted during a replacement, and renewed w
   assert.equal(await whoIs(stages.before, young), undefined);
   assert.equal(await whoIs(stages.after, old), undefined);
   const { cookies } = await stages.changed.signIn.renew(callerWith(old));
-  // A session is renewed when it has lasted for a day; this one is younger.
+  // Sessions are renewed after a day; this one is younger.
   assert.deepEqual(cookies, []);
   await database.pool.query("update identity_session set expires_at = now() + interval '5 days'");
   const renewed = await stages.changed.signIn.renew(callerWith(old));

@@ -8,12 +8,12 @@ import { COOKIE_PREFIX } from "./auth-names.ts";
 export interface Resigning {
   /** A `Cookie` header. */
   cookies(header: string): string;
-  /** A JWT, as links carry it. */
+  /** A JWT from a link. */
   token(jwt: string): string;
 }
 
 export function openResigning({ secret, others }: { secret: string; others: string[] }): Resigning {
-  /** The same with our signature, where one of the other secrets made the one that it has. */
+  /** Replaces a signature by one of the other secrets with ours. */
   const resigned = (text: string, signature: string, encoding: "base64" | "base64url"): string => {
     const signedWith = (key: string): string => createHmac("sha256", key).update(text).digest(encoding);
     return others.some((other) => isSame(signedWith(other), signature)) ? signedWith(secret) : signature;
@@ -38,7 +38,7 @@ export function openResigning({ secret, others }: { secret: string; others: stri
   };
 }
 
-/** Before and after the character there. */
+/** The parts before and after this character. */
 const split = (text: string, at: number): [string, string] | [] =>
   at < 1 ? [] : [text.slice(0, at), text.slice(at + 1)];
 
@@ -49,6 +49,6 @@ function decode(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    return value; // Not ours: nothing that we signed is written so.
+    return value; // A value without a signature of ours stays unchanged.
   }
 }

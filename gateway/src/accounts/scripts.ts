@@ -1,6 +1,6 @@
 /**
- * Sessions for scripts. A script has a token from the start; once a person confirms its code, the token's hash is a session of
- * theirs. It is never an operator's, and ends after 30 days.
+ * Sessions for scripts. A script creates a token; once a person confirms its code, the token's hash becomes a session of that person.
+ * Script sessions have no operator rights and end after 30 days.
  */
 import { hash, randomBytes, randomInt } from "node:crypto";
 import type pg from "pg";
@@ -19,7 +19,7 @@ const SESSION_DAYS = 30;
 
 const TOKEN = /^tgs_[0-9A-Za-z_-]{43}$/;
 const TOKEN_BYTES = 32;
-/** Consonants that are easy to tell apart and make no words. 20^8 codes. */
+/** Consonants that are easy to distinguish and form no words. 20^8 codes. */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
 const CODE_LETTERS = 8;
 
@@ -51,13 +51,13 @@ export interface Scripts {
     access: ScriptAccess;
     address: string;
   }): Promise<{ token: string; code: string; expiresAt: Date }>;
-  /** How far the login of that token is. */
+  /** The state of the login with this token. */
   state(token: string): Promise<LoginState>;
-  /** The login that waits for this code. */
+  /** The open login with this code. */
   find(code: string, identityId: Uuid): Promise<WaitingLogin | undefined>;
-  /** Whether a login waited for the code. Each is answered once. */
+  /** Confirms or rejects a login. Returns false if none is open with this code. */
   answer(code: string, identityId: Uuid, confirm: boolean): Promise<boolean>;
-  /** Whose session the token is, and what it may do. */
+  /** The session's identity and access level. */
   session(token: string): Promise<{ who: SignedIn; access: ScriptAccess } | undefined>;
   end(token: string): Promise<void>;
   sweep(): Promise<void>;
@@ -67,7 +67,7 @@ interface ScriptsOptions {
   pool: pg.Pool;
   newId: NewId;
   attempts: Attempts;
-  /** Whether the schema knows of them. */
+  /** Whether the schema has the tables for script sessions. */
   hasScripts: () => boolean;
 }
 
@@ -162,23 +162,23 @@ export function openScripts({ pool, newId, attempts, hasScripts }: ScriptsOption
   };
 }
 
-/** The token of an Authorization header, where it is one of a script's. */
+/** The token of an Authorization header, if it is a script's. */
 export function scriptToken(authorization: string | undefined): string | undefined {
   const token = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
   return token !== undefined && TOKEN.test(token) ? token : undefined;
 }
 
-/** `BCDF-GHJK`, as the script shows it. */
+/** Formats a code as the script shows it: `BCDF-GHJK`. */
 export const shownCode = (code: string): string => `${plainCode(code).slice(0, 4)}-${plainCode(code).slice(4)}`;
 
-/** Typed in any case, with or without the hyphen. */
+/** Accepts any case, with or without the hyphen. */
 const plainCode = (code: string): string => code.toUpperCase().replaceAll(/[\s-]/g, "");
 
 const newCode = (): string => Array.from({ length: CODE_LETTERS }, () => LETTERS[randomInt(LETTERS.length)]).join("");
 
-/** 256 random bits need no slow hash. */
+/** A fast hash is enough for 256 random bits. */
 const hashOf = (token: string): string => hash("sha256", token, "hex");
 
-/** In the column where a browser's session has its token as it is: nothing that a cookie carries looks like this. */
+/** Marks rows of scripts in the column that holds the tokens of browser sessions. No cookie contains such a value. */
 const PREFIX = "script:";
 const storedToken = (token: string): string => PREFIX + hashOf(token);

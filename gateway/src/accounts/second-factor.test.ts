@@ -1,4 +1,4 @@
-/** Guessing the second factor: every guess is counted against its identity before it is looked at, by all gateways together. */
+/** Guessing the second factor: all gateways together count every guess against its identity before checking it. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -35,9 +35,9 @@ interface Gateway {
 
 let database: TestDatabase;
 let gateways: [Gateway, Gateway];
-/** Codes and passwords that better-auth was asked to look at. */
+/** The number of codes and passwords that better-auth checked. */
 let evaluated = 0;
-/** Not what finds out whose second step it is, nor the passwords that lead there. */
+/** Excludes the lookup of the pending identity, and sign-in with a password. */
 const GUESSED = /^\/(two-factor\/(?!challenge)|change-password)/;
 const PASSWORD_GUESSED = "not the one";
 const ends: (() => Promise<void>)[] = [];
@@ -78,7 +78,7 @@ async function openGateway(): Promise<Gateway> {
   };
 }
 
-/** No two are from one address: only what is counted by identity can stop them. */
+/** Every guess has another address, so only the count per identity can stop it. */
 let callers = 0;
 const from = (cookies: string[] = []): Caller => ({
   cookie: cookies.map((line) => line.split(";")[0]).join("; "),
@@ -123,7 +123,7 @@ const wrong = (shared: string, index: number): string => {
   return String(guess).padStart(6, "0");
 };
 
-/** As if that many seconds had passed. */
+/** Shifts the stored times back, as if so many seconds had passed. */
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 
@@ -144,7 +144,7 @@ test("10 of 300 concurrent guesses, from 300 addresses at two gateways, are chec
   assert.ok(!reasons.includes("let in"));
   assert.equal(reasons.filter((reason) => reason === "too_many_attempts").length, GUESSES - evaluated);
 
-  // Not even the right code is looked at until the window ends; then it is.
+  // Even the right code is not checked until the window ends.
   const owner = from(await challenge(email));
   assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "too_many_attempts");
   assert.equal(evaluated, RULES.secondFactor.attempts);

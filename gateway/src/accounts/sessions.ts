@@ -5,14 +5,14 @@ import type { Uuid } from "../base/ids.ts";
 import { SCRIPT_ACCESS } from "../base/states.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
-/** A new session beyond these ends the oldest. The database sees to it (gateway/sql/functions/identity_sessions_are_bounded.sql). */
+/** A further session ends the oldest one (gateway/sql/functions/identity_sessions_are_bounded.sql). */
 export const SESSIONS_MAX = 100;
 
 const OpenSession = row({
   id: column.uuid,
   address: z.string().nullable(),
   userAgent: z.string().nullable(),
-  /** Null: a browser's. */
+  /** Null for a browser's session. */
   scriptAccess: z.enum(SCRIPT_ACCESS).nullable(),
   createdAt: column.moment,
   expiresAt: column.moment,
@@ -22,15 +22,15 @@ export type OpenSession = z.infer<typeof OpenSession>;
 export interface Sessions {
   /** Newest first. */
   of(identityId: Uuid): Promise<OpenSession[]>;
-  /** False where that identity has no such session. */
+  /** Returns false if the identity has no such session. */
   end(identityId: Uuid, sessionId: Uuid): Promise<boolean>;
-  /** All but one; how many there were. */
+  /** Ends all sessions but one; returns the number ended. */
   endOthers(identityId: Uuid, keep: Uuid): Promise<number>;
 }
 
 interface SessionsOptions {
   pool: pg.Pool;
-  /** Whether the schema knows of sessions for scripts. */
+  /** Whether the schema has the tables for script sessions. */
   hasScripts: () => boolean;
 }
 
@@ -62,12 +62,12 @@ export function openSessions({ pool, hasScripts }: SessionsOptions): Sessions {
   };
 }
 
-/** What was mailed or half begun under the old password lets no one in once there is a new one. */
+/** Links and half-finished sign-ins from the time of the old password become invalid with a new one. */
 export async function voidLinks(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query("delete from identity_verification where value = $1", [identityId]);
 }
 
-/** Deletes expired rows. They are refused in any case. */
+/** Deletes expired rows, which are refused anyway. */
 export async function sweepExpired(pool: pg.Pool): Promise<void> {
   await pool.query("delete from identity_session where expires_at <= now()");
   await pool.query("delete from identity_verification where expires_at <= now()");

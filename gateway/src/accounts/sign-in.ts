@@ -1,4 +1,4 @@
-/** Signing up, in and out with an email address, a password and, where it is on, a code. */
+/** Signs up, in and out with an email address, a password and a second factor if one is set up. */
 import type pg from "pg";
 import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
@@ -9,7 +9,7 @@ import type { KeptSecrets } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { type FoundSession, type SignedIn, signedInOf } from "./signed-in.ts";
 
-/** How far someone came, and the cookies that say so to their browser. */
+/** The result of a step of the sign-in, with the cookies for the browser. */
 interface Entered {
   status: "signed_in" | "two_factor_required" | "verification_required";
   cookies: string[];
@@ -21,10 +21,10 @@ export interface SignIn {
     caller: Caller,
   ): Promise<Entered>;
   enter(fields: { email: string; password: string; remember: boolean }, caller: Caller): Promise<Entered>;
-  /** The second step, where the first said so: a code of the app, or a backup code. */
+  /** The second step: a code from the app, or a backup code. */
   enterCode(code: string, caller: Caller): Promise<Entered>;
   leave(caller: Caller): Promise<{ cookies: string[] }>;
-  /** Makes the session and its cookie last again. Tells whose it is, undefined where there is none. */
+  /** Extends the session and its cookie. Returns the identity, or undefined without a session. */
   renew(caller: Caller): Promise<{ who: SignedIn | undefined; cookies: string[] }>;
 }
 
@@ -33,7 +33,7 @@ interface SignInOptions {
   attempts: Attempts;
   pool: pg.Pool;
   verifyEmails: boolean;
-  /** While the secret that encrypts second factors is being replaced. */
+  /** Present while the secret that encrypts second factors is being replaced. */
   kept?: Pick<KeptSecrets, "makeReadable"> | undefined;
 }
 
@@ -45,11 +45,11 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
   return {
     async signUp({ email, password, name, remember }, caller) {
       await attempts.take("address", networkOf(caller.address));
-      // Signing up sends an email to any address, known or not.
+      // A sign-up sends an email to any address, registered or not.
       if (verifyEmails) await attempts.take("lettersToEmail", email.toLowerCase());
       const body = { email, password, name, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-up/email", body }).catch(async (error: Error) => {
-        // Of two at once with one address, one loses, and the library cannot tell why.
+        // Of two concurrent sign-ups with one address, one fails with an error that does not name the reason.
         const isTaken = error instanceof UnknownRefusal && error.code === "FAILED_TO_CREATE_USER";
         if (!isTaken || !(await isKnown(pool, email))) throw error;
         if (!verifyEmails) throw new SignInRefusal("email_taken", { cause: error });
@@ -61,7 +61,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
     async enter({ email, password, remember }, caller) {
       await attempts.take("address", networkOf(caller.address));
       const address = email.toLowerCase();
-      // Where someone is signed in already, strangers who guess from elsewhere do not lock them out.
+      // A network from which the person is signed in is not limited, so that strangers elsewhere cannot lock the person out.
       if (!(await isAtHome(pool, address, caller.address))) await attempts.take("email", address);
       const body = { email, password, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-in/email", body });
@@ -71,10 +71,10 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
 
     async enterCode(code, caller) {
       await attempts.take("address", networkOf(caller.address));
-      // With a session the library would check the code for that session's identity.
+      // Given a session cookie, the library would check the code for that session's identity.
       const challenged = { ...caller, cookie: withoutSession(caller.cookie) };
-      // Counted before it is looked at, or guesses at the same moment would all be looked at. Only who gave the password has
-      // a challenge, so no stranger uses up these attempts.
+      // Counted before the check, so that concurrent guesses are limited too. Only a person with the password has a challenge, so no
+      // stranger uses up these attempts.
       const { body } = await ask(challenged, { path: CHALLENGE_PATH });
       const identityId = String(body?.identity);
       await attempts.take("secondFactor", identityId);
@@ -82,7 +82,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       const answer = await ask(challenged, { path, body: { code } }).catch((error: Error) => {
-        // Of two at once with backup codes of one identity, one loses, and the library says only that it did.
+        // Of two concurrent uses of backup codes, one fails with an error that does not name the reason.
         const isLost = error instanceof UnknownRefusal && error.status === CONFLICT;
         throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
       });
@@ -113,7 +113,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
   }
 }
 
-/** After a password or an OpenID sign-in: whether that was all. */
+/** Whether a password or an OpenID sign-in completed the sign-in. */
 export function entered({ body, cookies }: Answer): Entered & { status: "signed_in" | "two_factor_required" } {
   return { status: body?.twoFactorRedirect === true ? "two_factor_required" : "signed_in", cookies };
 }

@@ -11,7 +11,7 @@ export interface SignedIn {
   twoFactor: boolean;
 }
 
-/** What is used of the library's answer. */
+/** The used part of the library's answer. */
 export interface FoundSession {
   session: { id: string };
   user: {

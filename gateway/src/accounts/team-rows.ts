@@ -6,25 +6,25 @@ import type { Uuid } from "../base/ids.ts";
 import type { TeamAction } from "../base/states.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 
-/** Who does it. */
+/** The identity that makes a change. */
 export interface Actor {
   identityId: Uuid;
   email: string;
 }
 
-/** Every person of every account with their role: owners are kept apart from those who were invited. */
+/** Every person of every account with their role. Owners and invited members are in separate tables. */
 export const PEOPLE = `(select account_id, identity_id, 'owner' as role, created_at from account_owner
   union all select account_id, identity_id, role, created_at from account_member)`;
 
 const RoleRow = row({ role: z.enum(ROLES) });
 const Size = row({ size: column.count });
 
-/** A key's insert holds the account's row as a reference, and goes on beside this. */
+/** Locks the account's row weakly enough that a key's insert, which references it, does not wait. */
 export async function lockAccount(client: pg.PoolClient, accountId: Uuid): Promise<void> {
   await client.query("select from account where id = $1 for no key update", [accountId]);
 }
 
-/** The same for an owner's act: false where they are one no more. They may have been removed since they were let in. */
+/** Like `lockAccount`, but returns false if the actor is no longer an owner, for example because another request removed them. */
 export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { identityId }: Actor): Promise<boolean> {
   await lockAccount(client, accountId);
   const values = [accountId, identityId];

@@ -15,7 +15,7 @@ import { cheapHash } from "./testing/cheap-hash.ts";
 const newId = newIds(systemClock, systemRandom());
 let database: TestDatabase;
 let identities: Identities;
-/** The same people, on a platform that mails. */
+/** The same identities with email configured. */
 let mailing: Identities;
 const emails: Email[] = [];
 
@@ -252,7 +252,7 @@ test("old team events are deleted, except those that the team page shows", async
       );
     }
   };
-  /** How many are left, by their age in days. */
+  /** The number of remaining events by age in days. */
   const left = async (accountId: Uuid): Promise<Record<string, number>> => {
     const text = `select extract(day from now() - at)::text as days, count(*)::int as count from account_event
                    where account_id = $1 group by 1`;

@@ -17,7 +17,7 @@ import { findOffer, type Invitations, type Offer, revokeOpen, revokeOpenOf } fro
 import { type Actor, lockAccount, lockForOwner, note, PEOPLE, sizeOf } from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
-/** How long events are kept that a team's page does not show any more. */
+/** How long events are kept after they left the team page. */
 const EVENTS_KEPT_DAYS = 400;
 
 const Member = row({
@@ -38,7 +38,7 @@ const TeamEvent = row({
 });
 export type TeamEvent = z.infer<typeof TeamEvent>;
 
-/** Why an owner stays one. */
+/** The reason why an owner cannot leave. */
 type OwnerStays = "last_owner" | "account_owes";
 type NotOffered = "not_found" | "invitation_not_yours" | "email_not_verified" | "account_suspended";
 
@@ -48,23 +48,23 @@ interface Joining extends Actor {
 
 export interface Team {
   invitations: Invitations;
-  /** Owners first, then by how long they have been there. */
+  /** Owners first, then by time of joining. */
   members(accountId: Uuid): Promise<Member[]>;
   /** Newest first. */
   events(accountId: Uuid): Promise<TeamEvent[]>;
-  /** To a role that needs no consent. */
+  /** Only to a role that needs no consent. */
   setRole(
     accountId: Uuid,
     memberId: Uuid,
     role: Exclude<Role, "owner">,
     by: Actor,
   ): Promise<Member | OwnerStays | "not_found" | "role_required">;
-  /** Someone else, or oneself. */
+  /** Removes another person, or oneself. */
   remove(accountId: Uuid, memberId: Uuid, by: Actor): Promise<"removed" | OwnerStays | "not_found" | "role_required">;
-  /** What the link of an invitation offers to this person. */
+  /** The invitation behind a link's token, for this person. */
   look(token: string, by: Joining): Promise<Offer | NotOffered>;
   accept(token: string, by: Joining): Promise<Membership | NotOffered | "limit_reached">;
-  /** Forgets what happened long ago, but for what a team's page shows. */
+  /** Deletes old events that the team page does not show. */
   sweep(): Promise<void>;
 }
 
@@ -73,14 +73,14 @@ interface TeamOptions {
   newId: NewId;
   attempts: Attempts;
   invitations: Invitations;
-  /** Where no one's address is confirmed, the link's token is all the proof there is. */
+  /** False: addresses are not confirmed, so the link's token is the only proof. */
   verifyEmails: boolean;
 }
 
 const Owners = row({ owners: column.count, owes: z.boolean() });
 
 export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: TeamOptions): Team {
-  /** Every gateway ends the streams of who is out. */
+  /** Every gateway ends the event streams of removed members. */
   const changed = (accountId: Uuid): Promise<void> => announce(pool, TEAM_TOPIC, accountId);
   const offered = async (db: pg.Pool | pg.PoolClient, token: string, by: Joining): Promise<Offer | NotOffered> => {
     const offer = await findOffer(db, token);
@@ -161,15 +161,15 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
       const outcome = await inTransaction(pool, async (client) => {
         const before = await findOffer(client, token);
         if (before !== undefined) await lockAccount(client, before.account.id);
-        // One at a time for each identity too, as when it opens accounts: the count holds.
+        // Locks the identity, as opening an account does, so that its number of accounts stays limited.
         await client.query("select from identity where id = $1 for update", [identityId]);
-        // Of two at once, and of one that is withdrawn meanwhile, the second finds it so.
+        // Of two concurrent uses, or a use and a withdrawal, the second finds the invitation closed.
         const offer = await offered(client, token, by);
         if (typeof offer === "string") return offer;
         const { account, role } = offer;
         const theirs = await accountsOf(client, identityId);
         const present = theirs.find(({ id }) => id === account.id)?.role;
-        // Who is kept from opening accounts joins none in their place.
+        // A person whose account is suspended must not evade that by joining another.
         if (theirs.some((one) => one.role === "owner" && one.suspended)) return "account_suspended";
         const owned = theirs.filter((one) => one.role === "owner").length;
         const isFull =

@@ -1,22 +1,22 @@
-/** The second factor: a secret for an authenticator app, and backup codes. */
+/** The second factor: the secret of an authenticator app, and backup codes. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Answer, Ask, Caller } from "./ask.ts";
 import { type Attempts, useCode } from "./attempts.ts";
 import type { KeptSecrets } from "./kept-secrets.ts";
 
-/** Whose session changes its second factor. */
+/** The session that changes its identity's second factor. */
 export interface Owner {
   identityId: Uuid;
   caller: Caller;
 }
 
 export interface TwoFactor {
-  /** A new secret, shown once. It is asked for at sign-in only after `confirm`. */
+  /** Returns a new secret once. Sign-in asks for it only after `confirm`. */
   begin(password: string, by: Owner): Promise<{ uri: string; secret: string; backupCodes: string[] }>;
-  /** The first code of the app proves that it kept the secret. The session gets a new cookie. */
+  /** Enables the second factor with the app's first code. The session gets a new cookie. */
   confirm(code: string, by: Owner): Promise<{ cookies: string[] }>;
-  /** The old ones are worthless from then on. */
+  /** Replaces the backup codes; the old ones become invalid. */
   newBackupCodes(password: string, by: Owner): Promise<string[]>;
   end(password: string, by: Owner): Promise<{ cookies: string[] }>;
 }
@@ -24,7 +24,7 @@ export interface TwoFactor {
 interface TwoFactorOptions {
   ask: Ask;
   attempts: Attempts;
-  /** While the secret that encrypts them is being replaced. */
+  /** Present while the secret that encrypts second factors is being replaced. */
   kept?: Pick<KeptSecrets, "makeReadable"> | undefined;
 }
 

@@ -7,7 +7,7 @@ import { openWitness } from "./witness.ts";
 const AWAY = new Away("database", "x");
 const BUG = Object.assign(new Error("x"), { code: "23505" });
 
-/** Connections whose queries fail as told. */
+/** A pool whose queries fail with the given error. */
 function openPool(failure: () => Error | undefined) {
   const asked = <T>(answer: T): Promise<T> => {
     const error = failure();
@@ -17,7 +17,7 @@ function openPool(failure: () => Error | undefined) {
   return { connect: async () => client } as unknown as pg.Pool;
 }
 
-/** As the library does: what went wrong is answered in its own words. */
+/** Like the library, answers a database error with its own error. */
 const answered = async (pool: pg.Pool): Promise<{ status: number }> => {
   try {
     const client = await pool.connect();

@@ -53,7 +53,7 @@ export function openWitness(pool: pg.Pool): Witness {
   };
 }
 
-/** Like `target`, except for one method. */
+/** A copy of `target` with one method replaced. */
 export function replacing<T extends object>(target: T, method: keyof T, replacement: (target: T) => unknown): T {
   const own = replacement(target);
   return new Proxy(target, {

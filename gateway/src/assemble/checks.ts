@@ -21,7 +21,7 @@ export interface LateChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
-  /** Answers of these nodes are drawn often from now on. */
+  /** Draws more answers of nodes for which `isOdd` returns true. */
   watch(isOdd: (nodeId: string) => boolean): void;
 }
 

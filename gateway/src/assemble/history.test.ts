@@ -1,4 +1,4 @@
-/** A gateway whose connections all lead to an old primary learns of the later timeline from another gateway. */
+/** A gateway that is connected only to an old primary learns of the later timeline from another gateway. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";

@@ -30,7 +30,7 @@ export interface HistorySettings {
   replayWindowMs: number;
 }
 
-/** Since the start. */
+/** Counted since the start. */
 export interface LossFigures {
   losses: number;
   /** When the latest one was found, in Unix milliseconds. */

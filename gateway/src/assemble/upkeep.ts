@@ -57,7 +57,7 @@ interface Needs {
   notifying: Pick<NotificationParts, "notifications">;
 }
 
-/** What upkeep knows. All of it is undefined while no one has looked, and without upkeep. */
+/** Results of background jobs. Undefined before the first run, and without upkeep. */
 export interface UpkeepFacts {
   /** Months with request records, and how many of them are due for deletion. */
   months: () => { kept: number; due: number } | undefined;

@@ -15,7 +15,7 @@ interface Repeated {
   task: () => void;
 }
 
-/** Of a clock. */
+/** The functions of a clock that this needs. */
 interface Timers {
   monotonic(): number;
   after(delayMs: number, task: () => void): () => void;

@@ -133,7 +133,7 @@ describe("circuit breaker", () => {
 });
 
 describe("circuit breaker of an idle dependency", () => {
-  /** Idle; last probed at 0.5 s with an answer. `user.waits`: a caller waits for it now. */
+  /** A breaker of an idle dependency, last probed at 0.5 s with an answer. `user.waits`: a caller waits for it now. */
   async function atRest() {
     const user = { waits: false };
     const opened = open({ isUsed: () => user.waits });

@@ -87,19 +87,19 @@ export class Breaker implements Dependency {
     if (this.#watching && this.#everyMs !== BEAT_EVERY_MS) this.#beatEvery(BEAT_EVERY_MS);
   }
 
-  /** Its status was queried. */
+  /** A caller queried its status. */
   wanted(): void {
     this.#wantedAt = this.#options.clock.monotonic();
     this.used();
   }
 
-  /** The error for callers during an outage. */
+  /** The error that callers get during an outage. */
   refusal(): Away {
     this.refused += 1;
     return new Away(this.name, this.#outage?.reason ?? "connection lost");
   }
 
-  /** A caller had trouble: probes now. Resolves with whether it is unreachable. */
+  /** A caller reports trouble: probes now. Resolves with whether the dependency is unreachable. */
   async suspect(): Promise<boolean> {
     // During an outage probes already run at their own interval.
     if (this.#watching && this.#outage === undefined) await this.#probe();

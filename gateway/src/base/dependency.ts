@@ -7,10 +7,10 @@ const LABELS: Record<DependencyName, string> = {
   plane: "dispatch plane",
 };
 
-/** Each adapter reports its own; `/readyz` and the metrics read it. */
+/** Each adapter reports its own state; `/readyz` and the metrics read it. */
 export interface Dependency {
   readonly name: DependencyName;
-  /** It does not answer, is too slow or refuses. Only probes still reach it. */
+  /** True if it does not answer, is too slow or refuses. Only probes still reach it. */
   readonly isAway: boolean;
   /** Why it is unreachable, for operators. */
   readonly reason?: string | undefined;
@@ -18,7 +18,7 @@ export interface Dependency {
   readonly latencyMs: number | null;
   /** Calls refused while it was unreachable, since the start; absent when not counted. */
   readonly refused?: number;
-  /** Its status was queried and will be again, so it is probed more often for a while. */
+  /** Probes more often for a while, because its status was queried and probably will be again. */
   wanted?(): void;
 }
 

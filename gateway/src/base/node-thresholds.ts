@@ -16,7 +16,7 @@ const SLOTS_BELOW_ANSWERS: readonly (readonly [answers: number, slots: number])[
   [6_400, 256],
 ];
 
-/** A node limited to this has no record of its own yet. */
+/** A node with at most this many slots has no record of its own yet. */
 export const SLOTS_OF_NEW_MAX = 4;
 
 /** How many of its slots the gateway uses. `probationAnswers` 0: all slots of every node at once. */
@@ -68,7 +68,7 @@ export function failuresCarried({ answers, failures }: { answers: number; failur
   return Math.min(FAILURES_MAX - 1, Math.floor((failures * JOBS_WINDOW) / jobs));
 }
 
-/** After this many nodes fell silent during a request, it is offered to no other. */
+/** After this many nodes fell silent during a request, no further node is offered the request. */
 export const SILENT_NODES_MAX = 2;
 
 /** This many nodes of other established hosts that lost a server at the same time are evidence that the server failed. */
@@ -77,7 +77,7 @@ export const WITNESS_MS = 5_000;
 
 /** How long prefill progress counts as a sign of life, over all attempts of a request. */
 export const PREFILL_MS_MAX = 60_000;
-/** Without an increase of the fraction: this long, plus a time per prompt token (50 tokens a second is slow for any engine). */
+/** Without an increase of the fraction: this long, plus a time per prompt token (50 tokens per second is slow for any engine). */
 const STUCK_MS_MAX = 10_000;
 const STUCK_MS_PER_TOKEN = 20;
 export const stuckMsMax = (promptTokens: number): number =>

@@ -25,10 +25,10 @@ export function systemOpenFiles(): OpenFiles | undefined {
   }
 }
 
-/** Keeps an eighth, at most 256, free for the database, the plane and the spool. Pure. */
+/** True when less than an eighth of the file descriptors (at most 256) is free for the database, the plane and the spool. Pure. */
 export const filesAreShort = (state: { open: number; max: number }): boolean => exceeds(state, 1);
 
-/** Half of that reserve is used. Pure. */
+/** True when half of that reserve is used. Pure. */
 export const filesAreAlmostGone = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
 
 const exceeds = ({ open, max }: { open: number; max: number }, share: number): boolean =>

@@ -87,7 +87,7 @@ function recorded(whole: Span, inside: Context, start: (step: string, inside: Co
   };
 }
 
-/** Not sampled. Its id still helps to find the request in other services' logs. */
+/** A request that is not sampled. Its trace ID still helps to find the request in the logs of other services. */
 function unrecorded(whole: Span): Trace {
   return { id: whole.spanContext().traceId, step() {}, note() {}, end() {} };
 }

@@ -10,5 +10,5 @@ export interface Replaceable {
   next?: string;
 }
 
-/** Beside the current one. */
+/** The previous and the next secret. */
 export const othersOf = ({ old, next }: Replaceable): string[] => [old, next].filter((secret) => secret !== undefined);

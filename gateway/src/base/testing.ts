@@ -1,7 +1,4 @@
-/**
- * For tests: a clock to turn by hand (`soon` is the event loop's own), one turn of the event loop, the share that hosts are due,
- * and randomness that is the same in every run.
- */
+/** Test helpers: a clock that the test moves, one turn of the event loop, hosts' expected shares, and seeded randomness. */
 import { HandMovedClock } from "@tollgate/protocol/testing/manual-clock.ts";
 import type { Clock } from "./clock.ts";
 import { HOST_SHARE_PERCENT, type Pico, pico } from "./money.ts";
@@ -11,8 +8,8 @@ import type { Random } from "./random.ts";
 export const hostShareOf = (charge: bigint): Pico => pico((charge * BigInt(HOST_SHARE_PERCENT)) / 100n);
 
 /**
- * One turn of the event loop: promises that wait for nothing outside this process have settled afterwards. For sockets, workers or files
- * use `eventually`.
+ * One turn of the event loop. Promises that wait for nothing outside this process settle in it. For sockets, workers or files use
+ * `eventually`.
  */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

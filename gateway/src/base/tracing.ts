@@ -7,7 +7,7 @@
 export type Facts = Record<string, string | number | boolean | undefined>;
 
 export interface Trace {
-  /** For logs, in hexadecimal; undefined when tracing is off. */
+  /** The trace ID in hexadecimal, for logs; undefined when tracing is off. */
   readonly id: string | undefined;
   /** Starts the step. */
   step(name: string): void;

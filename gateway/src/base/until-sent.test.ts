@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shareUntilSent } from "./until-sent.ts";
 
-/** Questions that are sent and answered when the test decides. */
+/** Questions whose sending and answers the test controls. */
 function openQuestions() {
   const share = shareUntilSent<number>();
   const asked: { send: () => void; answer: PromiseWithResolvers<number> }[] = [];

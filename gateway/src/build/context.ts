@@ -31,7 +31,7 @@ export interface BuildOptions {
 }
 
 interface WorkerPlace {
-  /** Equal for all workers. */
+  /** The same for all workers of a gateway. */
   gateway: string;
   /** The directory of the workers' spools. */
   spoolRoot: string;
@@ -39,9 +39,9 @@ interface WorkerPlace {
   /** The primary listens there and reports this worker's health. */
   internalPort: number;
   tellOf: (health: Health) => void;
-  /** Undefined: NATS servers. */
+  /** Undefined: the plane is on NATS servers. */
   plane?: Plane;
-  /** Undefined: a Valkey server. */
+  /** Undefined: limits are counted on a Valkey server. */
   limits?: Limits;
 }
 

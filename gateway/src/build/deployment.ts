@@ -81,7 +81,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
     const [, recorded] = stored?.value.split("valkey ") ?? [];
     if (seen === undefined && recorded !== undefined && stored?.isConfirmed === true) return ANOTHER;
     if (newId !== undefined) return await server.claimId(seen ?? recorded ?? newId());
-    // It may be the recorded server without its data, unless limits are counted in memory.
+    // A server without an ID may be the recorded one after it lost its data, unless limits are counted in memory.
     return recorded === undefined ? ANOTHER : undefined;
   };
   return async (stored: StoredSetting | undefined): Promise<Own | undefined> => {

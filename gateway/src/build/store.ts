@@ -30,7 +30,7 @@ const LEDGER_CONNECTIONS = 4;
  * safe, possibly on a distant standby; a client waits two seconds for its hold.
  */
 const BATCH_LOCK_MS_MAX = 1_000;
-/** Shorter, because a settlement that waits for its host's lock has locked its builder. */
+/** Shorter than for batches, because a settlement that waits for its host's lock already holds its builder's. */
 const APART_LOCK_MS_MAX = 500;
 /** For batches of locked accounts. Opened on demand. */
 const APART_CONNECTIONS = 4 * LANES_AT_ONCE;
@@ -70,7 +70,7 @@ export async function openStore(
     guard,
     log,
     sizeMax: LEDGER_CONNECTIONS,
-    // Sweeps every few seconds would keep it open anyway, at the cost of a timer each time.
+    // Periodic sweeps would keep one connection open anyway, and an idle timeout costs a timer each time.
     sizeKept: 1,
     sessionOptions: LEDGER_SESSION,
     lockMsMax: BATCH_LOCK_MS_MAX,
@@ -87,11 +87,11 @@ export async function openStore(
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
   const schema = await untilThere(context, tellMissing, async () => {
     await checkSession(pool, durability);
-    // Before anything uses the clock.
+    // Must come before anything uses the clock.
     await readClock(pool, clock, time);
     await checkPooler(clientConfig(connection, connectionName()));
     assertTakesWrites(await queryOne(pool, State, STATE));
-    // Before migrations, if the database has a history.
+    // Must come before migrations, if the database has a history.
     await beginLineage(lineage, pool);
     return await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   });
@@ -127,7 +127,7 @@ export async function openStore(
   };
 }
 
-/** On one connection, because a balancer may lead the next one to another server. */
+/** Uses one connection, because a load balancer may lead the next one to another server. */
 async function beginLineage(lineage: Lineage, pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {

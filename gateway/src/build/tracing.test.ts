@@ -49,7 +49,7 @@ async function collector(t: TestContext) {
   return { sent, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** The packages read the process's own environment. */
+/** The OpenTelemetry packages read the process's own environment. */
 const set = new Set<string>();
 afterEach(() => {
   for (const name of set) delete process.env[name];

@@ -53,7 +53,7 @@ async function whileItMayPass<T>(
 ): Promise<T> {
   return await retrying(context, tell, start, {
     tellOf(error) {
-      // A listener's error has a socket's code too, but the database is not to blame.
+      // A listener's error has a socket's error code too, but does not concern the database.
       if (error instanceof ListenError || !isWorthIt(error)) return undefined;
       const { message, code = "" } = error as Error & { code?: string };
       const reason = message || code;

@@ -1,4 +1,4 @@
-/** A command loads what it needs: someone at a shell waits for every file that is read. */
+/** A command only loads the modules that it needs, because loading delays the user. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const TOLLGATE = fileURLToPath(new URL("../../bin/tollgate.mjs", import.meta.url));
-/** Prints the address of every module as it is loaded. */
+/** Prints the URL of every loaded module. */
 const TELLING = `import { registerHooks } from "node:module";
 import { writeSync } from "node:fs";
 registerHooks({ load(url, context, next) { writeSync(2, url + "\\n"); return next(url, context); } });`;
-/** The gateway itself, and the libraries that only it, or a single command, has a use for. */
+/** The gateway itself, and libraries that only it or a single command needs. */
 const HEAVY =
   /\/src\/(main|build|build\/plane|accounts\/(auth|identities)|plane\/hub\/hub|http\/server|site\/public-server|metering\/metering)\.ts$|\/(better-auth|kysely|fastify|@nats-io|stripe|ioredis)\//;
 

@@ -1,6 +1,6 @@
 /**
- * The accounts of a development platform: a builder with $5 and a key, a host with a token, an operator. Made on the first start; their
- * secrets are saved beside the data (readable by its owner alone), because the database itself holds only hashes.
+ * The accounts of a development platform: a builder with $5 and a key, a host with a token, an operator. Created at the first start. Their
+ * secrets are stored beside the data with mode 0600, because the database only has hashes.
  */
 import { randomBytes } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
@@ -21,19 +21,19 @@ export type DevAccounts = z.infer<typeof DevAccounts>;
 export async function devAccounts(app: BuiltGateway, dataDir: string): Promise<DevAccounts> {
   const file = join(dataDir, "dev.json");
   const saved = await readAccounts(file);
-  // The data may have been removed or swapped while the file stayed: only a key that works is worth keeping.
+  // The data may have been removed or replaced without this file, so the key is tested.
   if (saved !== undefined && (await app.apiKeys.authenticate(`Bearer ${saved.api_key}`)) !== undefined) return saved;
   const builder = await app.accounts.open("builder", "Local builder");
   await app.ledger.transfer({
     id: app.newId(),
-    // As if bought: a person's own nodes earn nothing from credit that was granted, and here one person has both.
+    // Recorded as a purchase, because nodes of the same owner earn nothing from granted credit.
     kind: "purchase",
     accountId: builder,
     amount: SIGN_UP_CREDIT,
     reason: "credit of a development platform",
   });
   const host = await app.accounts.open("host", "Local host");
-  // Each waits for a hash that takes a core for a tenth of a second.
+  // Each needs a password hash, which takes 100 ms on its own core.
   const [builderIdentity, operatorIdentity] = await Promise.all([signUp(app, "builder"), signUp(app, "operator")]);
   await app.identities.own(builderIdentity.id, builder);
   await app.identities.own(builderIdentity.id, host);
@@ -61,7 +61,7 @@ async function signUp(
     return await make(`${role}@tollgate.local`);
   } catch (error) {
     if (!(error instanceof IdentityError)) throw error;
-    // The address is in use: the file with its password was lost, but the data was not.
+    // The address exists: the file with its password was lost, but the data was not.
     return await make(`${role}-${app.newId().slice(0, 13)}@tollgate.local`);
   }
 }

@@ -1,4 +1,4 @@
-/** The flags of `npm start`. Every mistake is reported, each naming its flag and rule. */
+/** Parses the flags of `npm start` and reports every mistake with its flag and rule. */
 import type { Flag, Given } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 
@@ -6,7 +6,7 @@ const ENGINES = ["auto", "demo", "scripted"] as const;
 const PAYMENTS = ["none", "demo"] as const;
 
 export interface DevFlags {
-  /** Undefined: what PORT says, or its default. */
+  /** Undefined: PORT or its default. */
   port: number | undefined;
   data: string;
   engine: (typeof ENGINES)[number];

@@ -1,4 +1,4 @@
-/** What a gateway that was installed without its optional parts says of them. */
+/** The error of a gateway that was installed without its optional packages. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";

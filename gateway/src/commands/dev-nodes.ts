@@ -1,7 +1,6 @@
 /**
- * The local nodes of a development platform: ordinary host agents, each its own process, started as a host would start
- * them. They are in their own process groups, so that a Ctrl-C reaches the gateway first; they stop when told, and also
- * when the channel to this process breaks, so none is left behind.
+ * The local nodes of a development platform: ordinary host agents, each a separate process in its own process group, so that Ctrl-C reaches
+ * only the gateway. They stop on request, and when their channel to this process breaks, so that none is left running.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -20,7 +19,7 @@ const STOP_WITHIN_MS = 10_000;
 const RESTART_AFTER_MS = 2_000;
 
 interface NodeOptions {
-  /** The file of its program. */
+  /** The path of the agent's program. */
   agent: string;
   name: string;
   gatewayUrl: string;
@@ -31,7 +30,7 @@ interface NodeOptions {
   log: Log;
 }
 
-/** The agent's program. It is a package of its own, and who runs a gateway alone does without. */
+/** The agent's program. It is a separate package that a gateway alone does not need. */
 export function findAgent(specifier = AGENT): string {
   try {
     return fileURLToPath(import.meta.resolve(specifier));
@@ -44,7 +43,7 @@ export function findAgent(specifier = AGENT): string {
   }
 }
 
-/** What the agent reports once it serves. */
+/** The agent's message once it serves. */
 export interface Online {
   type: "online";
   node: string;
@@ -58,7 +57,7 @@ export class LocalNode {
   #child: ChildProcess;
   #stopping = false;
 
-  /** Starts the agent and waits until it serves; its last words become the error if it does not. */
+  /** Starts the agent and waits until it serves. If it ends first, its last output becomes the error. */
   static async start(options: NodeOptions): Promise<{ node: LocalNode; online: Online }> {
     const node = new LocalNode(options);
     try {
@@ -101,7 +100,7 @@ export class LocalNode {
       return spawn(process.execPath, [agent, ...args], {
         detached: true,
         stdio: ["ignore", log, log, "ipc"],
-        // By environment, not by argument: arguments are visible to every user of the machine.
+        // Passed by environment, because every user of the machine can see arguments.
         env: { ...withoutSettings(process.env), TOLLGATE_HOST_TOKEN: hostToken },
       });
     } finally {
@@ -142,7 +141,7 @@ export class LocalNode {
   }
 }
 
-/** What the records know of the local nodes of these names. */
+/** The records of the local nodes with these names. */
 export async function localNodes(
   { hostTokens, fleet }: Pick<BuiltGateway, "hostTokens" | "fleet">,
   { host_token }: { host_token: string },
@@ -163,7 +162,7 @@ interface Place {
   dataDir: string;
 }
 
-/** Waits until a node whose agent is connected takes requests; where its record keeps it from them, says so instead. */
+/** Waits until a connected node gets requests; if its record prevents that, returns a note about it. */
 export async function untilServing(
   { fleet, nodeOnline }: Pick<BuiltGateway, "fleet" | "nodeOnline">,
   nodeId: string,
@@ -181,7 +180,7 @@ export async function untilServing(
   });
 }
 
-/** Why a node gets no requests and what to do about it; undefined for one that may serve. */
+/** Why a node gets no requests, and what to do; undefined if it may serve. */
 export function noteOn(
   { id, name, standing, quarantine, withheld, hostSuspended }: ListedNode,
   { consoleUrl, dataDir }: Place,
@@ -198,7 +197,7 @@ export function noteOn(
   return undefined;
 }
 
-/** A node needs none of the gateway's settings, and some of them are secrets. */
+/** Nodes need none of the gateway's settings, some of which are secret. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !SETTINGS.includes(name)));
 }

@@ -1,6 +1,6 @@
 /**
- * `tollgate dev` (= `npm start`): a whole platform on one machine. Private PostgreSQL, gateway, a local node with a real
- * engine, and accounts to try it with. Ctrl-C stops all of it; the next start goes on with the same data.
+ * `tollgate dev` (= `npm start`): a whole platform on one machine: private PostgreSQL, gateway, local nodes with a real engine, and
+ * accounts. Ctrl-C stops everything; the next start uses the same data.
  */
 
 import { mkdirSync } from "node:fs";
@@ -38,15 +38,15 @@ async function run(given: Given, { terminal, env }: Surroundings): Promise<numbe
     ...env,
     ...(flags.port !== undefined && { PORT: String(flags.port) }),
     DATA_DIR: dataDir,
-    // Agents ask the gateway where the plane is, so any free port will do.
+    // Agents ask the gateway for the plane's address, so any free port will do.
     PLANE_PORT: env.PLANE_PORT ?? "0",
-    // The local nodes run stand-ins for the models: canaries and speed ceilings would find them out.
+    // The demo model stands in for other models, so canaries and speed limits would quarantine its nodes.
     AUTO_QUARANTINE: env.AUTO_QUARANTINE ?? "false",
-    // They are the person's own: no one has to be protected from them.
+    // The nodes are the user's own, so no probation is needed.
     PROBATION_ANSWERS: env.PROBATION_ANSWERS ?? "0",
-    // What is tried out may be lost.
+    // Losing trial data is acceptable.
     DATABASE_DURABILITY: env.DATABASE_DURABILITY ?? "assumed",
-    // No balancer has to notice that it stops, and no one who pressed Ctrl-C wants to wait for long.
+    // There is no load balancer to wait for, and a user who pressed Ctrl-C should not wait.
     DRAIN_DELAY_S: env.DRAIN_DELAY_S ?? "0",
     DRAIN_GRACE_S: env.DRAIN_GRACE_S ?? "10",
   });
@@ -89,7 +89,7 @@ async function run(given: Given, { terminal, env }: Surroundings): Promise<numbe
 
 interface DevOptions {
   flags: DevFlags;
-  /** The program of the local nodes; empty where there are none. */
+  /** The agent's program; empty without nodes. */
   agent: string;
   models: string[];
   config: Config;
@@ -114,7 +114,7 @@ class DevPlatform {
     const { step } = terminal.progress;
     const config = await this.#withPayments();
     step("starting the gateway");
-    // Loaded here: the table of commands is read for every command, and this is by far the most of it.
+    // Imported late, because every command loads the table of commands and the gateway is large.
     const { build } = await import("../build.ts");
     const { devAccounts } = await import("./dev-accounts.ts");
     const gateway = await build({
@@ -137,13 +137,13 @@ class DevPlatform {
     const signIn = accounts.builder;
     const ready = { baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model };
     for (const line of readyLines(ready, terminal)) terminal.print(line);
-    // Last, because a reader of the file may use anything else next, including the screen.
+    // Written last, because a reader of the file may then use everything.
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { gatewayUrl, accounts });
-    // The first visitor of the console should not wait for what the start left out.
+    // Loads what the start postponed, so that the console's first visitor does not wait.
     void gateway.warm();
   }
 
-  /** With `--payments demo`, the configuration that sells credits through the stand-in. */
+  /** With `--payments demo`, adds the settings of the demo provider. */
   async #withPayments(): Promise<Config> {
     const { flags, config, dataDir, log } = this.#o;
     if (flags.payments !== "demo") return config;
@@ -155,7 +155,7 @@ class DevPlatform {
     return { ...config, payments: { apiBase, secretKey, webhookSecrets: [webhookSecret], invoices: true } };
   }
 
-  /** First what is in flight, for which the nodes are needed; then they, then the gateway, and with it the database. */
+  /** First drains requests, which need the nodes, then stops the nodes, the gateway and the database. */
   async stop(): Promise<void> {
     const { progress } = this.#o.terminal;
     progress.step("stopping: waiting for the requests in flight");
@@ -166,7 +166,7 @@ class DevPlatform {
     progress.done();
   }
 
-  /** A node that was left paused or in quarantine keeps no one waiting: what is to know of it is in the notes. */
+  /** Nodes that were left paused or in quarantine are not waited for; the notes mention them. */
   async #startNodes(
     gateway: BuiltGateway,
     gatewayUrl: string,
@@ -219,13 +219,13 @@ class DevPlatform {
         nodes: this.#nodes.map((node) => node.pid),
       },
     };
-    // Renamed, so that readers never see half of it.
+    // Renamed into place, so that no reader sees half of it.
     await writeFile(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
   }
 }
 
-/** What the local nodes elect: what was asked for, or every model that can be called. */
+/** The models that local nodes elect: the requested ones, or all active ones. */
 async function modelsToElect(config: Config, asked: string[] | undefined): Promise<string[]> {
   const { active } = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const unknown = (asked ?? []).filter((model) => !active.has(model));
@@ -237,7 +237,7 @@ async function modelsToElect(config: Config, asked: string[] | undefined): Promi
 
 function makeDataDir(dataDir: string): void {
   try {
-    // Others may pass through (as root the database runs as another user), but not look around.
+    // Other users may traverse the directory (the database of root runs as another user), but not list it.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;

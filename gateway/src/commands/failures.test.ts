@@ -1,4 +1,4 @@
-/** Every command of the table, in every environment that can fail it: one line with a next step, and no stack. */
+/** Every command fails with one line and a next step, without a stack trace, in every broken environment. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,12 +12,15 @@ import { TOLLGATE } from "./tollgate.ts";
 
 const PEPPER = "x".repeat(64);
 const DEAD = "postgres://user:secret@127.0.0.1:1/tollgate";
-/** Neither a database nor the settings nor their files (session/session.test.ts); and one whose answer is what is wrong (doctor/doctor.test.ts). */
+/**
+ * Commands that need neither database nor settings nor their files (session/session.test.ts), and doctor, whose output is the failure
+ * (doctor/doctor.test.ts).
+ */
 const NOTHING = ["completion", "admin plane new-key", "doctor", "login", "logout", "api"];
 const NO_DATABASE = [...NOTHING, "receipt verify", "admin plane init"];
 
 let folder: string;
-/** A file where a directory should be. */
+/** A file in place of a directory. */
 let file: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "tollgate-failures-"));
@@ -29,9 +32,9 @@ after(() => rm(folder, { recursive: true }));
 interface Environment {
   name: string;
   env: () => Record<string, string>;
-  /** Given to every command that takes them, in place of its example's. */
+  /** Replaces the flags of a command's example. */
   flags: () => Record<string, string>;
-  /** Commands that do not need what is missing here. */
+  /** Commands that do not need what is broken here. */
   without: string[];
 }
 
@@ -40,7 +43,7 @@ const ENVIRONMENTS: Environment[] = [
     name: "an unreachable database",
     env: () => ({ DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, DATA_DIR: join(folder, "data") }),
     flags: () => ({ database: DEAD, data: join(folder, "data"), backup: join(folder, "none") }),
-    // A gateway waits for it (build/waiting.test.ts).
+    // `serve` waits for the database (build/waiting.test.ts).
     without: [...NO_DATABASE, "serve"],
   },
   {
@@ -53,7 +56,7 @@ const ENVIRONMENTS: Environment[] = [
     name: "no settings, and a directory without a platform",
     env: () => ({ DATA_DIR: join(folder, "nobody") }),
     flags: () => ({ data: join(folder, "nobody"), port: "1", dir: file, backup: join(folder, "none"), database: DEAD }),
-    // They would start a platform there.
+    // `dev` and `serve` would start a platform there.
     without: [...NOTHING, "dev", "serve"],
   },
   {

@@ -6,7 +6,7 @@ import { ListenError } from "../base/listen-error.ts";
 import { ConfigError } from "../config.ts";
 import { isRefusedStart } from "../db/refused-start.ts";
 
-/** By the name of an error's class: the classes themselves would load the gateway for every command. */
+/** By the name of the error's class, because importing the classes would load the gateway for every command. */
 const NEXT: Record<string, string> = {
   MigrationError: "tollgate migrate --plan shows what this version needs",
   PrivatePostgresError:
@@ -35,7 +35,7 @@ export const explain: Explain = (error) => {
 };
 
 const LOG = "look at the database's log, and check DATABASE_URL";
-/** By PostgreSQL's codes. */
+/** By PostgreSQL's error codes. */
 const REMEDIES: Record<string, string> = {
   "28P01": "check the user and password in the database's URL",
   "28000": "check the user in the database's URL, and pg_hba.conf of the server",
@@ -46,10 +46,10 @@ const REMEDIES: Record<string, string> = {
   "57P03": "wait until the database has started, then try again",
 };
 
-/** Connects once, so that a database that is down is named as what it is. `from`: the setting or flag with its URL. */
+/** Connects once, so that an unreachable database is reported clearly. `from`: the setting or flag with its URL. */
 export async function assertReachable(pool: pg.Pool, from: string): Promise<void> {
   try {
-    // A pooler refuses the first start of a session, and the next one asks for less.
+    // The first connection behind a pooler is refused, and the second omits startup options.
     await pool
       .query("select 1")
       .catch((error) => (isRefusedStart(error) ? pool.query("select 1") : Promise.reject(error)));

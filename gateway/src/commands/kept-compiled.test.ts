@@ -1,4 +1,4 @@
-/** What starts a command keeps what it compiled, so that the next start need not; where it may not write, it starts all the same. */
+/** Commands cache their compiled code for the next start, and still start if the cache is not writable. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -33,7 +33,7 @@ test("a configured cache directory is used", async (t) => {
   assert.deepEqual((await readdir(folder)).sort(), ["bin", "elsewhere", "package.json", "src"]);
 });
 
-/** With the gateway's own start of it and one command, which says where its threads would look. */
+/** A package with the gateway's launcher and one command, which prints the cache directory of its threads. */
 async function aPackage(t: { after: (done: () => Promise<void>) => void }): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-kept-"));
   t.after(() => rm(folder, { recursive: true }));

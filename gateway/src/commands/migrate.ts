@@ -1,4 +1,4 @@
-/** `tollgate migrate`: brings a database up to date and exits, finishes an upgrade, or shows what would be done. */
+/** `tollgate migrate`: migrates a database, finishes an upgrade, or shows what it would do. */
 
 import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -12,7 +12,7 @@ import { readProgram } from "../db/program.ts";
 import { assertReachable } from "./failures.ts";
 import { shownPlan } from "./migrate-plan.ts";
 
-/** Of `--plan`: there is something to do. 1 is a failure and 2 wrong use, as everywhere. */
+/** Exit code of `--plan` if something is to be done. 1 is a failure and 2 wrong usage, as everywhere. */
 const PENDING = 3;
 
 export const migrateOnly: Command = {

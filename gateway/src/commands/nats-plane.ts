@@ -1,4 +1,4 @@
-/** The plane on NATS servers, for a command: opened, used and closed again. */
+/** Opens the plane on NATS servers for one command and closes it afterwards. */
 import type { Clock } from "../base/clock.ts";
 import { type NewId, suffixOf } from "../base/ids.ts";
 import { createErrorLog } from "../base/log.ts";

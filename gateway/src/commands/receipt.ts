@@ -51,6 +51,6 @@ async function readJson(place: string): Promise<unknown> {
   }
 }
 
-/** Not the message of `JSON.parse`, which quotes what was read. */
+/** Omits the message of `JSON.parse`, which quotes its input. */
 const reasonOf = (cause: unknown): string =>
   cause instanceof SyntaxError ? "it is not JSON" : (systemFailure(cause)?.message ?? (cause as Error).message);

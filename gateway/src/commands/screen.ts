@@ -4,17 +4,17 @@ import { facts } from "@tollgate/terminal/text.ts";
 import type { Online } from "./dev-nodes.ts";
 
 interface Ready {
-  /** Of the OpenAI API, with `/v1`. */
+  /** The base URL of the OpenAI API, with `/v1`. */
   baseUrl: string;
   consoleUrl: string;
-  /** The page of the payment provider's stand-in, where there is one. */
+  /** The demo payment provider's page, if it runs. */
   paymentsUrl: string | undefined;
   apiKey: string;
   signIn: { email: string; password: string };
   online: Online[];
-  /** What a person has to know of nodes that do not serve. */
+  /** Notes about nodes that do not serve. */
   notes: string[];
-  /** The model of the example. */
+  /** The model of the printed example. */
   model: string;
 }
 

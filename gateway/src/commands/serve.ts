@@ -28,7 +28,7 @@ async function run(_given: Given, { env }: Surroundings): Promise<number> {
   const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout, env));
   const workerSettings = readWorkerSettings(env);
   if (workerSettings !== undefined) {
-    // Loaded here: the table of commands is read for every command, and this is by far the most of it.
+    // Imported late, because every command loads the table of commands and the gateway is large.
     const { runWorker } = await import("../workers/worker.ts");
     return await runWorker({
       workerSettings,
@@ -39,7 +39,7 @@ async function run(_given: Given, { env }: Surroundings): Promise<number> {
   }
   const stop = untilStopped();
   const { logFindings } = await import("./doctor/examine.ts");
-  // Runs beside the start, so that a gateway that waits for something reports everything that is wrong.
+  // Runs during the start, so that a gateway that waits for something also reports other problems.
   void logFindings({ config, clock: systemClock, newId: newIds(systemClock, systemRandom()) }, log);
   if (config.workers > 1) {
     const { runPrimary } = await import("../workers/primary.ts");
@@ -74,7 +74,7 @@ async function serveAlone(config: Config, log: Log, stop: Stop): Promise<number>
   return 0;
 }
 
-/** Says how to create an operator while there is none. A database that became unreachable meanwhile ends nothing. */
+/** Logs how to create an operator while there is none. A failed query is not fatal. */
 async function nameFirstOperator(
   { identities, port }: Pick<BuiltGateway, "identities" | "port">,
   config: Config,

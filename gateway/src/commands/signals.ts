@@ -1,16 +1,16 @@
 /** Waits for a signal or a fatal error. */
 import { systemClock } from "../base/clock.ts";
 
-/** Ctrl-C reaches the whole process group, and npm passes it on as well: one wish, two signals. */
+/** One Ctrl-C causes two signals: the terminal signals the whole process group, and npm forwards the signal too. */
 const ECHO_MS = 500;
 
 export interface Stop {
-  /** Resolves at the first SIGINT or SIGTERM, or with the error that made going on impossible. */
+  /** Resolves at the first SIGINT or SIGTERM, or with a fatal error. */
   asked: Promise<Error | undefined>;
   now(error?: Error): void;
 }
 
-/** A second signal stops without waiting. */
+/** A second signal ends the process immediately. */
 export function untilStopped(): Stop {
   const { promise: asked, resolve } = Promise.withResolvers<Error | undefined>();
   let askedAt: number | undefined;

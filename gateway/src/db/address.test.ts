@@ -1,4 +1,3 @@
-/** DATABASE_URL as libpq reads it. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseDatabaseUrl } from "./address.ts";

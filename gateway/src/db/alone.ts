@@ -1,10 +1,9 @@
 /**
- * A migration outside of the shared transaction (`-- transaction: none`): one statement that takes long on a big table and lets
- * others write meanwhile. There are two, and both may be run again after they broke off:
- *
- * - `create [unique] index concurrently if not exists NAME on TABLE …`: an index that broke off half-way is dropped and begun again.
- *   PostgreSQL builds none of these on a partitioned table; here it is built on each partition and joined.
- * - `alter table TABLE validate constraint NAME`: reads the whole table under a lock that stops no one.
+ * Runs a migration outside of the shared transaction (`-- transaction: none`): one statement that takes long on a big table but does not
+ * block writes. Two forms are allowed, both repeatable after an interruption:
+ * - `create [unique] index concurrently if not exists NAME on TABLE …`: an index left invalid is dropped and built again. PostgreSQL
+ *   cannot build one concurrently on a partitioned table, so each partition's index is built and then attached.
+ * - `alter table TABLE validate constraint NAME`: reads the whole table under a lock that blocks no reads or writes.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -42,8 +41,8 @@ export async function runAlone(client: pg.PoolClient, migration: Migration): Pro
 async function createIndex(client: pg.PoolClient, [, unique = "", name = "", table = "", rest = ""]: RegExpExecArray) {
   const partitions = await partitionsOf(client, table, name);
   if (partitions === undefined) return await build(client, { unique, name, table, rest });
-  // Creates the index without the partitions' rows: it becomes valid when every partition's index is attached. New partitions get it
-  // when they are created.
+  // Creates the parent index only, which becomes valid when every partition's index is attached. New partitions get the index when they are
+  // created.
   await client.query(`create ${unique}index if not exists ${name} on only ${table}${rest}`);
   for (const partition of partitions) {
     await build(client, { unique, name: partition.index, table: partition.name, rest });

@@ -1,4 +1,7 @@
-/** A database that is made from base.sql is the one that the migrations make, one by one; and every older one still becomes it. */
+/**
+ * A database created from base.sql equals one created by the migrations one by one, and every older database still migrates to the same
+ * schema.
+ */
 import assert from "node:assert/strict";
 import { copyFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +19,7 @@ import { openTestDatabase } from "./testing.ts";
 const log = createLog("silent");
 const migrations = await readMigrations(SQL);
 
-/** All that there is, without the base. */
+/** Applies all migrations without the base. */
 async function oneByOne(t: Pick<TestContext, "after">): Promise<string> {
   const directory = await makeSqlDirectory(t);
   for (const folder of ["migrations", "functions"]) {
@@ -26,7 +29,7 @@ async function oneByOne(t: Pick<TestContext, "after">): Promise<string> {
   return directory;
 }
 
-/** Every row of every table, but for what the moment and chance decide. */
+/** Every row of every table, except values that depend on time or chance. */
 async function rowsOf(pool: pg.Pool): Promise<Record<string, string[]>> {
   const tables = await texts(pool, "select tablename from pg_tables where schemaname = 'public' order by 1");
   const found: Record<string, string[]> = {};
@@ -62,7 +65,7 @@ const LEDGER_SINCE = 3;
 const REQUESTS_SINCE = 4;
 const idOf = (version: number): string => `01a1e000-0000-7000-8000-${String(version).padStart(12, "0")}`;
 
-/** An account with what one could have at that version. */
+/** Inserts an account with rows in every table of that version. */
 async function addRows(pool: pg.Pool, version: number): Promise<void> {
   const id = [idOf(version)];
   await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'an account')", id);
@@ -75,7 +78,7 @@ async function addRows(pool: pg.Pool, version: number): Promise<void> {
     );
 }
 
-/** Nothing but the rows of these versions is there, in a schema like a new one. */
+/** The schema equals that of a new database, and only the rows of these versions exist. */
 async function assertLikeNew(pool: pg.Pool, versions: number[]): Promise<void> {
   const since = (first: number): string[] => versions.filter((version) => version >= first).map(idOf);
   const [accounts, ledger, requests] = [since(1), since(LEDGER_SINCE), since(REQUESTS_SINCE)];
@@ -107,8 +110,8 @@ test("migrating a database with rows at every step gives the same schema as an e
   );
 });
 
-// All later migrations in one transaction, on rows from before it: from the first version, from the first with all of these rows, and
-// from the one that the last release left behind. A start in between runs the end of the same transaction on the same kinds of rows.
+// All later migrations run in one transaction, on rows of an earlier version: the first, the first that has all of these rows, and the last
+// release's. Other starting versions run the end of the same transaction on the same kinds of rows.
 for (const version of [1, REQUESTS_SINCE, OLDEST_SCHEMA]) {
   test(`migrating a database with rows from ${version} gives the same schema as an empty one`, async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(version)) });

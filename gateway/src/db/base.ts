@@ -14,7 +14,7 @@ export interface Base extends SqlFile {
   version: number;
 }
 
-/** `directory` contains base.sql, or no base. */
+/** The base in `directory`, or undefined if there is no base.sql. */
 export async function readBase(directory: string, migrations: Migration[]): Promise<Base | undefined> {
   const sql = await readIfThere(join(directory, BASE_FILE));
   if (sql === undefined) return undefined;
@@ -28,7 +28,7 @@ export async function readBase(directory: string, migrations: Migration[]): Prom
   return { name: BASE_FILE, sql, version: Number(version) };
 }
 
-/** The line by which a base says what it was written from. */
+/** The header line that names the migrations a base was written from. */
 export const headerOf = (migrations: Migration[]): string =>
   `-- migrations: 0001 to ${padded(migrations.length)}, ${checksumOf(migrations, migrations.length)}`;
 

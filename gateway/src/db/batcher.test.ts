@@ -10,7 +10,7 @@ const lost = (): Error => Object.assign(new Error("lost"), { code: "ECONNRESET" 
 const waited = (): Error => Object.assign(new Error("waited"), { code: "55P03" });
 const refused = (): Error => Object.assign(new Error("refused"), { code: "23514" });
 
-/** A batcher whose sends wait to be answered by the test. */
+/** A batcher whose sends the test answers. */
 function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   const clock = manualClock();
   const sent: { ops: string[]; answer: PromiseWithResolvers<string[]> }[] = [];
@@ -24,7 +24,7 @@ function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   const { locked, ...others } = options;
   const apart = locked && {
     send: sendTo(aside),
-    // The email is the account.
+    // An operation's first character is its account.
     keysOf: (op: string) => [op.charAt(0)],
     locked: async () => locked,
     isWait: isLockWait,
@@ -51,7 +51,7 @@ test("without a time limit a failed batch rejects once, and the caller decides w
 test("operations of one event-loop turn share a batch, and later ones wait for the next", async () => {
   const { batcher, last, sent } = open();
   const asked = [batcher.add("a")];
-  // As the second of two sockets that have something to read: after the promises of the first have gone on.
+  // Simulates the second of two readable sockets: runs after the promises of the first.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   await Promise.resolve();
   asked.push(batcher.add("b"));
@@ -162,7 +162,7 @@ test("a batch that waits for a lock continues without the locked account, whose 
   await turn();
   assert.deepEqual([last().ops, aside.map(({ ops }) => ops)], [["b1", "b2"], [["a1"]]]);
   last().answer.resolve(["b1", "b2"]);
-  // What comes meanwhile does not wait in a batch for it either.
+  // Operations that arrive meanwhile are not delayed by the locked account either.
   const more = ["a3", "b3"].map((op) => batcher.add(op));
   await turn();
   assert.deepEqual([last().ops, aside.length], [["b3"], 1]);

@@ -1,4 +1,4 @@
-/** Connections by a URL: several hosts, servers that take no writes, and a pooler in between. */
+/** Connections of a URL: several hosts, read-only servers, and a pooler in between. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ after(async () => {
 
 const portOf = (proxy: DatabaseProxy | undefined): number =>
   parseDatabaseUrl(proxy?.connection.connectionString ?? "").hosts[0]?.port ?? 0;
-/** The URL of one of them, with other hosts. */
+/** The database's URL with these hosts. */
 const urlWith = (hosts: string, query = ""): Connection => {
   const url = (first as DatabaseProxy).connection.connectionString;
   return { connectionString: url.replace(/127\.0\.0\.1:\d+/, hosts) + query };
@@ -60,7 +60,7 @@ describe("a URL with several hosts", () => {
     assert.equal((await connected(t, connection)).port, a);
     await first?.refuse();
     t.after(() => first?.resume());
-    // A connection that fails has the next one look around.
+    // A failed connection makes the next one look for another host.
     await assert.rejects(connected(t, connection));
     assert.equal((await connected(t, connection)).port, b);
   });
@@ -122,7 +122,7 @@ describe("a URL with several hosts", () => {
     const heard: string[] = [];
     const server = createServer((socket) => {
       socket.once("data", () => {
-        // A password is asked for, as plain text.
+        // The server's request for a plain-text password.
         socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
         socket.once("data", (message) => {
           heard.push(message.subarray(5, -1).toString());
@@ -169,7 +169,7 @@ test("sslmode=prefer continues without TLS when the server has none; sslmode=req
 test("rejects with the reason when the connection is closed before it is established", async () => {
   const client = new DatabaseClient(clientConfig(urlWith(`127.0.0.1:${portOf(second)}`, "?sslmode=prefer"), "test"));
   const connecting = client.connect();
-  // As the guard does with every client that it knows, also with one that still reads its certificates.
+  // Like the guard, which cuts every known client, including one that still reads its certificates.
   cut(client, new Error("the database is away"));
   await assert.rejects(connecting, /the database is away/);
 });
@@ -202,9 +202,9 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
       `[databases]\n${name} = host=127.0.0.1 port=${portOf(second)} user=${user}\n[pgbouncer]\nlisten_addr =\n` +
         `unix_socket_dir = ${directory}\nauth_type = any\npool_mode = ${mode}\n${more}\n`,
     );
-    // It refuses to run as root.
+    // pgbouncer refuses to run as root.
     const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-    // A socket's file, because a free port may be someone else's a moment later.
+    // Listens on a socket file, because a free TCP port could be taken meanwhile.
     await chmod(directory, 0o777);
     const child: ChildProcess = spawn(PGBOUNCER, ["-q", file], { stdio: "ignore", ...asNobody });
     t.after(async () => {
@@ -229,7 +229,7 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
   test("applies the session's settings in session mode, whether pgbouncer refuses or drops startup options", async (t) => {
     for (const more of ["", "ignore_startup_parameters = options,statement_timeout,lock_timeout"]) {
       const connection = await open(t, "session", more);
-      // The first connection finds out that it talks to a pooler.
+      // The first connection detects the pooler.
       await connected(t, connection).catch((error) => assert.match(error.message, /unsupported startup parameter/));
       const client = await connected(t, connection);
       assert.equal(placesOf(connection).isPooled, true);

@@ -26,7 +26,7 @@ const COUNT = `select (count(*) filter (where application_name = $1)
     + count(distinct application_name) filter (where application_name like $1 || ' %'))::int as count
   from pg_stat_activity where datname = current_database()`;
 
-/** How many gateways use the database: each process of them listens on a connection of its own. */
+/** The number of gateways that use the database. Each of their processes listens on its own connection. */
 export const connectedGateways = async (pool: pg.Pool): Promise<number> =>
   (await queryOne(pool, Count, COUNT, [BROADCAST])).count;
 

@@ -1,4 +1,4 @@
-/** The database's clock as the gateway's own, with a machine whose clocks are set by hand. */
+/** The gateway's clock follows the database's, on a machine whose clock the test sets. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ const JUMP_MS_MIN = 5_000;
 
 function open() {
   const hand = manualClock();
-  /** What someone set the machine's time of day to, and how far the database's is ahead of the true one. */
+  /** The machine's clock as set, and the offset of the database's clock to the true time. */
   const off = { machineMs: 0, databaseMs: 0 };
   const lines: { level: number; msg: string; seconds?: number; reason?: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });

@@ -37,7 +37,7 @@ interface ClockFix {
   agreeing: number;
 }
 
-/** Pure. Keeps what was known as long as the reading allows it, so that time does not jitter. */
+/** Combines a reading with the previous estimate. Keeps the estimate as long as the reading permits, so that time does not jitter. Pure. */
 export function fixAfter(
   known: ClockFix | undefined,
   { theirs, askedAt, heardAt }: ClockReading,

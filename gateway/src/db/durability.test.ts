@@ -1,4 +1,4 @@
-/** A database that can lose confirmed commits in a crash, found behind an address after the start. `build.test.ts` has the start. */
+/** A server that can lose confirmed commits replaces the database after the start. `build.test.ts` covers the start. */
 import assert from "node:assert/strict";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { openTestDatabase, urlOf } from "./testing.ts";
 
-/** As the breaker has them: between heartbeats, and before the first that follows an outage. */
+/** The breaker's intervals: between heartbeats, and before the first retry of an outage. */
 const [BEAT_MS, RETRY_MS] = [500, 250];
 
 test("a gateway refuses a database that can lose commits when a reconnection leads to it, until it is back on the other", async (t) => {

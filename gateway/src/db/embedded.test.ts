@@ -1,4 +1,4 @@
-/** The life of a private PostgreSQL: made, kept, stopped, adopted, refused. */
+/** The life of a private PostgreSQL: created, stopped, adopted, refused. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./embedded/err
 import { isPostmasterOf } from "./embedded/postmaster.ts";
 import { isRoot, otherGateway, query, scratch } from "./embedded/testing.ts";
 
-/** Refusals are one line for a person. */
+/** Refusals are a single line. */
 const oneLine = (pattern: RegExp) => (error: unknown) => {
   assert.ok(error instanceof PrivatePostgresError, String(error));
   assert.match(error.message, pattern);
@@ -29,7 +29,7 @@ function hasProcess(pid: number): boolean {
   }
 }
 
-/** One cluster for most: every test begins with no server running, and leaves the data usable. */
+/** Most tests share one cluster: each begins without a running server and leaves usable data. */
 const place = await scratch({ after });
 afterEach(() => place.stopAll());
 const home = join(place.dataDir, "postgres");
@@ -80,7 +80,7 @@ test("stop ends all processes and can be called twice", async () => {
   await Promise.all([postgres.stop(), postgres.stop()]);
   await postgres.stop();
   assert.equal(await isPostmasterOf(postgres.pid, place.cluster), false);
-  // The ended process keeps its ID until Node has collected its exit status, which is an event of its own.
+  // A process keeps its ID until Node has collected its exit status, which happens later.
   await eventually("the process ID is free", () => !hasProcess(postgres.pid));
   assert.deepEqual(await readdir(postgres.connection.host), []);
   await assert.rejects(access(join(place.cluster, "postmaster.pid")), { code: "ENOENT" });
@@ -153,7 +153,7 @@ test("a start waits for a server that is shutting down", async (t) => {
   const client = new pg.Client({ host, port: 5432, user: "tollgate", database: "tollgate" });
   await client.connect();
   await killed.kill();
-  // A smart shutdown lasts as long as someone is connected.
+  // A smart shutdown waits until every client has disconnected.
   process.kill(pid, "SIGTERM");
   await eventually("it says that it stops", async () =>
     (await readFile(join(place.cluster, "postmaster.pid"), "utf8")).includes("stopping"),

@@ -39,7 +39,7 @@ export interface PrivatePostgresOptions {
   log: Log;
   clock: Clock;
   progress?: (what: string) => void;
-  /** Called when the server ended or another gateway took it over: this process must stop. At most once. */
+  /** Called at most once, when the server ended or another gateway took it over: this process must stop. */
   onLost?: (error: PrivatePostgresError) => void;
   /** The connection limit, if the server has to be started. */
   connectionsMax?: number;

@@ -6,7 +6,7 @@ import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const coded = (code: string, more: object = {}): Error => Object.assign(new Error("x"), { code, ...more });
 
-/** Whether the outcome is open, and whether the same may go well later. */
+/** Whether the outcome is unknown, and whether a retry may succeed. */
 const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] = [
   ["the database is known to be unreachable", new Away("database", "x"), true, true],
   ["refused by the system", coded("ECONNREFUSED"), true, true],
@@ -24,7 +24,7 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
   ["40001 serialization", coded("40001"), false, true],
   ["40P01 deadlock", coded("40P01"), false, true],
   ["55P03 lock not available", coded("55P03"), false, true],
-  // It was rolled back, so the outcome is known; and a batch that takes too long is better sent in parts.
+  // The statement was rolled back, so the outcome is known; a batch that takes too long is better sent in parts.
   ["57014 query cancelled", coded("57014"), false, true],
   ["XX000 a bug of PostgreSQL's", coded("XX000"), false, true],
   ["42501 missing permission", coded("42501"), false, true],
@@ -62,7 +62,7 @@ describe("classifying database errors", () => {
 });
 
 describe("errors that make a settlement impossible", () => {
-  /** Every class of PostgreSQL 18 that is an error, with some of its codes. Only these four and what our functions raise are final. */
+  /** Every error class of PostgreSQL 18 with some codes. Only these four and the errors of our functions are final. */
   const CLASSES: [codes: string, isFinal: boolean][] = [
     ["03000 08000 08003 08006 08P01 09000 0A000 0B000 0F000 0L000 0P000 0Z000 10608 20000", false],
     ["21000", true],

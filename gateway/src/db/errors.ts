@@ -15,20 +15,20 @@ const LOSS = /^(08...|57P0[1-5]|53300|25006|25P03)$/;
  */
 const DATA = /^(21|22|23|44|P0)...$/;
 /**
- * Wrong SQL, except for what a database gives that is being restored or migrated, or that a pooler mixes up: a table, column, function or other
- * object that is missing (42P01, 42703, 42883, 42704), a prepared statement that is there already (42P05), a missing right (42501).
+ * Invalid SQL, except for errors that occur while a database is restored or migrated, or that poolers cause: a missing table, column,
+ * function or other object (42P01, 42703, 42883, 42704), an existing prepared statement (42P05), a missing right (42501).
  */
 const WRONG_SQL = /^42(?!501|703|704|883|P01|P05)...$/;
 /** SQLSTATE codes. None starts with an E, unlike the system's codes. */
 const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
-/** Of sockets. */
+/** Error codes of sockets. */
 const SOCKET_CODES = new Set([
   ...["ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "EAI_AGAIN", "ENOTFOUND"],
   ...["EHOSTUNREACH", "EHOSTDOWN", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL"],
 ]);
-/** Of disks, and of what runs out. */
+/** Error codes of disks and exhausted resources. */
 const SHORTAGE_CODES = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS", "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
-/** node-postgres has no code for these. */
+/** node-postgres has no codes for these errors. */
 const WORDS =
   /^(connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|client (has encountered a connection error|was closed))/i;
 const CAUSES_MAX = 5;
@@ -79,7 +79,7 @@ export const isRefusal = (error: unknown): boolean =>
 /** A retry would fail the same way. */
 export const provesBug = (error: unknown): boolean => !isStorageTrouble(error);
 
-/** It was refused or cut off because the database is known to be unreachable, which the guard logs. */
+/** The guard refused or cut off the query because the database is unreachable, which is already logged. */
 export const isAway = (error: unknown): boolean =>
   chainOf(error).some((one) => one instanceof Away && one.dependency === "database");
 

@@ -22,7 +22,7 @@ beforeEach(async (t) => {
   (t as TestContext).after(close);
 });
 
-/** Functions by their names, without the ending, beside a table. */
+/** A directory with these functions, by name without the ending, and a table. */
 const files = (t: TestContext, functions: Record<string, string>): Promise<string> =>
   makeSqlDirectory(t, {
     migrations: { "0001_item.sql": "create table item (a int);" },

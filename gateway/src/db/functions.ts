@@ -1,8 +1,8 @@
 /**
- * The database's functions, one file each, as they are now. A file that is not the one this database was given last is
- * applied again: `create or replace`, so that statements which run meanwhile see the old function or the new one and
- * never none. Only a function whose parameters or result changed is dropped, because PostgreSQL would refuse the new form
- * or keep the old one beside it. gateway/sql/README.md says what holds while two versions of the gateway run.
+ * Applies the database's functions from their files, one file each. A file that changed since it was last applied to this database is
+ * applied again with `create or replace`, so that concurrent statements see the old or the new function, never none. Only functions whose
+ * parameters or result changed are dropped first, because PostgreSQL would refuse the new form or keep both. gateway/sql/README.md
+ * describes the rules while two gateway versions run.
  */
 import pg from "pg";
 import { z } from "zod";
@@ -11,11 +11,11 @@ import { column, queryOne, queryRows, row } from "./rows.ts";
 import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
 
 export interface FunctionFile extends SqlFile {
-  /** The function's name, which is the file's. */
+  /** The name of the function and its file. */
   function: string;
-  /** Of what the database gets to see: constants put in, the opening comment left out. */
+  /** The checksum of the SQL after substitution of constants, without the opening comment. */
   sha256: string;
-  /** The migration that it comes with, where that is one of the phase after: until then the function stays as it was. */
+  /** The after-phase migration that brings this version of the function; until then the old one stays. Undefined: no such migration. */
   since: number;
 }
 
@@ -27,7 +27,7 @@ const FILE_NAME = /^([a-z][a-z0-9_]*)\.sql$/;
 const OPENING_COMMENT = /^(?:--.*\n|\n)+/;
 const SINCE = /^-- since: (\d{4})$/m;
 
-/** What functions share with the gateway's own code: written there, put in for {{name}} here. */
+/** Constants that SQL functions share with the gateway's code; they replace {{name}}. */
 const CONSTANTS: Record<string, string> = { host_share_percent: String(HOST_SHARE_PERCENT) };
 
 export async function readFunctions(directory: string): Promise<FunctionFile[]> {
@@ -46,7 +46,7 @@ export async function readFunctions(directory: string): Promise<FunctionFile[]> 
   });
 }
 
-/** One checksum for all of them. The newest migration carries it, so that every set of functions has a number. */
+/** One checksum of all functions. The newest migration carries it, so that every change of a function comes with a migration number. */
 export const checksumOf = (files: FunctionFile[]): string =>
   sha256Of(files.map((file) => `${file.function} ${file.sha256}\n`).join(""));
 
@@ -57,13 +57,13 @@ export const FUNCTION_RECORDS = `create table if not exists function_file (
 )`;
 
 interface Differences {
-  /** Those that the database does not have as their files say. */
+  /** Functions that the database lacks or has in another version. */
   changed: FunctionFile[];
-  /** On record, and without a file. */
+  /** Functions that the database recorded and whose file is gone. */
   gone: string[];
 }
 
-/** With a database that has had the migrations up to `schema`. Reads only. */
+/** Compares files and database, for a database migrated up to `schema`. Reads only. */
 export async function compareFunctions(
   db: pg.Pool | pg.PoolClient,
   all: FunctionFile[],
@@ -86,7 +86,7 @@ export async function compareFunctions(
   };
 }
 
-/** Brings the functions to what the files say, within the caller's transaction; `isNew` where the database has none yet. Returns the names of those it applied. */
+/** Applies changed functions within the caller's transaction and returns their names. `isNew`: the database has no functions yet. */
 export async function applyFunctions(
   client: pg.PoolClient,
   files: FunctionFile[],
@@ -100,14 +100,14 @@ export async function applyFunctions(
      on conflict (name) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`,
     [changed.map((file) => file.function), changed.map((file) => file.sha256)],
   );
-  // The function itself is left: a gateway of the version before may call it. A migration drops it.
+  // The function itself stays, because gateways of the previous version may call it. A migration drops it.
   await client.query("delete from function_file where name = any ($1)", [gone]);
   return changed.map((file) => file.function);
 }
 
 /**
- * All of them in two queries instead of hundreds: a new database takes half as long. False where that left no function or more than
- * one of a name, or failed: then nothing was done, and one by one says which file it is.
+ * Creates all functions in two queries instead of hundreds, which halves the time for a new database. Returns false, without a change, if
+ * that failed or left a name with no or several forms; applying them one by one then shows the faulty file.
  */
 async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise<boolean> {
   await client.query("savepoint before_functions");
@@ -122,7 +122,7 @@ async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise
       [files.map((file) => file.function)],
     );
     if (isThere) {
-      // It is gone where a file ended the transaction.
+      // The savepoint is gone if a file ended the transaction.
       await client.query("release savepoint before_functions");
       return true;
     }
@@ -133,7 +133,7 @@ async function makeAtOnce(client: pg.PoolClient, files: FunctionFile[]): Promise
   return false;
 }
 
-/** Twice: a function in SQL may call one that comes after it, so bodies are checked when all of them are there. */
+/** Applied twice: a SQL function may call a later one, so bodies are checked only once all functions exist. */
 const CHECKED = ["off", "on"];
 
 async function replaceEach(client: pg.PoolClient, files: FunctionFile[]): Promise<void> {
@@ -156,7 +156,7 @@ async function replace(client: pg.PoolClient, file: FunctionFile): Promise<void>
   }
   const forms = await formsOf(client, file);
   if ([...forms.keys()].some((oid) => !before.has(oid))) {
-    // With other parameters it was made beside the old form.
+    // With other parameters, the new form was created beside the old one.
     for (const [oid, form] of forms) {
       if (!before.has(oid)) continue;
       await drop(client, file, form);
@@ -170,7 +170,7 @@ async function replace(client: pg.PoolClient, file: FunctionFile): Promise<void>
   }
 }
 
-/** The functions of that name, by their parameters: "payout_paid(uuid,text)". */
+/** The function's forms by OID with their parameters: "payout_paid(uuid,text)". */
 async function formsOf(client: pg.PoolClient, file: FunctionFile): Promise<Map<number, string>> {
   const forms = await queryRows(
     client,
@@ -182,10 +182,10 @@ async function formsOf(client: pg.PoolClient, file: FunctionFile): Promise<Map<n
   return new Map(forms.map(({ oid, form }) => [oid, form]));
 }
 
-/** Refused where a trigger or anything else needs it: that is for a migration to settle. */
+/** PostgreSQL refuses if a trigger or another object needs the form; a migration must then resolve it. */
 const drop = (client: pg.PoolClient, file: FunctionFile, form: string): Promise<void> =>
   runSqlFile(client, "Function", { name: file.name, sql: `drop function ${form}` });
 
-/** PostgreSQL's invalid_function_definition: another result or other parameter names cannot replace what is there. */
+/** PostgreSQL's invalid_function_definition: `create or replace` cannot change the result or the parameter names. */
 const isAnotherForm = (error: unknown): boolean =>
   error instanceof MigrationError && error.cause instanceof pg.DatabaseError && error.cause.code === "42P13";

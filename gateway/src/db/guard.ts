@@ -54,7 +54,7 @@ export class StoreGuard {
     this.#clock = clock;
     this.lineage = lineage;
     this.#log = log;
-    // Of several hosts an old primary is skipped, although it accepts writes.
+    // Among several hosts an old primary is skipped although it accepts writes.
     if (lineage !== undefined && "connectionString" in connection)
       placesOf(connection).suits = (client) => lineage.suits(client);
     this.#sparing = sparingLog(log, clock);
@@ -77,7 +77,7 @@ export class StoreGuard {
     });
   }
 
-  /** From now on. Before, as while the schema is brought up to date, the database may take its time. */
+  /** Called when the database is ready. Before that, for example during migrations, slow responses are normal. */
   watch(): void {
     this.health.watch();
   }
@@ -99,7 +99,7 @@ export class StoreGuard {
     this.#pools.push(pool);
   }
 
-  /** It ends with the database. */
+  /** Closes this client when the database becomes unreachable. */
   adopt(client: pg.Client): void {
     this.#connections.add(client);
     client.once("end", () => this.#connections.delete(client));

@@ -1,6 +1,6 @@
 /**
- * A database that hangs, refuses and comes back, as the pool's users see it. The guard's clock stands still unless a test moves it:
- * no heartbeat is sent, and none is late, by itself.
+ * Queries of a pool while the database hangs, refuses connections and recovers. The guard's clock only moves when a test moves it, so no
+ * heartbeat is sent or late by itself.
  */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -19,7 +19,7 @@ import { inTransaction } from "./pool.ts";
 import { type DatabaseProxy, openDatabaseProxy } from "./testing/proxy.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
-/** As the breaker has them: between heartbeats, until one is given up, and before the first that follows it. */
+/** The breaker's intervals: between heartbeats, until a heartbeat is given up, and before the next try. */
 const [BEAT_MS, SILENT_MS, RETRY_MS] = [500, 2_000, 250];
 
 const isAway = (error: unknown): boolean => error instanceof Away && error.dependency === "database";
@@ -109,7 +109,7 @@ describe("a guarded pool", () => {
     const idle = await pool.connect();
     idle.release();
     proxy.hang();
-    // Two of these wait for an answer, one holds its connection, the others wait for a connection.
+    // Two queries wait for an answer, one holds its connection, and two wait for a connection.
     const asks = Array.from({ length: 5 }, () => pool.query("select 1"));
     const transaction = inTransaction(pool, (client) => client.query("select 1"));
     clock.advance(BEAT_MS + SILENT_MS);
@@ -182,7 +182,7 @@ describe("a guarded pool", () => {
     resting.watch();
     clock.advance(500);
     await sign();
-    // No one uses it: the next is asked for in two seconds.
+    // An unused database gets its next heartbeat after two seconds.
     clock.advance(500);
     resting.health.latencyMs = null;
     const client = await used.connect();
@@ -192,11 +192,11 @@ describe("a guarded pool", () => {
 
   test("does not treat a long query as an outage", async () => {
     await pool.query("create table ended ()");
-    // Not a lock: waiting for one has a limit of its own.
+    // A slow query, not a lock: waits for locks have their own limit.
     const slow = pool.query(
       "do $$ begin while not exists (select from ended) loop perform pg_sleep(0.01); end loop; end $$",
     );
-    // Beyond two seconds heartbeats ask whether the database still commits.
+    // After two seconds, heartbeats test whether the database still commits.
     for (let passedMs = 0; passedMs < 3 * SILENT_MS; passedMs += BEAT_MS) await beat();
     await database.pool.query("insert into ended default values");
     await slow;
@@ -225,7 +225,7 @@ describe("a guarded pool", () => {
     await database.pool.query(
       `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
     );
-    // The heartbeat's next connection is one that takes no writes.
+    // The heartbeat's next connection is read-only.
     await database.pool.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1",
       [connectionName("heartbeat")],

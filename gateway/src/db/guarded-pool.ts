@@ -8,7 +8,7 @@ import { isConnectionLoss } from "./errors.ts";
 import { guardedClients, type StoreGuard } from "./guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
 
-/** To open a connection or wait for a free one. Callers wait less than five seconds. */
+/** The timeout for opening a connection or waiting for one. Clients wait at most five seconds. */
 const CONNECT_MS_MAX = 4_000;
 const LOCK_MS_MAX = 4_000;
 
@@ -40,7 +40,7 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
   pool.on("acquire", (client) => guard.taken(client));
   pool.on("release", (error, client) => {
     guard.givenBack(client);
-    // The query failed, and the connection is not used again.
+    // The query failed, so its connection is not used again.
     if (error instanceof Error && isConnectionLoss(error)) void guard.health.suspect();
   });
   return pool;

@@ -23,7 +23,7 @@ const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as 
                         pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 /** A logical message without a meaning: committing it writes to the WAL. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
-/** One query, to save round trips. */
+/** A single query, to save round trips. */
 const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${LOOK}) l) as history`;
 const QUESTIONS = {
   read: { name: "heartbeat", text: READING },
@@ -60,7 +60,7 @@ export class Heartbeat {
     try {
       await this.#askOn(known, signal);
     } catch (error) {
-      // A broken connection says little; what matters is whether another one can be made.
+      // A broken connection says little, so the check tries another one.
       if (signal.aborted || !isConnectionLoss(error)) throw error;
       await this.#askOn(this.#newClient(), signal);
     }
@@ -109,7 +109,7 @@ export class Heartbeat {
     const question = QUESTIONS[lineage?.isOn === true ? (`${what}History` as const) : what];
     const { ms, history, ...state } = await queryOne(client, Life, question);
     time.read({ theirs: ms, askedAt, heardAt: clock.monotonic() });
-    // A former primary that came back as a standby, or was fenced off.
+    // The server was demoted to a standby or fenced off.
     assertTakesWrites(state);
     if (history !== undefined) await lineage?.beat(client, history);
   }

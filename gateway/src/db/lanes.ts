@@ -23,9 +23,9 @@ interface Lane<Item> {
   isRunning: boolean;
 }
 
-/** Each may use a connection. */
+/** Each lane may use a connection. */
 export const LANES_AT_ONCE = 2;
-/** The number of remembered empty lanes. */
+/** The maximum number of empty lanes that are remembered. */
 const KEPT_MAX = 1_000;
 
 export class Lanes<Item> {

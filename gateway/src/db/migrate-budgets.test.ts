@@ -1,4 +1,4 @@
-/** A platform with a history gets budgets: everything stays, and what ended in the last 90 days is counted into rollups. */
+/** Adding budgets to a platform with history: all rows stay, and requests of the last 90 days are rolled up. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -21,7 +21,7 @@ async function value(sql: string, values: unknown[] = []): Promise<unknown> {
   return rows[0]?.[0];
 }
 
-/** As gateways of that version did. */
+/** Places a hold like gateways of that version. */
 async function held(amount: number): Promise<Uuid> {
   const id = newId();
   await database.pool.query(
@@ -40,7 +40,7 @@ async function settled(id: Uuid, charge: number, madeMs = Date.now()): Promise<v
   );
 }
 
-/** Without what 0021 and 0039 added. */
+/** Ignores what 0021 and 0039 added. */
 const OLD = `select jsonb_build_object(
   'keys', (select jsonb_agg(jsonb_build_array(id, account_id, name, reference, secret_hash, created_at, last_used_at, revoked_at,
                                               requests_per_minute_max, tokens_per_minute_max, in_flight_max) order by id)

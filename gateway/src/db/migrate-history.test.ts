@@ -1,4 +1,4 @@
-/** A database that had requests before its history was followed begins the first epoch, and can record what it lost. */
+/** A database with earlier requests starts the first epoch and can record losses. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";

@@ -1,4 +1,4 @@
-/** Incidents of models from before the migration are shown as before. */
+/** Incidents of models from before the migration stay on the status page. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";

@@ -1,4 +1,4 @@
-/** Keys that there were before labels and reasoning_content could be turned on have both off, and keep the rest. */
+/** Existing keys get labels and reasoning_content turned off and keep everything else. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";

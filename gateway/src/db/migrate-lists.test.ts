@@ -1,4 +1,4 @@
-/** The indexes that lists are read by give way to wider ones, on tables with rows in them: nothing of it is lost, and lists find the same. */
+/** Wider indexes replace the narrow ones on tables with rows. Lists return the same rows as before. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -42,7 +42,7 @@ test("migrating from 0033 replaces the narrow indexes of every month, and lists 
   const plans = await pool.connect();
   try {
     await plans.query("set enable_seqscan = off");
-    // Of an empty month any index is as good.
+    // Any index is equally good for an empty month.
     const { rows: months } = await plans.query("select distinct tableoid::regclass::text as name from request");
     const isFilled = (line: string): boolean => months.some(({ name }) => line.includes(` on ${name} `));
     for (const [of, found] of [

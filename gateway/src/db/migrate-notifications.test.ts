@@ -1,4 +1,4 @@
-/** Emails that waited in the table `letter` become deliveries, and keep their words, tries and receivers. */
+/** Waiting emails of the table `letter` become deliveries with the same text, tries and recipients. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";

@@ -16,7 +16,7 @@ async function value(sql: string, values: unknown[] = []): Promise<unknown> {
   return rows[0]?.[0];
 }
 
-/** Held and settled as gateways of that version did; seven tenths of the charge are the host's. */
+/** Holds and settles a request like gateways of that version; the host gets 70 % of the charge. */
 async function served(n: number, account: unknown, charge: number): Promise<void> {
   await database.pool.query(
     `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
@@ -72,7 +72,7 @@ test("migrating from 0014 finds own requests, pays an open batch as promised and
   await served(23, BUILDER, 100);
   assert.equal(String(await value("select sum(own_pico) from earning_hour")), "777");
 
-  // The owner's card is charged back: what is not promised, however young, goes to what is owed; the promise stays.
+  // A dispute of the owner's card: earnings that no payout promised pay the debt, however recent; the promised payout stays.
   await pool.query("select ledger_transfer($1, 'dispute', $2, 10000, 'charged back')", [id(60), BUILDER]);
   assert.equal(await value("select payout_create($1, 'new', 'o', 1, 7)", [id(51)]), 0);
   assert.equal(await value("select amount from payout_setoff where batch_id = $1", [id(51)]), 70n);

@@ -1,4 +1,4 @@
-/** A platform with a history gets the reserve: no balance changes, and granted credit is known from then on. */
+/** Adding the reserve to a platform with history: no balance changes, and granted credit is tracked from then on. */
 import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { openTestDatabase } from "./testing.ts";
 const newId = newIds(systemClock, systemRandom());
 
 test("migrating from 0038 keeps balances and entries, and sets granted credit to what is left of grants", async (t) => {
-  // With the functions that fit it: those that a gateway calls while the last migrations are applied one after the other.
+  // Uses the functions of that version, which gateways call while the last migrations are applied.
   const directory = await sqlUpTo(t, "0038");
   for (const { name, since } of await readFunctions(join(SQL, "functions")))
     if (since <= 38) await copyFile(join(SQL, "functions", name), join(directory, "functions", name));
@@ -42,7 +42,7 @@ test("migrating from 0038 keeps balances and entries, and sets granted credit to
   const owner = newId();
   await pool.query("insert into identity (id, email, name) values ($1, 'a@example.test', 'A')", [owner]);
   const [rich, mixed, owing] = [await account("builder"), await account("builder"), await account("builder")];
-  // One of them is the host's own, and has nothing of its share taken before the migration.
+  // One account belongs to the host itself, and the migration deducts nothing from the host's share for it.
   for (const [id, kind] of [
     [host, "host"],
     [mixed, "builder"],

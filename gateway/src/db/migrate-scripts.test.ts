@@ -1,4 +1,4 @@
-/** Sessions from before there were sessions for scripts stay a browser's, and nothing else of them changes. */
+/** Existing sessions remain browser sessions, otherwise unchanged. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";

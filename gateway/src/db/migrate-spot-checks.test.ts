@@ -1,4 +1,4 @@
-/** A node's count of answers is kept by model, and the checks stay. */
+/** A node's count of answers becomes a count per model, and its checks stay. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";

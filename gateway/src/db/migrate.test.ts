@@ -72,7 +72,7 @@ test("rolls back a failed migration and those before it in the same run", async 
 
 test("restarts the run after a deadlock with requests, and gives up after repeated deadlocks", async (t) => {
   const deadlock = (until: number): string =>
-    // A sequence goes on when its transaction is rolled back.
+    // A sequence keeps its value when a transaction rolls back.
     `do $$ begin if nextval('run') < ${until} then raise 'as PostgreSQL does' using errcode = '40P01'; end if; end $$;`;
   await database.pool.query("create sequence run");
   const directory = await files(t, { ...TWO, "0003_both.sql": deadlock(3) });
@@ -117,7 +117,7 @@ test("refuses a database newer than the program, unless its migrations declare c
   await refuses(older, /^The database is newer than this program: it has migration 0002_second\.sql/);
   await database.pool.query("update migration set works_with = 1 where version = 2");
   assert.deepEqual(await migrate(database.pool, { directory: older, log }), NOTHING);
-  // As a program wrote it that knew nothing of this.
+  // Like a record of a program that did not know this column.
   await database.pool.query("alter table migration drop column works_with");
   await refuses(older, /newer than this program/);
 });
@@ -139,7 +139,7 @@ test("runs migrations in one of two processes that start at once, while the othe
   const directory = await files(t, TWO);
   const other = openPool(database.connection, { log, sizeMax: 2 });
   t.after(() => other.end());
-  // Someone has the lock, so that both are sure to wait before either runs.
+  // Another session holds the lock, so that both migrations wait before either runs.
   const gate = new pg.Client(database.connection);
   await gate.connect();
   await gate.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.migration]);

@@ -1,11 +1,9 @@
 /**
- * Brings a database up to date: numbered, forward-only migrations, then the functions (functions.ts). One that is empty begins with
- * what the first migrations leave behind (base.ts). All of it is one
- * transaction, so that a gateway that runs meanwhile finds tables and functions that fit each other, and one that fails
- * leaves the database at the version it had; only a migration that asks to run alone (alone.ts) cuts it in two. One lock is
- * held for the whole run, so that of two processes started at once one migrates and the other waits.
- *
- * What takes something away from the version before (`-- phase: after`) runs only where no one of it is connected.
+ * Migrates a database: numbered, forward-only migrations, then the functions (functions.ts). An empty database starts from base.sql
+ * (base.ts). Everything is one transaction, so that running gateways always find matching tables and functions, and a failure leaves the
+ * previous version; only migrations that run alone (alone.ts) split it. A lock covers the whole run: of two concurrent processes one
+ * migrates and the other waits. After-phase migrations (`-- phase: after`), which remove something, run only when no gateway that needs it
+ * is connected.
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
@@ -27,30 +25,30 @@ const MIGRATION_RECORDS = `create table if not exists migration (
 );
 alter table migration add column if not exists works_with int`;
 
-/** What was done: the names of migrations and of functions. */
+/** The names of the applied migrations and functions. */
 export interface Applied {
   migrations: string[];
   functions: string[];
-  /** Of the phase after, and left for later. */
+  /** The after-phase migrations that were left for later. */
   left: string[];
 }
 
 /**
- * What becomes of migrations of the phase after: `leave` them; run them `if alone`, when no program is connected that they would
- * hurt; or `insist`, and refuse where one is.
+ * What to do with after-phase migrations: `leave` them; run them `if alone`, when no connected program needs what they remove; or `insist`,
+ * which fails if one does.
  */
 export type AfterPhase = "leave" | "if alone" | "insist";
 
 interface MigrateOptions {
-  /** Holds the folders migrations/ and functions/. */
+  /** Contains the folders migrations/ and functions/. */
   directory: string;
   log: Log;
   after?: AfterPhase;
-  /** For tests: the release before, in a directory that is made up. */
+  /** For tests: the schema of an invented previous release. */
   oldestSchema?: number;
 }
 
-/** One transaction may meet requests in the wrong order so often; then something else is wrong. */
+/** Deadlocks with requests are expected; after this many, something else is wrong. */
 const DEADLOCKS_MAX = 10;
 
 export async function migrate(
@@ -92,12 +90,12 @@ async function migrateOnce(
     else if (left.length > 0) log.info(applied, "migrations deferred until no older gateway is connected");
     return applied;
   } finally {
-    // Closed rather than given back: its end frees the lock, and what a migration has set goes with it.
+    // Closed instead of returned to the pool: this frees the lock and drops settings of the migrations.
     client.release(true);
   }
 }
 
-/** Then no one waits for the lock either: someone may be at a migration that takes hours. */
+/** If nothing is to be done, it does not wait for the lock, because another process may run a migration for hours. */
 async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program): Promise<boolean> {
   const { pending, isNewer } = await readStanding(pool, migrations);
   if (isNewer) return true;
@@ -106,10 +104,7 @@ async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program):
   return changed.length + gone.length === 0;
 }
 
-/**
- * Migrations keep their order, so those of the phase after that an upgrade left undone run before what the next release adds: the
- * gateways it begins with know them.
- */
+/** Migrations keep their order: unfinished after-phase migrations of an earlier upgrade run before those of the next release. */
 async function choose(
   client: pg.PoolClient,
   { pending }: Standing,
@@ -132,7 +127,7 @@ async function choose(
   throw refusal;
 }
 
-/** Returns how many of the migrations an empty database has had with it. */
+/** Returns how many migrations the base includes. */
 async function makeFromBase(client: pg.PoolClient, { base }: Program, migrations: Migration[]): Promise<number> {
   if (base === undefined || base.version > migrations.length) return 0;
   await runSqlFile(client, "Base", base);
@@ -146,15 +141,15 @@ async function apply(
   schema: number,
   migrations: Migration[],
 ): Promise<string[]> {
-  // Where anything fails the connection is closed, which rolls back.
+  // Any failure closes the connection, which rolls back.
   await client.query("begin");
   const changed: string[] = [];
   const made = schema === 0 ? await makeFromBase(client, program, migrations) : 0;
   for (const [done, migration] of migrations.entries()) {
     if (done < made) {
-      // The base has it already.
+      // The base includes this migration.
     } else if (migration.isAlone) {
-      // What is committed here others work with, for as long as the next takes: the functions must fit the tables.
+      // Other programs use what is committed here while the next migration runs, so the functions must match the tables.
       if (done > 0) changed.push(...(await applyFunctions(client, program.functions, schema + done)));
       await client.query("commit");
       await runAlone(client, migration);

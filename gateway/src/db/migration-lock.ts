@@ -1,7 +1,6 @@
 /**
- * Of two processes that migrate a database at once one does and the other waits. It waits by asking again and again: a
- * statement that waits in the database would hold up an index that is built beside others' work, and both would wait for
- * each other.
+ * Ensures that one process at a time migrates a database. Others poll for the lock: a statement that waits inside the database would block
+ * a concurrent index build, and both would wait for each other.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -15,9 +14,9 @@ const Taken = row({ taken: z.boolean() });
 const ASK_EVERY_MS = 200;
 const WAIT_MS_MAX = 10 * 60 * 1000;
 
-/** Held until the connection ends. */
+/** Resolves when the lock is held, until the connection ends. */
 export async function takeMigrationLock(client: pg.PoolClient, log: Log): Promise<void> {
-  // A migration may take, and wait, as long as it needs, unlike the gateway's statements.
+  // Migrations may take and wait as long as needed, unlike the gateway's statements.
   await client.query("set statement_timeout = 0; set lock_timeout = 0");
   const deadline = systemClock.monotonic() + WAIT_MS_MAX;
   for (let asked = 0; ; asked++) {

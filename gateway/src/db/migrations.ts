@@ -1,9 +1,8 @@
 /**
- * The numbered migrations, read from their folder with what their headers say:
- *
- * - `-- phase: after`: it takes away what only the version before needed, and waits until no gateway of it is left. Without
- *   the line a migration only adds, and runs before the new version is rolled out.
- * - `-- transaction: none`: one statement that builds on a big table while others write to it (alone.ts).
+ * Reads the numbered migrations and their headers:
+ * - `-- phase: after`: removes what only the previous version needed, and runs when none of its gateways is left. Without this line a
+ *   migration only adds, and runs before the new version is rolled out.
+ * - `-- transaction: none`: one statement that builds on a big table without blocking writes (alone.ts).
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -17,20 +16,20 @@ export interface Migration extends SqlFile {
   version: number;
   sha256: string;
   phase: "before" | "after";
-  /** Runs by itself, outside of the transaction that the others share. */
+  /** Runs alone, outside of the shared transaction. */
   isAlone: boolean;
 }
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const HEADERS = { phase: ["before", "after"], transaction: ["shared", "none"] } as const;
 
-/** The newest migration that this program knows: its place in the order of versions. */
+/** The newest migration that this program knows. */
 export const PROGRAM_SCHEMA: number = Math.max(
   0,
   ...readdirSync(join(SQL_DIRECTORY, "migrations")).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? 0)),
 );
 
-/** `directory` holds the folder migrations/. */
+/** `directory` contains the folder migrations/. */
 export async function readMigrations(directory: string): Promise<Migration[]> {
   const migrations: Migration[] = [];
   for (const file of await readSqlFiles(join(directory, "migrations"))) {

@@ -123,7 +123,7 @@ test("a lost connection is logged and replaced, within a transaction or idle", a
 test("the minimum number of connections survives idling, without opening more for it", async (t) => {
   const options = poolConfig(database.connection, { sizeMax: 4, sizeKept: 2 });
   const pool = new pg.Pool({ ...options, idleTimeoutMillis: 1 });
-  // One that is being closed may still hear that its database is dropped.
+  // A connection that is being closed may report the dropped database.
   pool.on("error", () => {});
   t.after(() => pool.end());
   assert.equal(pool.totalCount, 0);

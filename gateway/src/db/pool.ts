@@ -12,7 +12,7 @@ import { getTypeParser } from "./types.ts";
 export type Connection = { host: string; port: number; user: string; database: string } | { connectionString: string };
 
 const STATEMENT_MS_MAX = 30_000;
-/** To open a connection, or to wait for a free one. */
+/** The timeout for opening a connection or waiting for one. */
 const CONNECT_MS_MAX = 10_000;
 const IDLE_MS_MAX = 30_000;
 
@@ -28,8 +28,8 @@ interface PoolOptions {
 }
 
 /**
- * For the ledger's functions, which touch few rows by their keys: plans are made once, and never by reading a whole table. Set on
- * the connection, because a function that sets it pays for that at every call. A bitmap for a single row only costs its start.
+ * For the ledger's functions, which touch few rows by key: uses cached generic plans and never scans whole tables. Set per connection,
+ * because a setting in a function costs time at every call. Bitmap scans are off, because they only add start-up cost for a single row.
  */
 export const LEDGER_SESSION =
   "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off";
@@ -51,7 +51,7 @@ export const clientConfig = (
   options = sessionOptions(),
 ): DatabaseClientConfig => ({
   ...("host" in connection ? { ...connection, options } : addressed(connection, options)),
-  // A socket file speaks no TLS, whatever PGSSLMODE in the environment asks of other servers.
+  // A socket file supports no TLS, whatever PGSSLMODE asks of other servers.
   ...("host" in connection && connection.host.startsWith("/") ? { ssl: false } : {}),
   types: { getTypeParser },
   application_name: applicationName,
@@ -59,7 +59,7 @@ export const clientConfig = (
   keepAlive: true,
 });
 
-/** Options of the URL for every connection; the client chooses the host. */
+/** Applies the URL's options to every connection; the client chooses the host. */
 function addressed(connection: { connectionString: string }, options: string): DatabaseClientConfig {
   const { address, places } = placesFor(connection);
   const { user, password, database } = address;
@@ -67,9 +67,9 @@ function addressed(connection: { connectionString: string }, options: string): D
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
     ...(database !== undefined && { database }),
-    // The URL's own come last, so that an operator may ask for more.
+    // The URL's options come last, so that operators can override ours.
     options: address.options === undefined ? options : `${options} ${address.options}`,
-    // Of the first host, for who connects without choosing.
+    // The first host, for clients that connect without choosing.
     ...(address.hosts[0]?.host !== undefined && { host: address.hosts[0].host }),
     ...(address.hosts[0]?.port !== undefined && { port: address.hosts[0].port }),
     ssl: false,

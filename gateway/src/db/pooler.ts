@@ -1,7 +1,7 @@
 /**
- * Finds out whether a pooler gives each transaction another session (pgbouncer's `pool_mode = transaction` or `statement`). A gateway needs
- * sessions of its own: it listens for messages, holds advisory locks, prepares statements and is counted by its connections. Sharing
- * a session breaks each of these without an error.
+ * Detects poolers that may give each transaction another session (pgbouncer's `pool_mode = transaction` or `statement`). A gateway needs
+ * stable sessions: it listens for messages, holds advisory locks, prepares statements and is counted by its connections. Without them each
+ * of these fails silently.
  */
 import { z } from "zod";
 import { DatabaseClient, type DatabaseClientConfig } from "./client.ts";
@@ -10,12 +10,12 @@ import { DatabaseMisconfigured } from "./session.ts";
 
 const Backend = row({ pid: z.int() });
 const ASK = "select pg_backend_pid() as pid";
-/** An idle pooler gives the session that was used last, so the first round tells; under load one of these does. */
+/** An idle pooler reuses the last session, so the first round detects it. A busy pooler needs more rounds. */
 const ROUNDS = 4;
 
-/** Asks two connections in turn which session serves them. A connection to a server itself answers at once. */
+/** Asks two connections in turn which session serves them. Skips direct connections to a server. */
 export async function checkPooler(config: DatabaseClientConfig): Promise<void> {
-  // Known since the first connection that this process made.
+  // Known since this process's first connection.
   if (!config.places?.isPooled) return;
   const clients = [new DatabaseClient(config), new DatabaseClient(config)];
   try {

@@ -59,7 +59,7 @@ test("a server error rejects the call, and the next call succeeds", async () => 
 
 test("a statement whose first call failed is prepared again", async () => {
   const whole = (text: string) => ask("whole", "select $1::int as n", [text]);
-  // The server has it prepared, and refuses the value.
+  // The server prepares the statement, then refuses the value.
   await assert.rejects(whole("none"), { code: "22P02" });
   assert.deepEqual(await whole("1"), [{ n: 1 }]);
 });

@@ -16,14 +16,14 @@ type Done = (error: Error | null, result?: { rows: unknown[] }) => void;
 /** The prepared statements of each connection by name, with their columns. */
 const prepared = new WeakMap<pg.Connection, Map<string, Column[]>>();
 
-/** The server no longer has it, or refuses it because its columns changed. */
+/** The server lost the statement, or refuses it because its columns changed. */
 const IS_STALE = new Set(["26000", "0A000"]);
 
 /** pg calls these methods for the server's messages. */
 export class PreparedQuery implements pg.Submittable {
-  /** Which statement it is. Not `name`, by which pg would keep account of it as of one of its own. */
+  /** The statement's key. Not called `name`, because pg would then track it as one of its own. */
   readonly statement: string;
-  /** Not the name itself: a client may have pg prepare the same query, and each keeps account of its own. */
+  /** Differs from the key, because pg may prepare the same query on the same client, and each tracks its own. */
   readonly #name: string;
   readonly #text: string;
   readonly #bind: string;
@@ -51,7 +51,7 @@ export class PreparedQuery implements pg.Submittable {
     }
     this.#columns = this.#known.get(this.#name);
     this.#isNew = this.#columns === undefined;
-    // Of one that broke the client hears by itself.
+    // The client reports a broken stream itself.
     if (stream.writable)
       stream.write(
         this.#isNew ? prepare(this.#name, this.#text) + this.#bind + DESCRIBE_EXECUTE_SYNC : this.#bind + EXECUTE_SYNC,
@@ -75,7 +75,7 @@ export class PreparedQuery implements pg.Submittable {
       }
       this.#rows.push(row);
     } catch (error) {
-      // Told when the connection is ready for the next.
+      // Reported when the connection is ready for the next query.
       this.#failure = error as Error;
     }
   }
@@ -94,26 +94,26 @@ export class PreparedQuery implements pg.Submittable {
     if (this.#isNew) this.#known?.set(this.#name, this.#columns ?? []);
   }
 
-  /** What comes besides tells nothing that the rows do not. */
+  /** pg calls these for messages that add nothing to the rows. */
   handlePortalSuspended(): void {}
   handleEmptyQuery(): void {}
 }
 
-// Messages of the protocol, a character for each byte.
+// Protocol messages as text with one character per byte.
 
 const DESCRIBE = message("D", "P\0");
 const EXECUTE_SYNC = message("E", `\0${int32(0)}`) + message("S", "");
 const DESCRIBE_EXECUTE_SYNC = DESCRIBE + EXECUTE_SYNC;
 
 /**
- * Closed first: a first call that failed may or may not have left it prepared, and to close what is not there is no error. The types
- * of the parameters are left to the server.
+ * Closes the statement first, because a failed first call may have left it prepared, and closing an unknown one is no error. The server
+ * infers the parameter types.
  */
 function prepare(name: string, text: string): string {
   return message("C", `S${bytesOf(name)}\0`) + message("P", `${bytesOf(name)}\0${bytesOf(text)}\0${int16(0)}`);
 }
 
-/** All in text, and all results too. */
+/** Parameters and results are in text format. */
 function bind(name: string, values: unknown[]): string {
   let body = `\0${bytesOf(name)}\0${int16(0)}${int16(values.length)}`;
   for (const value of values) body += parameter(value);
@@ -128,7 +128,7 @@ function parameter(value: unknown): string {
   return int32(bytes.length) + bytes;
 }
 
-/** The length counts itself. */
+/** The length field counts itself. */
 function message(kind: string, body: string): string {
   return kind + int32(body.length + 4) + body;
 }
@@ -141,7 +141,7 @@ function int32(value: number): string {
   return String.fromCharCode((value >> 24) & 255, (value >> 16) & 255, (value >> 8) & 255, value & 255);
 }
 
-/** UTF-8. What has as many bytes as characters is that already. */
+/** Encodes as UTF-8. ASCII text, with as many bytes as characters, needs no conversion. */
 function bytesOf(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString("latin1");
 }

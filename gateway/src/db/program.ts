@@ -1,4 +1,4 @@
-/** What this program brings to a database: its migrations, its functions, and how far back it reaches. */
+/** The migrations and functions of this program, and the oldest schema that it supports. */
 import { join } from "node:path";
 import { type Base, readBase } from "./base.ts";
 import { type FunctionFile, readFunctions } from "./functions.ts";
@@ -7,15 +7,15 @@ import { OLDEST_SCHEMA } from "./standing.ts";
 
 export interface Program {
   migrations: Migration[];
-  /** What an empty database is made from, in place of the first migrations. */
+  /** The file from which an empty database is created. */
   base: Base | undefined;
   functions: FunctionFile[];
-  /** The oldest schema that it works with. */
+  /** The oldest supported schema. */
   oldestSchema: number;
 }
 
 interface ProgramOptions {
-  /** Holds the folders migrations/ and functions/, and base.sql; the program's own unless told. */
+  /** Contains the folders migrations/ and functions/, and base.sql. Default: the program's own. */
   directory?: string;
   oldestSchema?: number;
 }
@@ -33,6 +33,6 @@ export async function readProgram({
   };
 }
 
-/** What a migration's record says when it is applied: one that takes something away is for programs that know it. */
+/** The oldest program that works with the database after this migration: if it removes something, only programs that know it. */
 export const worksWith = ({ oldestSchema }: Program, { phase, version }: Migration): number =>
   phase === "after" ? version : oldestSchema;

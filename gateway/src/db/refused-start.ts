@@ -1,3 +1,3 @@
-/** A pooler's refusal of what it does not know. */
+/** Recognises a pooler's refusal of startup options. */
 export const isRefusedStart = (error: unknown): boolean =>
   error instanceof Error && /unsupported .*startup parameter/.test(error.message);

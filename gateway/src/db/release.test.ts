@@ -1,6 +1,6 @@
 /**
- * What the release before needs is there until its gateways are gone: its migrations are as they were, its functions can be
- * called as before, and nothing is taken away from it before the phase after.
+ * Migrations since the last release keep what its gateways need: its migrations are unchanged, its functions can still be called, and
+ * nothing is removed before the after phase.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -50,7 +50,7 @@ describe("migrations since the last release", () => {
   test("keep every function callable by the last release's gateways until the after phase", async (t) => {
     const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, padded(release.schema)) });
     t.after(close);
-    // Migrations up to 0017 made functions, and not all of the forms they had at the release.
+    // Migrations up to 0017 created functions, some in other forms than the release has.
     for (const { name } of await formsOf(pool)) await pool.query(`drop function if exists ${name} cascade`);
     for (const form of release.functions) await pool.query(standIn(form));
     assert.deepEqual(await formsOf(pool), release.functions, "the database is as the release had it");
@@ -68,7 +68,7 @@ const broken = (before: Form[], now: Form[]): string[] =>
     return why === undefined ? [] : [`${old.name}() ${why}`];
   });
 
-/** The form of each statement that gateways of the version before would stumble over. */
+/** Statements that would break gateways of the previous version. */
 const TAKES_AWAY: [RegExp, string][] = [
   [/^drop (table|view|function|trigger|type|schema|sequence)\b/i, "drops what an older gateway may use"],
   [

@@ -86,7 +86,7 @@ test("a pool without row checks returns rows unparsed", async () => {
   }
 });
 
-/** They pass on whatever rows another package asked for. */
+/** These files pass on rows that another package requested. */
 const PASS_ON = ["accounts/machine-time.ts"];
 
 test("all gateway code reads rows through a schema", () => {

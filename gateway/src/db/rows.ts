@@ -21,10 +21,10 @@ interface Queryable {
   [CHECKED]?: true;
 }
 
-/** The text of a query, or with the name under which the server keeps it prepared. */
+/** The query's text, or text with the name of a prepared statement. */
 type QueryText = string | { name: string; text: string };
 
-/** Of a row: what goes in comes out, so that no one is tempted to convert values where production would not. */
+/** Input and output types are equal, so that no schema converts values: production skips the schemas. */
 type RowSchema<Row> = z.ZodType<Row, Row>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -32,10 +32,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Columns as our pools give them (`openPool`). */
 export const column = {
   uuid: z.custom<Uuid>((value) => typeof value === "string" && UUID.test(value), "expected a uuid"),
-  /** An amount of money: a column of type bigint or numeric, or a sum of such. */
+  /** An amount of money: a bigint or numeric column, or a sum. */
   pico: z.custom<Pico>((value) => typeof value === "bigint", "expected a bigint or numeric"),
   bigint: z.bigint(),
-  /** A whole number from zero: smallint, integer, or what was cast to float8 because it may pass four bytes. */
+  /** A non-negative whole number: smallint, integer, or a larger one cast to float8. */
   count: z.int().nonnegative(),
   moment: z.date(),
   bytes: z.instanceof(Buffer),
@@ -70,7 +70,7 @@ export async function queryRows<Row>(
   return rows as Row[];
 }
 
-/** The first row, if there is one. */
+/** The first row; undefined without one. */
 export async function queryRow<Row>(
   db: Queryable,
   schema: RowSchema<Row>,
@@ -84,7 +84,7 @@ export async function queryRow<Row>(
   return first as Row | undefined;
 }
 
-/** The row of a query that always gives one: a sum, a function's answer. */
+/** The row of a query that always returns one, such as a sum. */
 export async function queryOne<Row>(
   db: Queryable,
   schema: RowSchema<Row>,

@@ -1,4 +1,4 @@
-/** The schema at a gateway's start, and notifications to its parts when it changes. */
+/** The schema check at a gateway's start, and the notification of its parts when the schema changes. */
 import assert from "node:assert/strict";
 import { after, beforeEach, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -35,7 +35,7 @@ async function apply(t: TestContext, count: number): Promise<void> {
   await migrate(database.pool, { directory, log: silent, oldestSchema });
 }
 
-/** A gateway that knows so many migrations. `look` is its clock's. */
+/** A gateway that knows this many migrations. `look` advances its clock. */
 async function open(t: TestContext, known: number, mode: "auto" | "check", oldest = oldestSchema) {
   const directory = await makeSqlDirectory(t, { migrations: upTo(known) });
   let look = (): void => {};

@@ -1,6 +1,6 @@
 /**
- * The gateway's own schema: what a migration may hold, that every function has its file, and that a database comes to the
- * same schema from nothing and from the last one whose functions were in the migrations.
+ * The gateway's schema: the contents of migrations, one file per function, and the same schema from a new database and from migration 0017,
+ * the last that defined functions.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ describe("the SQL files", () => {
 const id = (n: number): string => `01a1e000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [BUILDER, HOST, NODE, KEY, SESSION] = [1, 2, 3, 4, 5].map(id) as [string, ...string[]];
 
-/** A request held and settled as every gateway does it. */
+/** Holds and settles a request like a gateway. */
 async function serve(pool: pg.Pool, n: number, charge: bigint): Promise<void> {
   await pool.query(
     `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
@@ -69,7 +69,7 @@ async function serve(pool: pg.Pool, n: number, charge: bigint): Promise<void> {
   );
 }
 
-/** Without what 0019, 0021 and 0039 added. */
+/** Ignores what 0019, 0021 and 0039 added. */
 const BOOKS = `select jsonb_build_object(
   'requests', (select jsonb_agg(to_jsonb(r) - 'short_pico' - 'label' - 'granted_pico' order by id) from request r),
   'entries', (select jsonb_agg(jsonb_build_array(operation, account_id, kind, amount, at) order by operation, account_id)
@@ -100,7 +100,7 @@ describe("the schema", () => {
       await pool.query("insert into ledger_account (id, kind) values ($1, $2)", [account, kind]);
     }
     await pool.query("select ledger_transfer($1, 'purchase', $2, 5000000000000000000, 'bought')", [id(90), BUILDER]);
-    // Every remainder, and an amount that seven times over passes 64 bits.
+    // Covers every remainder, and an amount whose multiple by seven exceeds 64 bits.
     const charges = [...Array.from({ length: 100 }, (_, i) => 1_000_000n + BigInt(i)), 2_000_000_000_000_000_009n];
     for (const [i, charge] of charges.entries()) await serve(pool, 1000 + i, charge);
     await pool.query("select payout_create($1, 'b', 'o', 1, 0)", [id(91)]);

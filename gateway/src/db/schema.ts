@@ -100,7 +100,7 @@ class WatchedSchema implements Schema {
         looking = undefined;
       });
     };
-    // At once: someone may have finished an upgrade between the first look and the first sign of life of this gateway.
+    // Checks immediately, because an upgrade may have finished since the previous check.
     look();
     const stop = clock.every(LOOK_EVERY_MS, look);
     return async () => {

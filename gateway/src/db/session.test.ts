@@ -1,4 +1,4 @@
-/** Whatever a role, a database or a server is set to, our connections mean the same, and a server that may lose charges is refused. */
+/** Connections have our settings whatever the role, database or server is set to, and a server that may lose commits is refused. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { queryOne, row } from "./rows.ts";
 
-/** As PostgreSQL reports them. A URL's own options come after these, so an operator may ask for `remote_apply`. */
+/** In PostgreSQL's spelling. The options of a URL override these, so that an operator can use `remote_apply`. */
 const OWN = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",
@@ -20,7 +20,7 @@ const OWN = {
   synchronous_commit: "on",
 };
 
-/** For the start of a connection. `more`: what this connection needs besides. */
+/** The startup options of a connection. `more`: options that only this connection needs. */
 export function sessionOptions(more?: string): string {
   const own = Object.entries(OWN).map(([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`);
   return [...own, ...(more === undefined ? [] : [more])].join(" ");
@@ -33,7 +33,7 @@ export class DatabaseMisconfigured extends Error {
 
 export type Durability = "checked" | "assumed";
 
-/** What to do where a setting has another value. */
+/** The remedy for each setting. */
 const REMEDY = {
   server: (name: string) => `ALTER SYSTEM SET ${name} = on, then reload PostgreSQL`,
   session: (name: string, value: string) =>
@@ -54,7 +54,7 @@ export async function checkSession(client: pg.ClientBase | pg.Pool, durability: 
   if (wrong !== undefined) throw new DatabaseMisconfigured(wrong);
 }
 
-/** Undefined when everything is as required. Pure. */
+/** Describes the first wrong setting; undefined if all are as required. Pure. */
 export function mistakeOf(found: Record<string, string>, durability: Durability): string | undefined {
   const say = (name: string, why: string, remedy: string): string =>
     `the database has ${name} = ${found[name]}, ${why}: ${remedy}`;

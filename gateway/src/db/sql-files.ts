@@ -8,24 +8,24 @@ import { queryOne, row } from "./rows.ts";
 
 const Transaction = row({ id: z.string() });
 
-/** The database and our files do not match, or a file failed. One actionable line. */
+/** The database and our files differ, or a file failed. The message is one actionable line. */
 export class MigrationError extends Error {
   override name = "MigrationError";
 }
 
 export interface SqlFile {
-  /** With its ending: "0001_accounts.sql". */
+  /** The file name: "0001_accounts.sql". */
   name: string;
   sql: string;
 }
 
-/** In the order of their names. */
+/** Sorted by name. */
 export async function readSqlFiles(directory: string): Promise<SqlFile[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
   return Promise.all(
     names.map(async (name) => ({
       name,
-      // A checkout may have changed the line ends; that is no change of the file.
+      // A checkout may convert line ends, which is no change of the file.
       sql: (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n"),
     })),
   );

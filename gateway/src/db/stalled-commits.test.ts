@@ -1,4 +1,4 @@
-/** A database that reads and does not commit: its disk hangs, or, as here, the standby that must confirm is not there. */
+/** A database that answers reads but cannot commit, because its disk hangs or, as here, a required synchronous standby is missing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -37,7 +37,7 @@ test("a hanging commit is an outage, even while the server still answers reads",
 
   await assert.rejects(pool.query("insert into thing values (1)"), (error) => error instanceof Away);
   guard.health.latencyMs = null;
-  // Each heartbeat has a session of its own, which hangs in its commit permanently: at the third, two have been given up.
+  // Each heartbeat hangs in its commit on a connection of its own. The third shows that two were given up.
   await eventually("heartbeats are repeated during the outage", async () => {
     assert.deepEqual([guard.health.isAway, guard.health.latencyMs], [true, null], "no heartbeat succeeds");
     const [row] = await query<{ hanging: number }>(

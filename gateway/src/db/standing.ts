@@ -9,8 +9,8 @@ import { column, queryOne, queryRows, row } from "./rows.ts";
 import { MigrationError } from "./sql-files.ts";
 
 /**
- * The oldest schema that this program works with, and the oldest program that works with migrations that only add: the last
- * migration of the release before (gateway/sql/releases). Moved when a release is made.
+ * The oldest supported schema, which is also the oldest program that works with migrations that only add: the previous release's last
+ * migration (gateway/sql/releases). Updated at each release.
  */
 export const OLDEST_SCHEMA = 28;
 
@@ -18,7 +18,7 @@ const MigrationRow = row({
   version: column.count,
   name: z.string(),
   sha256: z.string(),
-  /** The oldest program, by its newest migration, that works with the database since. Null: a program that wrote none. */
+  /** The oldest program, by its newest migration, that works with the database. Null in records of old programs. */
   worksWith: column.count.nullable(),
 });
 type MigrationRow = z.infer<typeof MigrationRow>;
@@ -26,15 +26,15 @@ type MigrationRow = z.infer<typeof MigrationRow>;
 const There = row({ isThere: z.boolean() });
 
 export interface Standing {
-  /** The newest migration that the database has had; 0: none. */
+  /** The newest applied migration; 0: none. */
   schema: number;
   /** Not yet applied, in order. */
   pending: Migration[];
-  /** The database has migrations unknown to this program, and is compatible. */
+  /** The database has migrations unknown to this program, but is compatible. */
   isNewer: boolean;
 }
 
-/** Reads only, without any right to change. */
+/** Needs only read access. */
 export async function readStanding(db: pg.Pool | pg.PoolClient, migrations: Migration[]): Promise<Standing> {
   return judge(migrations, await readRecords(db));
 }
@@ -42,7 +42,7 @@ export async function readStanding(db: pg.Pool | pg.PoolClient, migrations: Migr
 async function readRecords(db: pg.Pool | pg.PoolClient): Promise<MigrationRow[]> {
   const { isThere } = await queryOne(db, There, `select to_regclass('migration') is not null as "isThere"`);
   if (!isThere) return [];
-  // By way of JSON: the column is not there where the release before made the table.
+  // Reads through JSON, because tables of the previous release lack the column.
   return await queryRows(
     db,
     MigrationRow,
@@ -50,7 +50,7 @@ async function readRecords(db: pg.Pool | pg.PoolClient): Promise<MigrationRow[]>
   );
 }
 
-/** Refuses when files and database differ, or the database became incompatible. */
+/** Throws if files and database differ, or the database is incompatible. */
 function judge(migrations: Migration[], applied: MigrationRow[]): Standing {
   for (const [at, record] of applied.entries()) {
     if (record.version !== at + 1) {

@@ -1,13 +1,13 @@
-/** Cuts SQL into its statements. Comments are left out; quoted text and the bodies of functions stay as they are. */
+/** Splits SQL into statements without comments. Quoted text and function bodies stay unchanged. */
 
 interface Statement {
-  /** Its first line in the file, from 1. */
+  /** The first line in the file, from 1. */
   line: number;
-  /** In one line, without the semicolon; quoted text as it was. */
+  /** One line without the semicolon. */
   text: string;
 }
 
-/** A comment, quoted text, a name in quotes, a body in dollars, a semicolon, space, or anything else up to one of these. */
+/** Matches a comment, quoted text, a quoted name, a dollar-quoted body, a semicolon, white space, or other text up to one of these. */
 const PIECES =
   /(--[^\n]*|\/\*[\s\S]*?\*\/)|('(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\3)|(;)|(\s+)|((?:(?!--|\/\*|\$\w*\$)[^'";\s])+|.)/g;
 

@@ -1,4 +1,4 @@
-/** The words of base/states.ts and those that the database allows are the same. */
+/** The sets in base/states.ts equal those that the database allows. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ROLES } from "@tollgate/api/roles.ts";
@@ -67,7 +67,7 @@ after(() => database.close());
 
 test("every column with a closed set of values matches its set in base/states.ts", async () => {
   const Constraint = row({ column: z.string(), definition: z.string() });
-  // Of one column alone, and of the whole table rather than of its partitions.
+  // Constraints on a single column of a table, not of its partitions.
   const constraints = await queryRows(
     database.pool,
     Constraint,

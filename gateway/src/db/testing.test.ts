@@ -29,7 +29,7 @@ test("a killed test process leaves no server and no files", async () => {
   let host = "";
   for await (const chunk of child.stdout) host += chunk;
   assert.match(host, /^\/tmp\/tollgate-test-/);
-  // The files are removed after the server has gone, so their end is the end of both.
+  // The watcher removes the files after the server's end, so their absence proves both.
   await eventually("everything is removed", () =>
     access(host).then(
       () => false,

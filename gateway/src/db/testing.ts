@@ -1,14 +1,9 @@
 /**
- * Databases for tests. A throw-away PostgreSQL, and a fresh database per call, copied from a migrated template. Durability
- * is switched off here and nowhere else.
- *
- * `npm test` starts one server with one template for the whole run (`startTestServer`) and tells its test processes by
- * TEST_DATABASE_URL and TEST_DATABASE_TEMPLATE. A test file that runs alone starts its own, on first use. TEST_DATABASE_URL
- * alone may also name a server of yours; its user must be allowed to create databases. TEST_POSTGRES=15 starts one of that major
- * version, where it is installed.
- *
- * A small shell process watches over a throw-away server: when the process that started it ends, however it ends, the pipe
- * between them closes, the watcher stops the server and removes its files.
+ * Databases for tests: a temporary PostgreSQL without durability, and a new database per call, copied from a migrated template. `npm test`
+ * starts one server with one template for the whole run (`startTestServer`) and passes TEST_DATABASE_URL and TEST_DATABASE_TEMPLATE to its
+ * test processes. A single test file starts its own server on first use. TEST_DATABASE_URL alone may name your own server; its user must be
+ * allowed to create databases. TEST_POSTGRES=15 selects that major version, if it is installed. A small shell process watches each
+ * temporary server: when the process that started it ends, a pipe closes, and the watcher stops the server and removes its files.
  */
 
 import { spawn } from "node:child_process";
@@ -32,7 +27,7 @@ import { type Connection, openPool } from "./pool.ts";
 import { checkRows } from "./rows.ts";
 import { binariesOf } from "./testing/versions.ts";
 
-/** However many queries wait for a connection on however busy a machine, none fails for want of one. */
+/** Long enough that no query fails while it waits for a connection on a busy machine. */
 export const PATIENCE_MS = 120_000;
 
 export interface TestDatabase {
@@ -45,7 +40,7 @@ export interface TestDatabase {
 const SQL = fileURLToPath(new URL("../../sql/", import.meta.url));
 const USER = "tollgate";
 
-/** Nothing of a test's data is worth waiting for the disk. */
+/** Test data need not survive a crash. */
 const FAST_AND_LOSSY = {
   fsync: "off",
   synchronous_commit: "off",
@@ -54,7 +49,7 @@ const FAST_AND_LOSSY = {
   shared_buffers: "64MB",
   autovacuum: "off",
   jit: "off",
-  // As a server may be set up anywhere: what depends on these is wrong.
+  // An unusual time zone and unusual formats reveal code that depends on the server's settings.
   timezone: "Asia/Kolkata",
   datestyle: "German",
   intervalstyle: "sql_standard",
@@ -62,7 +57,7 @@ const FAST_AND_LOSSY = {
   bytea_output: "escape",
 };
 
-/** Ends with the process that holds the other end of its standard input. */
+/** Ends when the process at the other end of its standard input ends. */
 const WATCHER = `
 directory=$1; shift
 trap '' INT TERM HUP
@@ -76,20 +71,20 @@ rm -rf "$directory"
 
 const log = createLog("silent");
 
-/** One server for all tests of a process: state in a module, which only tests may have. */
+/** One server per process, in module state, which only tests may use. */
 let server: Promise<TestServer> | undefined;
 const templates = new Map<string, Promise<string>>();
 let openCount = 0;
 
 interface TestServer {
   admin: Connection;
-  /** The user the tests connect as; like a gateway's, not a superuser. Undefined to stay the given server's user. */
+  /** The user of the tests, like a gateway's not a superuser. Undefined: the given server's user. */
   user: string | undefined;
-  /** A database with the gateway's own migrations that someone else made and keeps. */
+  /** An existing database with the gateway's migrations, which is not dropped. */
   template?: string | undefined;
 }
 
-/** A server for several test processes: what to put into their environment. It ends with this process. */
+/** Starts a server for several test processes and returns their environment variables. The server ends with this process. */
 export async function startTestServer(
   major = wantedMajor(),
 ): Promise<{ TEST_DATABASE_URL: string; TEST_DATABASE_TEMPLATE: string }> {
@@ -97,12 +92,12 @@ export async function startTestServer(
   await administer(admin, `create role ${USER} login createdb`);
   const template = await makeTemplate({ admin, user: USER }, SQL);
   const { host, port } = admin;
-  // A socket's directory is no host name, so it comes as a parameter.
+  // A socket directory cannot be a URL's host, so it is a parameter.
   const url = `postgres://${USER}@localhost:${port}/postgres?host=${encodeURIComponent(host)}`;
   return { TEST_DATABASE_URL: url, TEST_DATABASE_TEMPLATE: template };
 }
 
-/** `sql` is a directory like gateway/sql, which it is unless told. */
+/** `sql`: a directory like gateway/sql, which is the default. */
 export async function openTestDatabase(options: { sql?: string } = {}): Promise<TestDatabase> {
   openCount++;
   server ??= openServer();
@@ -137,13 +132,13 @@ async function makeTemplate({ admin, user }: TestServer, directory: string): Pro
   try {
     await migrate(pool, { directory, log });
   } finally {
-    // A database with a connection open cannot be copied.
+    // A database with an open connection cannot be copied.
     await pool.end();
   }
   return name;
 }
 
-/** The throw-away server takes its templates along; a given one must not collect them. */
+/** A temporary server's templates end with it; a given server must not collect them. */
 async function dropTemplates(admin: Connection): Promise<void> {
   if ("host" in admin) return;
   const names = [...templates.values()];
@@ -166,10 +161,10 @@ function wantedMajor(): number | undefined {
 
 async function startThrowAway(major: number | undefined): Promise<Extract<Connection, { host: string }>> {
   const runAs = await chooseRunAs();
-  // Not the system's temporary directory: that may be too long for a socket's path, or closed to other users.
+  // The system's temporary directory may be too long for a socket path, or closed to other users.
   const directory = await mkdtemp("/tmp/tollgate-test-");
   const home: Home = { directory, cluster: join(directory, "cluster"), log: join(directory, "postgres.log"), runAs };
-  // The server's user owns it all, so that the watcher, who is that user, can remove it all.
+  // The server's user owns everything, so that the watcher, which runs as that user, can remove it.
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
   const binaries = await binariesOf(major, { runAs, place: directory });
   await createCluster(home, binaries, { sync: false });
@@ -197,7 +192,7 @@ async function administer(admin: Connection, sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-/** A socket's directory is no host name, so it comes as a parameter. */
+/** A socket directory cannot be a URL's host, so it is a parameter. */
 export function urlOf(connection: Connection): string {
   if ("connectionString" in connection) return connection.connectionString;
   const { host, port, user, database } = connection;
@@ -205,7 +200,7 @@ export function urlOf(connection: Connection): string {
 }
 
 const newName = (): string => `tollgate_test_${randomBytes(6).toString("hex")}`;
-/** Where nothing waits for the disk, copying files costs a third of logging their pages. */
+/** Without fsync, copying files costs a third of logging their pages. */
 const copiedBy = ({ user, template }: TestServer): string =>
   user !== undefined || template !== undefined ? " strategy file_copy" : "";
 const ownedBy = (user: string | undefined): string => (user ? ` owner ${user}` : "");

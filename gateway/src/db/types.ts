@@ -12,17 +12,17 @@ const OID = {
 } as const;
 
 type Parser = (value: string) => unknown;
-/** Text of an array, nulls and nesting kept. */
+/** Parses array elements as text and keeps nulls and nesting. */
 const strings = pg.types.getTypeParser(OID.textArray as number) as Parser;
 
-/** By type id. What is not here is as pg has it: timestamptz is a Date. */
+/** By type OID. Other types use pg's parsers: timestamptz becomes a Date. */
 const PARSERS = new Map<number, Parser>([
   [OID.int8, BigInt],
   [OID.int8Array, (value) => mapNested(strings(value), BigInt)],
-  // Sums that pass 64 bits. None of ours has a fraction; one that has is refused and not rounded.
+  // Sums may exceed 64 bits. A fraction is refused instead of rounded.
   [OID.numeric, whole],
   [OID.numericArray, (value) => mapNested(strings(value), whole)],
-  // A calendar day is no instant; pg would make midnight of the local time zone of it.
+  // pg would turn a calendar day into midnight of the local time zone.
   [OID.date, String],
   [OID.dateArray, strings],
 ]);

@@ -1,4 +1,4 @@
-/** Two phases: what adds runs while older gateways go on; what takes away waits until none is connected. */
+/** The two phases of an upgrade: additions run beside older gateways; removals wait until none of them is connected. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,12 +19,12 @@ const FIRST = { "0001_item.sql": "create table item (id int primary key, old tex
 const ADD = { "0002_add.sql": "alter table item add column new text;" };
 const DROP = { "0003_drop.sql": "-- Nobody reads it any more.\n-- phase: after\nalter table item drop column old;" };
 const NEXT = { "0004_next.sql": "create table other (a int);" };
-/** The release before knew the first migration. */
+/** The previous release's last migration. */
 const oldestSchema = 1;
 
 const empty = await makeSqlDirectory({ after });
 let database: TestDatabase;
-/** What has to end before the database does. */
+/** Closed before the database. */
 let connections: (() => Promise<void> | void)[];
 beforeEach(async (t) => {
   database = await openTestDatabase({ sql: empty });
@@ -41,7 +41,7 @@ async function run(t: TestContext, migrations: Record<string, string>, phase?: A
   return await migrate(database.pool, { directory, log, oldestSchema, ...(phase && { after: phase }) });
 }
 
-/** Someone whose connection has that name. */
+/** Opens a connection with that name. */
 async function connect(name: string): Promise<() => Promise<void>> {
   const client = new pg.Client(clientConfig(database.connection, name));
   await client.connect();
@@ -298,7 +298,7 @@ describe("a migration without a transaction", () => {
     });
     await migrate(database.pool, { directory, log, oldestSchema });
     await writeFile(join(directory, "migrations", "0002_made.sql"), ALONE);
-    // As left by one that broke off: the whole one is there, one partition has joined, and one is half made.
+    // The state after an interruption: the parent index exists, one partition's index is attached, and one is invalid.
     await database.pool.query("create index item_made on only item (made)");
     await database.pool.query("create index item_one_item_made on item_one (made)");
     await database.pool.query("alter index item_made attach partition item_one_item_made");

@@ -40,12 +40,12 @@ export interface Node {
   owners: string[];
 }
 
-/** As lists show it: what a host wrote of its machine is read one node at a time. */
+/** Lists omit the hardware description. */
 export type ListedNode = Omit<Node, "hardware">;
 
 interface Quarantine {
   reason: string;
-  /** What the gateways saw. The host reads it too. */
+  /** The gateways' observations. The host can read them. */
   evidence: Record<string, unknown>;
   /** `platform`, or the operator who decided. */
   by: string;

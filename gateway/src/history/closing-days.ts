@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 5 * 60 * 1000;
 /** A long history without closed days is processed this many days at a time, to limit the load on the database. */
 const DAYS_AT_ONCE = 20;
 
-/** Hours that no range shows any more, as in `rollups.ts`. */
+/** Hours older than every range, as in `rollups.ts`. */
 const FORGET = "delete from performance_all where grain = 'hour' and slot < now() - interval '100 days'";
 
 const Closed = row({ day: z.string().nullable() });

@@ -13,7 +13,7 @@ export interface Bounds {
 }
 
 export interface Filter {
-  /** Requests of any of these; `not…`: of none of these. */
+  /** Requests with any of these values; `not…`: with none of these. */
   models?: string[] | undefined;
   notModels?: string[] | undefined;
   keyIds?: Uuid[] | undefined;

@@ -130,11 +130,10 @@ function reachText({ oldestFirst = false, label }: Filter & Page, bind: Bind): s
 }
 
 /**
- * With a filter the hourly rollup says in which hours there is anything to find and how
- * much, so that only so many hours are read as the page needs, and none further than to the last of what is in it, however rare
- * what is looked for. (Summaries share a record: where there are any, the count says nothing of records.) Of labels it knows
- * nothing: with one, every hour that has anything is looked up, in the label's index alone. `$6`: days to look back, or ahead. The rollup knows
- * of more than is kept: from `$7` on there are records, and of refusals from `$8` on.
+ * With a filter, the hourly rollup shows which hours contain matching requests and how many, so that only the hours of the page are read.
+ * (Summaries share a record, so their count does not equal records.) The rollup has no labels: with one, every hour with requests is looked
+ * up in the label's index. `$6`: days to look back or ahead. The rollup is kept longer than records: records start at `$7`, refusals at
+ * `$8`.
  */
 function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: Bind): string {
   const labelled = filter.label !== undefined;
@@ -193,8 +192,8 @@ const SIZES = {
 };
 
 /**
- * `$4` from, `$5` to, `$2` and `$6` the id and the size of the last one. Ids come first: all that is compared is in an index, of
- * requests by cost or of those with a label, and elsewhere no whole record is taken along for what is not among the largest.
+ * `$4` from, `$5` to, `$2` and `$6` the ID and size of the last record. IDs are selected first: every compared value is in an index (of
+ * requests by cost, or of those with a label), so whole records are read only for the page.
  */
 const largestText = (by: LargestPage["by"], filter: Filter, bind: Bind): string =>
   `select record.* from (

@@ -42,9 +42,9 @@ export const inSpan = (oldestFirst = false): string => `id ${oldestFirst ? ">" :
   and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and id < coalesce(uuid_floor($5::timestamptz), '${LAST_ID}')`;
 
 /**
- * In SQL: a page of all that `$1` has. The owner is compared as a list of one and comes first in the order, which only an index of both can
- * serve: of an owner with many records the planner would rather read everyone's by their ids until it comes to them, however long
- * the owner has been unreachable.
+ * In SQL: a page of all that `$1` has. The owner is compared as a one-element array and comes first in the order, so that only the index on
+ * both columns fits. Otherwise the planner would read everyone's records by ID until it finds the owner's, which takes long for an owner
+ * without recent requests.
  */
 export const ownPage = (columns: string, owner: string): string =>
   `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${inSpan()} order by ${owner} desc, id desc limit $3`;

@@ -17,7 +17,7 @@ export interface HistoryParts {
   history: History;
   usage: Usage;
   earnings: Earnings;
-  /** Counts, percentiles and speeds, by what is asked for. */
+  /** Counts, percentiles and speeds of a query. */
   performance: Performance;
   /** When nodes were connected, and their load. */
   presence: Presence;

@@ -48,7 +48,7 @@ interface PerformanceQuery extends Pick<Slots, "grain" | "from" | "to"> {
   /** Account or node ids; none for the platform. */
   subjects?: Uuid[];
   model?: string | undefined;
-  /** Requests with any of these. */
+  /** Requests with any of these keys. */
   keyIds?: Uuid[] | undefined;
   /** Keys summed as one, under the first one's id. */
   asOne?: Uuid[];

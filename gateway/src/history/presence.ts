@@ -1,7 +1,7 @@
 /**
- * When nodes were connected, and how many of their slots were in use: sampled by every gateway, counted once
- * (sql/functions/node_sample.sql). Nodes and slots are means over the samples of a slot of time; a node that was unreachable is in
- * none of them, so that its samples, beside the platform's, say how long it was there.
+ * Samples when nodes were connected and how many slots were in use: every gateway samples, each sample counts once
+ * (sql/functions/node_sample.sql). Nodes and slots are means over the samples of a time slot. A disconnected node has no samples, so the
+ * ratio to the platform's samples is the time it was connected.
  */
 import type pg from "pg";
 import { z } from "zod";

@@ -64,7 +64,7 @@ export interface RefusedCalls {
   /** The last 20 of each code, newest first. */
   examples(accountId: Uuid): Promise<RefusedExamples[]>;
   flush(): Promise<void>;
-  /** Deletes what is older than 7 days. */
+  /** Deletes records older than 7 days. */
   prune(): Promise<void>;
   close(): Promise<void>;
 }
@@ -188,7 +188,7 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
   };
 }
 
-/** The latest 20 of these examples since `$1`. */
+/** The latest 20 examples since `$1`. */
 const newest = (examples: string): string =>
   `(select coalesce(jsonb_agg(e), '[]')
       from (select e from jsonb_array_elements(${examples}) e where (e ->> 'at')::float8 >= $1

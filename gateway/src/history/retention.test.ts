@@ -78,7 +78,7 @@ async function served({ at, accountId = builder, keyId = accountId, paid = true,
   return order.id;
 }
 
-/** A request whose gateway died. */
+/** A request of a gateway that died. */
 async function lost(at: Date) {
   const order = { ...holdOf(builder), id: idAt(at), keyId: builder };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
@@ -389,7 +389,7 @@ describe("closed months", () => {
       assert.deepEqual((await differing()).toSorted(), found.toSorted(), what);
       await undo(table);
     }
-    // Delete a whole month's, which leaves its rollups without records.
+    // Deleting a whole month's closing leaves its rollups without records.
     await db.pool.query(`delete from ledger_closing where month = '${second}'`);
     assert.ok((await differing()).includes("the usage rollups are the sums of their requests"));
     await undo("ledger_closing");

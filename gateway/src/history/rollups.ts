@@ -92,7 +92,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
 }
 
-/** Deletes what no range shows any more, as in history_roll_up.sql. Days stay. */
+/** Deletes slots older than every range, as in history_roll_up.sql. Days stay. */
 async function forget(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from performance

@@ -14,7 +14,7 @@ import { bareServer } from "./server.ts";
 
 const door = testDoor();
 
-/** Room for one large body of a payer, and for two of all. */
+/** Memory for one large body of a payer, and for two in all. */
 const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];
 
 describe("memory for large bodies", () => {
@@ -103,7 +103,7 @@ describe("memory for large bodies", () => {
 });
 
 describe("a slow body", () => {
-  /** Sends so many bytes each second of the clock, in a body of so many, and tells what came of it. */
+  /** Sends a number of bytes per second of the clock, in a body of a given size, and returns the result. */
   async function arrive(t: TestContext, { bytes, perSecond, seconds }: Record<string, number>) {
     const clock = manualClock();
     const served = Promise.withResolvers<IncomingMessage>();
@@ -279,7 +279,7 @@ test("values are counted outside of strings, for any quotes and backslashes", ()
       Array.from({ length: below(9) }, () => parts[below(parts.length)]).join(""),
     );
     const bytes = Buffer.from(JSON.stringify(texts));
-    // The list, and each of its texts but the first one as a value more.
+    // The list itself, and each text after the first, count as a value.
     const values = 1 + texts.length;
     assert.deepEqual(parseJson(bytes, values), texts);
     assert.throws(() => parseJson(bytes, values - 1), /values/, bytes.toString());

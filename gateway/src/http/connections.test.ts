@@ -17,7 +17,7 @@ const ASK = "GET /now HTTP/1.1\r\nhost: x\r\n\r\n";
 interface Opened {
   app: FastifyInstance;
   clock: ManualClock;
-  /** Ends the answer of a `GET /later`, whose head is out, or of a `GET /whole`, of which nothing is. */
+  /** Completes the response of `GET /later`, whose headers are sent, or of `GET /whole`, of which nothing is sent. */
   finish: () => void;
 }
 
@@ -49,10 +49,10 @@ async function open(t: TestContext, listener = {}): Promise<Opened> {
 interface Client {
   socket: Socket;
   text: () => string;
-  /** Resolves when so many heads of answers have come. */
+  /** Resolves after this many response headers. */
   told: (answers: number) => Promise<void>;
   closed: Promise<void>;
-  /** The server's end of it. */
+  /** The server's side of the connection. */
   peer: Socket;
 }
 

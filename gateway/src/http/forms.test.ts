@@ -34,7 +34,7 @@ const forms = () =>
     ["POST", `/node/v1/nodes/${node}/try`, token],
   ] as const;
 
-/** Some JSON of exactly so many bytes; every route ignores the field that fills it. */
+/** JSON of an exact size; every route ignores the field that fills it. */
 const body = (bytes: number): string => {
   const fields = { models: ["tiny-3b"], name: "a name", model: "tiny-3b", filler: "" };
   return JSON.stringify({ ...fields, filler: "x".repeat(bytes - JSON.stringify(fields).length) });

@@ -97,7 +97,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     },
     async signedIn(call) {
       const found = await person(call);
-      // What is left to them concerns how a person signs in, and which accounts they have.
+      // Scripts may not change how the person signs in, or which accounts they have.
       if (found.script !== undefined && !isReading(call)) throw fault("browser_required");
       return found;
     },

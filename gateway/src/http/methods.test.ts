@@ -22,7 +22,7 @@ let platform: TestPlatform;
 let internal: FastifyInstance;
 before(async () => {
   platform = await openTestPlatform({
-    // Nothing is bought here, but what sells is served.
+    // Needed only so that the payment routes are served.
     payments: stripeProvider({
       secretKey: "sk_test_methods",
       webhookSecrets: ["whsec_methods"],
@@ -53,7 +53,7 @@ function declared(api: Api): [string, string[]][] {
   ]);
 }
 
-/** Every path that the router knows, out of its picture: a line is a part of a path, the deeper the further in. */
+/** Every path of the router, parsed from its printed tree, which is indented by depth. */
 function pathsOf(app: FastifyInstance): string[] {
   const parts: string[] = [];
   const lines = app.printRoutes({ commonPrefix: false }).split("\n");
@@ -71,7 +71,7 @@ test("every route of the console and the node API is declared, and every declare
   await app.ready();
   const served: [string, string[]][] = [];
   for (const url of pathsOf(app).filter((path) => ROOTS.some((root) => root.test(path)))) {
-    // The router itself tells which methods a path takes.
+    // The router reports the methods of a path.
     const { statusCode, headers } = await app.inject({ method: "OPTIONS", url });
     if (url === "/console/api" || url === "/console/api/*") assert.equal(statusCode, 404, url);
     else served.push([url, String(headers.allow).split(", ")]);
@@ -139,7 +139,7 @@ test("HEAD returns the headers of GET", async () => {
     [platform.app, "/v1/nothing"],
   ];
   const own = /^(x-request-id|date|x-ratelimit-(remaining|reset)-.*)$/;
-  // They show figures of the moment: what the second answer says may differ.
+  // These responses change with every call.
   const ofTheMoment = ["/metrics", "/status", "/status.json"];
   const isOwn = (name: string, url: string): boolean =>
     own.test(name) || (ofTheMoment.includes(url) && /^(content-length|etag)$/.test(name));

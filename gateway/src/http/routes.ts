@@ -1,11 +1,7 @@
 /**
- * Puts declared routes on the server. Fastify's own lifecycle carries them: who may call is settled before the body is read
- * (`onRequest`), what was sent is checked against the declaration (`preValidation`), the handler gets it typed and answers
- * with the declared shape, and whatever is thrown becomes the envelope (door.ts).
- *
- *   serveRoutes(app, { door, guards }, keyRoutes, {
- *     changeKey: async ({ account, params, body, refuse }) => …,
- *   });
+ * Registers declared routes on Fastify: guards run before the body is read (`onRequest`), input is checked against the declaration
+ * (`preValidation`), the handler gets typed input and returns the declared shape, and door.ts turns errors into responses. Example:
+ * `serveRoutes(app, { door, guards }, keyRoutes, { changeKey: async ({ account, params, body, refuse }) => … })`.
  */
 import type { ServerResponse } from "node:http";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
@@ -30,17 +26,14 @@ import type { CheckedGuard, Checks, Found } from "./guards.ts";
 /** Routes whose guards are checked here. */
 type Guarded = Record<string, Route & { guard: CheckedGuard }>;
 
-/** What a handler is given: who asks, what was sent, and the words to refuse with. */
+/** The handler's input: the caller, the request, and a function to refuse with. */
 export type Asked<R extends Route> = Found[R["guard"]] & {
   call: OpenCall;
   params: Record<ParamsOf<R["at"]>, string>;
   query: QueryOf<R>;
-  /**
-   * The body, checked when it is asked for: whether a thing of theirs exists is settled before what was sent about it, so
-   * that a wrong body tells nothing.
-   */
+  /** The body, checked on call: a handler first checks that the resource belongs to the caller, so that an invalid body reveals nothing. */
   body(): BodyOf<R>;
-  /** One of the route's declared faults, in the words declared for it unless others are given. */
+  /** Creates one of the route's declared faults, with the declared message unless another is given. */
   refuse(code: CodesOf<R>, more?: FaultOptions): Fault;
   setHeader(name: string, value: string | string[]): void;
 };
@@ -71,7 +64,7 @@ export type Handlers<Table extends Guarded> = { [Id in keyof Table]: Handler<Tab
 interface ServeOptions<Table extends Guarded> {
   door: DoorOptions;
   guards: Pick<Checks, Table[keyof Table]["guard"]>;
-  /** Those whose handlers read the body by themselves, out of `call`. */
+  /** Routes whose handlers read the body themselves from `call`. */
   ownBody?: readonly (keyof Table)[];
 }
 
@@ -99,7 +92,7 @@ export function serveRoutes<Table extends Guarded>(
       onRequest: async (request) => void found.set(request, await checked(guard(request.call, need))),
       preValidation: async (request) => {
         const query = queryOf(route, request.call);
-        // Until a guard has found who is asking, he is a stranger.
+        // Before a guard has identified the caller, the body counts as a stranger's.
         const { payer = null } = (found.get(request) ?? {}) as { payer?: string };
         const form = readsBody ? await checked(request.call.readForm(payer)) : undefined;
         sent.set(request, { query, body: () => route.body && parseFields(route.body.fields, form) });
@@ -185,7 +178,7 @@ async function writeFile(
   response.end();
 }
 
-/** Until more may be written, or no one is there to read it. */
+/** Resolves when the response can take more data or is closed. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const goOn = (): void => {
@@ -196,7 +189,7 @@ function drained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Throws what a route answers or refuses with and does not declare. */
+/** Throws for undeclared responses and refusals. */
 function contractOf(id: string, route: Route) {
   const declared = new Set(faultsOf(route).map(({ status, code }) => `${status} ${code ?? ""}`));
   return {

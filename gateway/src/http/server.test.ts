@@ -1,4 +1,4 @@
-/** What the public server does with bytes that are not, or not yet, or no longer a request. */
+/** The public server's handling of bytes that are not, not yet, or no longer a request. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -19,18 +19,18 @@ import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
-/** As long as any machine takes for what these tests send. */
+/** Timeouts longer than any machine needs for these tests. */
 const PATIENT = { headersMs: HANG_LIMIT_MS, everyMs: 10 };
 const CHAT = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
 
 interface Door {
   clock: ManualClock;
   port: number;
-  /** The call of a GET /stream. */
+  /** The call of `GET /stream`. */
   stream: Promise<OpenCall>;
-  /** The call of a GET /whole, which is answered by the function beside it. */
+  /** The call of `GET /whole`, and the function that answers it. */
   whole: Promise<{ call: OpenCall; answer: () => void }>;
-  /** What the account has. */
+  /** The account's credit. */
   credit: { has: boolean };
   /** Resolves when the headers of another request have come. */
   next: () => Promise<void>;
@@ -115,7 +115,7 @@ function client(t: TestContext, port: number): Client {
   });
   const ended = new Promise<void>((resolve) => socket.once("end", resolve));
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
-  // Writing to a connection that was cut is what some of these do.
+  // Some tests write to a closed connection.
   socket.on("error", () => socket.destroy());
   t.after(() => socket.destroy());
   return { socket, text: () => text, ended, closed };
@@ -358,7 +358,7 @@ for (const path of ["/stream", "/whole"]) {
       "the server has read the end",
       () => call.request.socket.readableEnded || call.cancelSignal.aborted,
     );
-    // What is written to it comes back as a refusal, which the next write finds.
+    // Writing to the closed connection causes a reset, which the next write notices.
     await eventually("the call is cancelled", () => {
       clock.advance(1_000);
       return call.cancelSignal.aborted;

@@ -14,7 +14,7 @@ export interface Endpoint {
   parse(body: unknown, sdk?: Sdk | null): Ask;
   /** The whole answer as JSON text. */
   whole(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): string;
-  /** The same in parts, for an endpoint whose answers may be too large to build at once. */
+  /** The answer in parts, for an endpoint whose answers may be too large to build at once. */
   parts?(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): Iterable<string>;
   /** Writes the events of a stream; null for an endpoint without streams. */
   stream: ((meta: AnswerMeta, options: { includeUsage: boolean }) => StreamWriter) | null;

@@ -52,9 +52,8 @@ export class InFlight {
 }
 
 /**
- * A signal per request instead of `AbortSignal.any`: a signal that lives as long as the process would collect what was joined to it. A
- * class instead of an object with a getter, because V8 gives such an object its own shape, which keeps what the getter refers to until the
- * next full collection.
+ * One signal per request. `AbortSignal.any` with a signal that lives as long as the process would accumulate entries. A class, because V8
+ * gives an object with a getter its own shape, which keeps what the getter refers to alive until the next full collection.
  */
 class Entry implements InFlightEntry {
   readonly #cancelSignal: CancelSignal;

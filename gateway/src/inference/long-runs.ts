@@ -1,7 +1,7 @@
 /**
- * Text that costs an engine's tokenizer more than its tokens say: long runs of white space, or of one character. With llama.cpp and
- * the demo model 200,000 line breaks took 12.8 s in which the engine seemed silent, 100,000 took 2.0 s and 16,384 took 0.1 s; cut into
- * runs of 16,384 the same text is as fast as prose (0.3 s). So runs are bounded, and not the text.
+ * Refuses long runs of white space or of one character, which cost an engine's tokenizer more than their tokens suggest. With llama.cpp and
+ * the demo model, 200,000 line breaks took 12.8 s, during which the engine seemed silent, 100,000 took 2.0 s and 16,384 took 0.1 s. The
+ * same text split into runs of 16,384 is as fast as prose (0.3 s), so runs are limited and text is not.
  */
 import { breaksRule } from "../faults.ts";
 import type { Ask } from "./endpoint.ts";

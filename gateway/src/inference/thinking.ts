@@ -1,9 +1,9 @@
 /**
- * Parts thinking from answer in a build that delimits it (`<think>` … `</think>`). Thinking is recognised at the start of
- * the output only; a tag later on is text. Where the chat template opened it, the output begins inside it, whether or not the opening
- * tag is repeated, and is thinking up to the first closing tag. White space before a delimiter and line breaks after one belong to neither
- * part, up to a bound: a node must not be able to send text without end that is kept, or that no one counts. What is held
- * back is short for the same reason, so that every character is looked at a fixed number of times.
+ * Separates thinking from the answer for builds that delimit it (`<think>` … `</think>`). Thinking is recognised at the start of the output
+ * only; later tags are text. If the chat template opened it, the output begins inside it, with or without a repeated opening tag, and is
+ * thinking up to the first closing tag. White space before a delimiter and line breaks after one belong to neither part, up to a limit, so
+ * that a node cannot send endless text that is stored or not counted. Little text is held back for the same reason, so every character is
+ * read a fixed number of times.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 

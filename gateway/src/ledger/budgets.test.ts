@@ -1,4 +1,4 @@
-/** A key's budgets: decided in the hold's transaction, exact beside everything else that moves the account's money. */
+/** A key's budgets: checked in the hold's transaction, and exact with concurrent operations of the account. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -15,7 +15,7 @@ import { type Ledger, openLedger } from "./ledger.ts";
 import { COST, holdOf, newId, patientClock, settlementOf, untilOneWaits } from "./testing.ts";
 
 const DAY_MS = 86_400_000;
-/** What a hold of these tests takes. */
+/** The amount of a hold in these tests. */
 const HOLD = 1_000_000n;
 
 describe("a key's budget", () => {
@@ -113,7 +113,7 @@ describe("a key's budget", () => {
     assert.equal(await ledger.expire(), 1);
     assert.deepEqual(await standing(key), { day_spent: COST, day_held: 0n, month_spent: COST, month_held: 0n });
 
-    // Its answer was given all the same: what it cost is spent, as far as there is room.
+    // The request was answered, so its cost is charged as far as the budget has room.
     await ledger.settle(settlementOf(third, null));
     assert.deepEqual(await standing(key), {
       day_spent: 2n * COST,
@@ -179,7 +179,7 @@ describe("a key's budget", () => {
   test("counts a request of the day before against that day, also among concurrent requests", async () => {
     const yesterday = systemClock.now() - DAY_MS;
     const key = await openKey({ budgetDay: pico(2n * HOLD) });
-    // The day has begun: the key's counters are of today.
+    // The day has begun, so the key's counters are today's.
     assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
     const late = Array.from({ length: 5 }, () => holdBy(key, yesterday));
     const outcomes = await Promise.all(late.map((hold) => ledger.hold(hold)));
@@ -287,7 +287,7 @@ describe("a key's budget", () => {
   });
 });
 
-/** An id that was made at another moment. */
+/** An ID with this creation time. */
 function idAt(ms: number): Uuid {
   const id = newId();
   const time = ms.toString(16).padStart(12, "0");

@@ -6,7 +6,7 @@ import { openCredit } from "./credit.ts";
 
 const [ONE, TWO, THREE] = ["one", "two", "three"] as Uuid[] as [Uuid, Uuid, Uuid];
 
-/** A database whose answers are given by hand. */
+/** Balances from a database whose answers the test controls. */
 function open(rememberedMax?: number) {
   const clock = manualClock();
   const looks: { accountId: Uuid; answer: (has: boolean) => void; fail: (error: Error) => void }[] = [];

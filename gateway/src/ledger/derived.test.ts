@@ -1,4 +1,4 @@
-/** A platform with a history gets derived entries: every line, balance and statement is what it was, before and after. */
+/** Migrating a platform with history to derived entries changes no line, balance or statement. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -19,7 +19,7 @@ const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId()
 
 let database: TestDatabase;
 
-/** Held and settled as gateways of that version did: one token in, one out. */
+/** Holds and settles a request like gateways of that version: one token in, one out. */
 async function served(charge: number, when?: Date): Promise<void> {
   await aMillisecondLater();
   const at = when ?? new Date();
@@ -34,11 +34,11 @@ async function served(charge: number, when?: Date): Promise<void> {
        '{ok}', '{200}', '{stop}', '{1}', '{0}', '{1}', '{0}', '{0}', '{0}', array[$6]::bigint[])`,
     [id, BUILDER, HOST, NODE, charge, at.getTime()],
   );
-  // Its functions, which are not here, noted what the roll-up has to count.
+  // The functions of that version, which are missing here, would have marked the request for the rollup.
   await database.pool.query("insert into unrolled (request_id, outcome) values ($1, 'ok')", [id]);
 }
 
-/** Lines of one millisecond have no order among each other since; before, they had that in which they were written. */
+/** Since the migration, entries of one millisecond have no order; before, they had the order of insertion. */
 const aMillisecondLater = (): Promise<unknown> => database.pool.query("select pg_sleep(0.002)");
 
 async function move(kind: string, account: string, amount: number): Promise<void> {
@@ -54,7 +54,7 @@ async function assertProved(): Promise<void> {
   );
 }
 
-/** Everything that users see. Lines are named by their position, because their ids change. */
+/** Everything that users see. Lines are identified by position, because their IDs change. */
 async function told() {
   const { pool } = database;
   const statement = openStatement({ pool });
@@ -72,7 +72,7 @@ async function told() {
   };
 }
 
-/** A database of the version before, with an owner of both kinds of accounts. */
+/** A database of the previous version whose owner has both kinds of accounts. */
 async function openBefore(t: TestContext): Promise<TestDatabase["pool"]> {
   database = await openTestDatabase({ sql: await sqlUpTo(t, padded(DERIVED_SINCE - 1)) });
   t.after(database.close);
@@ -99,7 +99,7 @@ test("upgrades a database with requests, transfers, payouts and set-offs from th
   assert.equal((await pool.query("select payout_create($1, 'paid', 'o', 1, 0)", [newId()])).rowCount, 1);
   await pool.query("select payout_paid(id, 'o') from payout_batch");
   await served(1_000);
-  // More than is left: what the host earned meanwhile goes to what is owed.
+  // More than the balance: the host's later earnings pay the debt.
   await move("dispute", BUILDER, 10_000);
   await aMillisecondLater();
   await pool.query("select payout_create($1, 'set off', 'o', 1, 0)", [newId()]);

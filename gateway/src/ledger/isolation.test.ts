@@ -1,6 +1,6 @@
 /**
- * One account never stops others: while another session has an account's row locked, or one operation is refused, all other accounts'
- * holds, settlements and voids go through. A batch waits for a lock for 200 ms here, apart a statement for 20 ms, again and again.
+ * A locked account or a refused operation never delays other accounts: their holds, settlements and voids succeed. Here a batch waits 200
+ * ms for a lock and a separate statement 20 ms, repeatedly.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
@@ -72,7 +72,7 @@ describe("isolation of locked accounts", () => {
     return orders;
   };
   const chargedOf = async (id: Uuid): Promise<bigint> => CREDIT - ((await ledger.balance(id))?.balance ?? 0n);
-  /** Which of these have ended by now. */
+  /** Reports which of the promises have settled. */
   const watched = (promises: Promise<unknown>[]) => {
     const ended = promises.map(() => false);
     promises.forEach((promise, i) => {
@@ -146,7 +146,7 @@ describe("isolation of locked accounts", () => {
   test("delays only one account when its key's budget row is locked", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     const order = holdOf(locked);
-    // The key itself is of no interest here.
+    // The test does not need the key itself.
     await db.pool.query("alter table key_budget drop constraint key_budget_key_id_fkey");
     await db.pool.query(
       `insert into key_budget (key_id, account_id, day_max, day, month)

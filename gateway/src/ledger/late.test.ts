@@ -1,4 +1,4 @@
-/** Leases that stand still while no one can renew them, and requests that are settled after theirs ran out all the same. */
+/** Leases that pause while no gateway can renew them, and settlements of requests whose lease has expired. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -23,7 +23,7 @@ describe("late settlement of a request whose lease expired", () => {
   let host: Uuid;
   before(async () => {
     db = await openTestDatabase();
-    // A lease so long that no machine is too slow for it: a quarter of it without a sweep, and leases stand still.
+    // A lease longer than any machine needs: leases pause after a quarter of it without a sweep.
     ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
     await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
@@ -38,7 +38,7 @@ describe("late settlement of a request whose lease expired", () => {
       await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: pico(credit), reason: "test" });
     return id;
   };
-  /** Held, and given back because no one renewed it. */
+  /** A hold that expired because it was not renewed. */
   const lost = async (accountId: Uuid, amount?: bigint): Promise<HoldOrder> => {
     const hold = holdOf(accountId, amount);
     assert.deepEqual(await ledger.hold(hold), { kind: "held" });
@@ -98,7 +98,7 @@ describe("late settlement of a request whose lease expired", () => {
   test("never overspends, and records what the account could not pay as short", async () => {
     const builder = await open("builder", 1_000_000n);
     const hold = await lost(builder);
-    // All but 60,007 of it is promised to another request by now.
+    // Another request holds all but 60,007 of the balance.
     const other = holdOf(builder, 939_993n);
     assert.deepEqual(await ledger.hold(other), { kind: "held" });
     const before = await balance(host);
@@ -159,7 +159,7 @@ describe("late settlement of a request whose lease expired", () => {
 describe("leases", () => {
   let db: TestDatabase;
   let builder: Uuid;
-  /** In a transaction, in which the database's now() stands still. */
+  /** A transaction, in which the database's now() stands still. */
   let still: pg.PoolClient;
   before(async () => {
     db = await openTestDatabase();
@@ -174,7 +174,7 @@ describe("leases", () => {
     await db.close();
   });
 
-  /** As if the last sweep had been so long ago, and these holds ended so much later than that, in seconds. Then time stands still. */
+  /** Simulates that the last sweep was that long ago and that the holds' leases ended afterwards, in seconds. Then time stands still. */
   const away = async (seconds: number, ends: number[]): Promise<Uuid[]> => {
     const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
     await still.query("commit");
@@ -196,7 +196,7 @@ describe("leases", () => {
     const { rows } = await still.query(`select ${call} as expired`);
     return rows[0].expired;
   };
-  /** Seconds that are left of each. */
+  /** The remaining seconds of each lease. */
   const left = async (ids: Uuid[]): Promise<number[]> => {
     const { rows } = await still.query(
       `select extract(epoch from h.expires_at - s.at)::float8 as left_s
@@ -209,7 +209,7 @@ describe("leases", () => {
   test("do not expire while the database is unreachable, so a running gateway can still renew them", async () => {
     const ids = await away(100, [45, 59, 20]);
     assert.equal(await sweep(), 0);
-    // All but the quarter of a lease in which a gateway renews anyway.
+    // Leases keep their time, except for the quarter in which gateways renew anyway.
     for (const [i, leftS] of (await left(ids)).entries()) {
       const expected = ([45, 59, 20][i] as number) - LEASE_S / 4;
       assert.ok(Math.abs(leftS - expected) < 1, `hold ${i}: ${leftS} s left, not ${expected}`);
@@ -241,7 +241,7 @@ describe("leases", () => {
       assert.ok(sweeps < 10, `${await left(ids)} s left after ${sweeps} sweeps`);
       await still.query("update hold_sweep set at = at - interval '50 seconds'");
       await still.query("update hold set expires_at = expires_at - interval '50 seconds'");
-      // The first does not find what it has moved itself.
+      // The second sweep must not find holds that the first one ended.
       ended = (await sweep("1 minute")) + (await sweep("1 minute"));
     }
     await away(6, [5]);
@@ -261,7 +261,7 @@ describe("leases", () => {
       try {
         await client.query("begin");
         await client.query("select from ledger_account where id = $1 for no key update", [builder]);
-        // A lease so long that no machine is too slow for it.
+        // A lease longer than any machine needs.
         const sweeping = sweep("1 hour");
         await untilOneWaits(db.pool, "%ledger_expire%");
         await client.query(meanwhile, [hold]);
@@ -278,7 +278,7 @@ describe("leases", () => {
 
   test("sweeping skips a hold that is being settled, without waiting for it", async () => {
     const [ending, lasting] = (await away(100, [45, 45])) as [Uuid, Uuid];
-    // Others see them from now on.
+    // Makes the changes visible to other sessions.
     await still.query("commit");
     const client = await db.pool.connect();
     try {
@@ -323,7 +323,7 @@ test("migrating from 0018 keeps holds and records, serves older gateways and set
   assert.deepEqual(differing, []);
 });
 
-/** As gateways did before requests had labels. */
+/** Holds like gateways before labels existed. */
 async function holdAsBefore(pool: TestDatabase["pool"], { id, accountId, amount, keyId }: HoldOrder): Promise<void> {
   const { rows } = await pool.query(
     `select codes from ledger_hold(array[$1]::uuid[], $1::uuid, $1::uuid, array[$2]::uuid[], array[$3]::bigint[], 'test', '1 hour',

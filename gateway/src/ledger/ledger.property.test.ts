@@ -1,7 +1,7 @@
 /**
- * Random histories against a naive model: concurrent holds, settlements, repeats, voids, expiries, transfers and changes of
- * keys' budgets on few accounts from several gateways with connections of their own. Whatever the order the database chose, the end must be
- * one that the model allows, and every invariant must hold. The seed is printed on failure; TEST_SEED repeats it.
+ * Random histories compared with a simple model: concurrent holds, settlements, repetitions, voids, expiries, transfers and budget changes
+ * on few accounts, from several gateways. The result must be one that some order of the operations allows, and every invariant must hold. A
+ * failure prints the seed; TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -28,19 +28,19 @@ const BUDGET = 500n;
 const DAY_MS = 86_400_000;
 const newId = newIds(systemClock, systemRandom());
 
-/** One request's script: how much it holds, and what then happens to it. */
+/** One request: the amount of its hold, and its ending. */
 const request = fc.record({
   kind: fc.constant("request" as const),
   builder: fc.nat(BUILDERS - 1),
   gateway: fc.nat(GATEWAYS - 1),
   amount: fc.bigInt({ min: 0n, max: 400n }),
-  /** Of the hold, in percent. */
+  /** A percentage of the hold. */
   charged: fc.nat(100),
   end: fc.constantFrom("settle", "settle", "settle", "settle-twice", "void", "expire", "expire-then-settle"),
   paid: fc.boolean(),
-  /** By the builder's key that has a budget, or by one that has none. */
+  /** Whether the request uses the builder's key with a budget. */
   budgeted: fc.boolean(),
-  /** Made before the last midnight, and held only now. */
+  /** Created before the last midnight, and held now. */
   yesterday: fc.boolean(),
 });
 const transfer = fc.record({
@@ -69,7 +69,7 @@ describe("the ledger under random concurrent operations", () => {
       pools.push(
         checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 3, connectMsMax: PATIENCE_MS })),
       );
-    // A lease that outlasts the test: leases stand still when no one swept for a quarter of one.
+    // A lease longer than the test: leases pause after a quarter of their time without a sweep.
     const holdLeaseMs = 60 * 60 * 1000;
     ledgers = pools.map((pool, i) => openLedger({ pool, clock: patientClock, gatewayId: `gateway-${i}`, holdLeaseMs }));
     await (ledgers[0] as Ledger).expire();
@@ -102,7 +102,7 @@ describe("the ledger under random concurrent operations", () => {
     const builders = await Promise.all(Array.from({ length: BUILDERS }, () => open("builder", 1000n)));
     const host = await open("host", 0n);
     const keys = await Promise.all(builders.map(openKey));
-    // What the model expects of each builder: the credit that came and went, and the charges of what was served.
+    // The expected balance of each builder: transfers less charges.
     const expected = builders.map(() => 1000n);
     let shares = 0n;
     await Promise.all(
@@ -139,7 +139,7 @@ describe("the ledger under random concurrent operations", () => {
       (check) => check.differences.length > 0 && !check.name.includes("counts times"),
     );
     assert.deepEqual(differing, []);
-    // No one set a smaller one meanwhile, so whatever the order was, no day of a key and no month passed the largest.
+    // Budgets were only raised, so no day or month of a key may exceed the largest.
     const { rows: passed } = await db.pool.query(
       `select key_id, sum(charge_pico) from usage_hour where key_id = any ($1)
         group by key_id, date_trunc($2, hour at time zone 'UTC') having sum(charge_pico) > $3`,
@@ -148,7 +148,7 @@ describe("the ledger under random concurrent operations", () => {
     assert.deepEqual(passed, []);
   };
 
-  /** A key with a budget of the day. */
+  /** A key with a daily budget. */
   const openKey = async (accountId: Uuid): Promise<Uuid> => {
     const id = newId();
     await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'property')", [accountId]);
@@ -161,7 +161,7 @@ describe("the ledger under random concurrent operations", () => {
     return id;
   };
 
-  /** Plays one request to its end and returns what it was charged. */
+  /** Runs one request to its end and returns its charge. */
   const live = async (
     ledger: Ledger,
     step: Step,
@@ -176,7 +176,7 @@ describe("the ledger under random concurrent operations", () => {
     if (outcome.kind !== "held") return 0n;
     const charge = (step.amount * BigInt(step.charged)) / 100n;
     const ending = settlement(order, charge, step.paid ? host : null);
-    // A repeat from another gateway, as after a lost connection.
+    // A repetition by another gateway, as after a lost connection.
     const other = ledgers[(step.gateway + 1) % GATEWAYS] as Ledger;
     switch (step.end) {
       case "settle":
@@ -194,7 +194,7 @@ describe("the ledger under random concurrent operations", () => {
         await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [order.id]);
         await Promise.all([ledger.expire(), other.expire()]);
         if (step.end === "expire") return 0n;
-        // What was given back may be spent meanwhile: it is charged as far as there is something, once.
+        // Released credit may be spent meanwhile, so a late settlement charges what is left, once.
         const outcomes = await Promise.all([ledger.settle(ending), other.settle(ending)]);
         assert.deepEqual(outcomes.sort(), ["late", "repeated"]);
         return await chargedLate(order.id, charge);

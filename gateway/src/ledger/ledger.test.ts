@@ -19,7 +19,7 @@ const newId = newIds(systemClock, systemRandom());
 const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;
 const EXTERNAL = "00000000-0000-0000-0000-000000000002" as Uuid;
 
-/** No lease of these tests runs out by itself, however slow the machine is. */
+/** No lease expires during these tests, however slow the machine is. */
 const HOUR_MS = 3_600_000;
 
 describe("the ledger", () => {
@@ -28,7 +28,7 @@ describe("the ledger", () => {
   before(async () => {
     db = await openTestDatabase();
     ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
-    // Someone looks for holds to end, as beside every gateway: otherwise their leases stand still.
+    // A sweep must run regularly, as on every gateway, because leases pause without one.
     await ledger.expire();
   });
   after(() => db.close());
@@ -82,7 +82,7 @@ describe("the ledger", () => {
     return new Map(rows.map((row) => [row.account_id, row.amount]));
   };
 
-  /** As someone who can put the guards aside. */
+  /** Changes rows with the database's triggers and constraints disabled. */
   const tamper = async (sql: string, values: unknown[], table: string): Promise<void> => {
     await db.pool.query(`alter table ${table} disable trigger user`);
     await db.pool.query(sql, values);
@@ -220,7 +220,7 @@ describe("the ledger", () => {
     await Promise.all([good, bad, alsoGood].map((o) => ledger.hold(o)));
     const results = await Promise.allSettled([
       ledger.settle(settlement(good, 10n)),
-      ledger.settle(settlement(bad, 11n)), // More than was held: the database refuses it.
+      ledger.settle(settlement(bad, 11n)), // The database refuses a charge above the hold.
       ledger.settle(settlement(alsoGood, 9n)),
     ]);
     assert.deepEqual(
@@ -241,7 +241,7 @@ describe("the ledger", () => {
   test("charges once when operations are repeated after lost connections", async () => {
     const builder = await openAccount("builder", dollars(100));
     const host = await openAccount("host");
-    // Its tries follow each other at once and have no end: how fast this machine connects must not matter.
+    // Retries follow immediately and without end, so that the speed of connecting does not matter.
     const untimed: Clock = { ...patientClock, after: (_delayMs, run) => systemClock.after(0, run) };
     const persistent = openLedger({ pool: db.pool, clock: untimed, gatewayId: "test", holdLeaseMs: HOUR_MS });
     const CUTS = 40;
@@ -256,7 +256,7 @@ describe("the ledger", () => {
         await admin.query(
           "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()",
         );
-        // Not again before something got through, and then at ever other moments of a statement's life.
+        // Cuts again only after something succeeded, and at ever other points of a statement's execution.
         await next;
         for (let turns = cuts++ % 5; turns > 0; turns--) await turn();
       }
@@ -270,7 +270,7 @@ describe("the ledger", () => {
             const hold = order(builder, 1000n);
             assert.deepEqual(await persistent.hold(hold), { kind: "held" });
             through.emit("one");
-            // A repeat is one whose first try was committed before its connection broke.
+            // `repeated`: the first try was committed before its connection broke.
             assert.match(await persistent.settle(settlement(hold, 10n, host)), /settled|repeated/);
             through.emit("one");
           }),
@@ -281,7 +281,7 @@ describe("the ledger", () => {
       through.emit("one");
       await cutting;
     }
-    // The pool may not have noticed the last cut yet: every connection of it is used once.
+    // The pool may not have noticed the last cut yet, so every connection is used once.
     await Promise.allSettled(Array.from({ length: db.pool.options.max }, () => db.pool.query("select")));
     assert.deepEqual(await balance(builder), { balance: dollars(100) - 10n * BigInt(pairs), held: 0n });
     assert.equal((await balance(host)).balance, hostShareOf(10n) * BigInt(pairs));
@@ -314,7 +314,7 @@ describe("the ledger", () => {
       await client.query("begin");
       await client.query("delete from hold where id = $1", [ending.id]);
       await ledger.renew([lasting.id, ending.id]);
-      // What the settlement of a batch does next; it must not wait for the renewal either.
+      // What the batch's settlement does next; the renewal must not delay it.
       await client.query("delete from hold where id = $1", [lasting.id]);
       await client.query("rollback");
     } finally {
@@ -375,7 +375,7 @@ describe("the ledger", () => {
     assert.deepEqual([(await balance(host)).balance, (await balance(builder)).balance], [60n, -20n]);
     const { rows } = await db.pool.query("select overdrawn from ledger_account where id = $1", [builder]);
     assert.equal(rows[0].overdrawn, true);
-    // Made by hand it has no payout that tells of it, and the ledger check says so.
+    // A set-off made by hand belongs to no payout, which the ledger check reports.
     const name = "every set-off moved money from a host's balance to a debt and is recorded in its payout";
     const differences = async () =>
       (await checkLedger(db.pool)).find((check) => check.name === name)?.differences.length;
@@ -424,7 +424,7 @@ describe("the ledger", () => {
 
   test("the ledger check passes on a correct ledger and finds every kind of error", async () => {
     const differing = async (): Promise<string[]> => {
-      // Charges of these tests are invented; that check has its own test on the whole platform.
+      // These tests invent charges, so that check is skipped here; it is tested on a whole platform.
       const results = await checkLedger(db.pool);
       return results.filter((r) => r.differences.length > 0 && !r.name.includes("counts times")).map((r) => r.name);
     };
@@ -485,7 +485,7 @@ describe("the ledger", () => {
         group by a.id, a.balance having a.balance <> coalesce(sum(e.amount), 0)`,
     );
     assert.deepEqual(rows, []);
-    // Beyond 64 bits without an overflow.
+    // The sum exceeds 64 bits.
     for (let i = 0; i < 3; i++) await openAccount("builder", pico(8_000_000_000_000_000_000n));
     assert.ok((await balance(EXTERNAL)).balance < -(2n ** 63n));
   });

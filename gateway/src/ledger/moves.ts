@@ -1,6 +1,6 @@
 /**
- * What moved an account's balance in a span of whole hours: requests in sums by model, and each transfer. All of it is of one moment, so
- * the balance before and the moves add up to the balance after, to the picodollar.
+ * The changes of an account's balance in a span of whole hours: sums of requests by model, and each transfer. All are read in one snapshot,
+ * so the balance before plus the changes equals the balance after, exactly.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -40,7 +40,7 @@ export interface Moves {
   after: Pico;
 }
 
-/** The usage of a builder or the earnings of a host: an account is one of them. `$1` account. */
+/** A builder's usage or a host's earnings; an account is one of the two. `$1` account. */
 const moved = (from: string, to: string): string => `(
   select model, requests, prompt_tokens, completion_tokens, -charge_pico as amount
     from usage_hour where ${ownHours("account_id", from, to)}

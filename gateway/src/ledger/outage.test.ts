@@ -1,4 +1,4 @@
-/** The ledger on a database that fails in every way we know: whatever was answered is charged once, and no one waits for it. */
+/** The ledger on a database that fails in every known way: every answered request is charged once, and no caller waits for the database. */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import { enterSettlements, readSpools, waitingIn } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
 import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
 
-/** As long as a hold or an answer waits for the database, and until what hangs goes to the disk. */
+/** How long a hold or an answer waits for the database, and how soon a settlement goes to disk. */
 const [ANSWER_MS, SPOOL_MS] = [2_000, 1_000];
 const HOUR_MS = 3_600_000;
 
@@ -41,19 +41,19 @@ describe("settling during database failures", () => {
   after(() => db.close());
 
   interface Trouble {
-    /** What a query fails with, before it is sent or after it was done; undefined where all is well. */
+    /** The errors of a query: before it is sent, or after it was executed. Undefined: it succeeds. */
     before?: () => Error;
     after?: () => Error;
-    /** Queries wait for it. */
+    /** Queries wait for this promise. */
     hangs?: Promise<void>;
   }
-  /** Time passes, for those who try again, until it is so. */
+  /** Moves time in steps until the condition holds. */
   const passing = <T>(what: string, clock: ManualClock, check: () => T | Promise<T>) =>
     eventually(what, () => {
       clock.advance(100);
       return check();
     });
-  /** A ledger with a scripted pool, and its log. Its clock stands still, so that a slow machine does not matter. */
+  /** A ledger with a scripted pool, and its log. Time stands still, so that a slow machine does not matter. */
   const open = async (t: TestContext, options: { directory?: string; gatewayId?: string; trouble?: Trouble } = {}) => {
     const { directory = await newDirectory(t), gatewayId = newId(), trouble = {} } = options;
     const lines: { level: number; msg: string; request?: string }[] = [];
@@ -188,7 +188,7 @@ describe("settling during database failures", () => {
     first.trouble.before = () => coded("57P03");
     await Promise.all(holds.map((hold) => first.ledger.secure(settlementOf(hold, host))));
     await first.ledger.close();
-    // One of them had its lease run out before.
+    // One lease expired before.
     const [late] = holds as [HoldOrder];
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [late.id]);
     await db.pool.query("update hold_sweep set at = now()");
@@ -330,7 +330,7 @@ describe("settling during database failures", () => {
     await spool.close();
     assert.deepEqual(await onDisk(directory), [hold.id]);
 
-    // So it is where another gateway finds it.
+    // Another gateway finds the same files.
     const other = await open(t, { directory });
     const giveUp = t.mock.method(other.spool, "giveUp", async () => {
       throw coded("ENOSPC");

@@ -25,7 +25,7 @@ test("finds a price that another gateway is recording at the same moment", async
   await other.query("insert into price (version, model, price_in_pico, price_out_pico) values (901, 'tiny-3b', 5, 5)");
   const recorded = recordPrices(pool, [price(901, 5n)]);
   await eventually("it waits for the other", async () => {
-    // On a connection of its own: a transaction sees the activity of its first look for ever.
+    // Uses its own connection, because a transaction only sees the activity of its first query.
     const { rows } = await pool.query(
       "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
     );

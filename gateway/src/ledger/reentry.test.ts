@@ -1,4 +1,4 @@
-/** What a failover lost, entered again from a journal: the database is set back to a copy of the rows it had before. */
+/** Re-entering from a journal what a failover lost. The tests reset the tables to an earlier copy. */
 import assert from "node:assert/strict";
 import { readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Holds that are given back: tried until the database has done it, and again where no one knows whether it took the hold. */
+/** Releasing holds: retried until the database has done it, also if it is unknown whether the hold exists. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -9,7 +9,7 @@ import { openReleases } from "./releases.ts";
 const ID = "a hold" as Uuid;
 const [SECOND_MS, LEASE_MS] = [1_000, 60_000];
 
-/** `there`: at which of the looks the hold is found, from 1 on. */
+/** `there`: the number of the query, from 1, at which the hold is found. */
 function open(there: number) {
   const clock = manualClock();
   let looks = 0;

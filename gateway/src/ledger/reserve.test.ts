@@ -1,4 +1,4 @@
-/** Withheld shares, the reserve and granted credit, on a real database; the proof of the ledger runs after every test. */
+/** Withheld shares, the reserve and granted credit on a real database. The ledger check runs after every test. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
@@ -59,7 +59,7 @@ describe("the reserve", () => {
     await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'A')", [id, `${id}@example.test`]);
     return id;
   };
-  /** A builder with bought credit, and a host with a node; of one identity, if one is given. */
+  /** A builder with bought credit, and a host with a node, both of one identity if one is given. */
   const parties = async ({ owner, bought = 100n * COST }: { owner?: Uuid; bought?: bigint } = {}): Promise<Served> => {
     const [builder, host, node] = [await open("builder", owner), await open("host", owner), newId()];
     if (bought > 0n) await move("purchase", builder, bought);
@@ -348,7 +348,7 @@ describe("the reserve", () => {
       await move("purchase", own.builder, 2n * COST);
       for (let i = 0; i < 3; i++) await serve(stranger);
       assert.equal(await balance(stranger.host), 3n * SHARE);
-      // One cost is left, and granted: two were spent of what was bought and one of what was granted.
+      // Granted credit of one cost is left: two costs were paid with bought credit and one with granted.
       const id = await serve(own);
       assert.equal(await grantedPart(id), COST);
       assert.equal(await balance(own.host), 0n);

@@ -1,4 +1,4 @@
-/** The host's share, worked out by the database. */
+/** The host's share as the database computes it. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";

@@ -31,7 +31,7 @@ const linesOf = async (directory: string): Promise<Settlement[]> => {
 const open = (directory: string, gatewayId: string, pid = process.pid, host = HERE): Promise<Spool> =>
   openSpool({ directory, gatewayId, clock: systemClock, log, pid, host });
 
-/** A gateway's look through the directory, on books that are a map. */
+/** A replay of the directory into a ledger that is a map. */
 async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, number>(), clock: Clock = systemClock) {
   const state = { isAway: false, secured: [] as Settlement[], beforeRemoval: async () => {} };
   const replay = openReplay({
@@ -133,7 +133,7 @@ describe("a gateway's own spool file", () => {
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
     await spool.append(first);
-    // Without its directory neither this file nor a new one can be had, by root neither.
+    // Without its directory the spool can write no file, not even as root.
     await rename(directory, `${directory}-away`);
     await assert.rejects(spool.append(second), { code: "ENOENT" });
     await assert.rejects(spool.append(second), { code: "ENOENT" });
@@ -169,7 +169,7 @@ test("a spool is not created on a full disk, and leaves no partial file", async 
   const directory = await newDirectory(t);
   const full: Disk = {
     ...systemDisk,
-    // As ext4 has it: names have room, contents have none.
+    // Like a full ext4 disk: files can be created, but not written.
     async open(...where) {
       const handle = await systemDisk.open(...where);
       const write = async (): Promise<never> => {
@@ -250,7 +250,7 @@ describe("spool files of other gateways", () => {
     // It scans when the test asks, not every minute.
     const { replay, books } = await replaying(t, mine, new Map(), { ...clock, every: () => () => {} });
     const names = await spools(directory);
-    // The clocks of their machines may be anything.
+    // The machines' clocks may differ arbitrarily.
     const touched = async (gateway: string, day: number): Promise<void> => {
       const name = names.find((each) => each.includes(`~${gateway}~`)) as string;
       await utimes(join(directory, name), new Date(day * DAY_MS), new Date(day * DAY_MS));
@@ -286,7 +286,7 @@ describe("spool files of other gateways", () => {
     await other.append(first);
     const mine = await open(directory, "mine");
     const { replay, state } = await replaying(t, mine);
-    // The worst moment: the first line is read, the file not removed yet.
+    // The worst moment: the first line was read, and the file is not removed yet.
     state.beforeRemoval = () => other.append(second);
     await replay.run();
     assert.deepEqual(state.secured, [second]);

@@ -44,12 +44,10 @@ const StatementRow = row({
 export type StatementRow = z.infer<typeof StatementRow>;
 
 /**
- * Days are of the rollups, which a settlement changes with the balance: a request counts to the day it was made on, whenever it
- * was settled. A day's usage comes after its transfers, and before one of the next midnight. So the newest row's balance is the
- * account's, to the picodollar, and every row's is the one's before it and its own amount.
- *
- * That is why balances are worked out backwards, from the account's: a page reads its own days and what is newer, and not all that
- * was ever used. `$1` account, `$2` place, `$3` limit, `$4` the end of the newest day, `$5` the beginning of the oldest.
+ * By day, rows come from the rollups, which a settlement changes together with the balance: a request counts on the day it was made,
+ * whenever it was settled. A day's usage sorts after its transfers and before those of the next midnight. Balances are computed backwards
+ * from the account's balance, so a page only reads its own days and newer rows, and the newest row's balance is exact. `$1` account, `$2`
+ * place, `$3` limit, `$4` the end of the newest day, `$5` the start of the oldest.
  */
 function byDayText(hasDays: boolean): string {
   const [from, to] = ["coalesce($5::timestamptz, '-infinity')", "coalesce($4::timestamptz, 'infinity')"];

@@ -58,7 +58,7 @@ test("extends the timeout once by the delay of a late timer", async () => {
 test("never times out for an answered question", async () => {
   const { clock, stop, passed } = start();
   clock.advance(timeoutMs);
-  // The timer fired, and the answer is read in the same turn of the event loop.
+  // The timer fired; the answer is read later in the same turn of the event loop.
   stop();
   await turn();
   assert.equal(passed(), 0);

@@ -70,7 +70,7 @@ export function limitsOfPrimary(channel: Channel): Limits {
       checkCount("ceiling", ceiling);
       return (await channel.ask(kind("enterModel"), join(model, id, ceiling, account))).text === "1";
     },
-    // Messages keep their order, and leaving the key, which follows, is answered.
+    // No wait is needed: messages keep their order, and the departure from the key, which follows, is answered.
     async leaveModel(model, id) {
       channel.tell(kind("leaveModel"), { text: join(model, id) });
     },

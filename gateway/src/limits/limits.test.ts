@@ -50,7 +50,7 @@ describe("Valkey limits", {
   suite(() => valkeyBench(server));
 });
 
-/** The behaviour of every adapter. */
+/** Tests that every adapter must pass. */
 function suite(openBench: () => Promise<Bench>): void {
   const withBench = (name: string, run: (bench: Bench, limits: Limits) => Promise<void>): void => {
     test(name, async () => {
@@ -161,7 +161,7 @@ function suite(openBench: () => Promise<Bench>): void {
       assertRefused(tokens, "rate_limit_tokens", 60);
       assert.equal(tokens.standing.remainingRequests, 0);
       assertRefused(await limits.enter(KEY, "r4", tight), "rate_limit_requests", 60);
-      // After an operator raises the limit, three requests are counted and not four.
+      // Before the limit was raised, three requests were counted, not four.
       const raised = await limits.enter(KEY, "r5", { ...WIDE, requestsPerMinute: 4 });
       assert.ok(raised.admitted);
       assert.equal(raised.standing.remainingRequests, 0);

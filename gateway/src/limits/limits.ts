@@ -1,23 +1,18 @@
 /**
- * What a key may do in a minute and at once, and how much of a model the platform admits: the port, and the rules every
- * adapter keeps. The rules are pure; where the counts live is an adapter's matter.
- *
- * Requests and tokens are counted in calendar minutes. The checks come in a fixed order, which is part of the contract:
- * requests, tokens, in flight. A request refused for the request window leaves the window as it is; one refused for its
- * tokens or for those in flight has been counted as a request. Tokens are entered when a request ends, in the minute it
- * ends in, so one large request may overshoot the budget and the next is refused. A limit of 0 refuses always.
- *
- * Slots in flight and places of a model are leases. The process that took one renews it while the request lives; the
- * leases of a process that died end by themselves.
+ * The port for limits of keys and models, and the pure rules that every adapter implements. Requests and tokens are counted per calendar
+ * minute. Checks have a fixed order, which is part of the API's contract: requests, tokens, in flight. A request refused by the request
+ * window is not counted in it; one refused for tokens or requests in flight is. Tokens are added when a request ends, in that minute, so a
+ * large request may exceed the budget and the next one is refused. A limit of 0 refuses every request. Slots of keys and places of models
+ * are leases: the process that took one renews it while the request runs, and leases of a dead process expire.
  */
 import type { Dependency } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
 import type { LimitOutcome } from "../base/states.ts";
 
 export const MINUTE_MS = 60_000;
-/** The longest time until a dead gateway's slots are free. */
+/** The maximum time until a dead gateway's slots are free. */
 export const LEASE_MS = 60_000;
-/** Three renewals may fail before a living request loses its slot. */
+/** Three renewals may fail before a running request loses its slot. */
 export const RENEW_EVERY_MS = 15_000;
 const IN_FLIGHT_RETRY_S = 1;
 
@@ -76,7 +71,7 @@ export interface Limits {
    * and counts nothing. Rejects with `LimitsUnavailable`.
    */
   enter(keyId: string, id: string, limits: KeyLimits): Promise<Entry>;
-  /** The key's use without counting. Rejects with `LimitsUnavailable`. */
+  /** The key's use, without counting a request. Rejects with `LimitsUnavailable`. */
   standing(keyId: string, limits: KeyLimits): Promise<Standing>;
   /**
    * In one round trip returns the slot and adds the tokens to the current minute. Never rejects; does nothing for an id that this process
@@ -84,8 +79,8 @@ export interface Limits {
    */
   leave(keyId: string, id: string, tokens: number): Promise<void>;
   /**
-   * Takes one of the model's places, which count queued and running requests on the whole platform. False at the model's limit, or if the
-   * account has its share while places are scarce (`mayEnter`). Rejects with `LimitsUnavailable`.
+   * Takes one of the model's places, which count queued and running requests on the whole platform. Returns false at the model's limit, or
+   * if the account already has its share while places are scarce (`mayEnter`). Rejects with `LimitsUnavailable`.
    */
   enterModel(model: string, id: string, ceiling: number, account?: string): Promise<boolean>;
   leaveModel(model: string, id: string): Promise<void>;
@@ -97,8 +92,8 @@ export interface Limits {
 export const SHARING_MS = 10_000;
 
 /**
- * Whether an account may take one more of a model's places. At its equal share it leaves the second half, in which requests wait for slots,
- * to accounts that asked recently; alone it may take all.
+ * Whether an account may take another of the model's places. Once an account has its equal share, the second half of the places is reserved
+ * for other accounts that asked recently. An account alone may take all.
  */
 export function mayEnter(held: { places: number; own: number }, ceiling: number, accounts: number): boolean {
   const each = Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
@@ -121,7 +116,7 @@ export class LimitsUnavailable extends Error {
   }
 }
 
-/** A key's use: in this minute, and now. */
+/** A key's use in this minute and at the moment. */
 interface Usage {
   requests: number;
   tokens: number;
@@ -139,7 +134,7 @@ export function judge(used: Usage, limits: KeyLimits): Refusal | null {
 /** Whether a request with this verdict is counted in the request window. */
 export const isCounted = (refusal: Refusal | null): boolean => refusal !== "rate_limit_requests";
 
-/** The answer to a check; `used` is what the windows hold after it, `resetMs` what is left of the minute. */
+/** The result of a check. `used`: the windows after it. `resetMs`: the rest of the minute. */
 export function entryOf(
   refusal: Refusal | null,
   used: { requests: number; tokens: number; resetMs: number },
@@ -166,7 +161,7 @@ export function checkLimits({ requestsPerMinute, tokensPerMinute, inFlight }: Ke
 }
 
 export function checkCount(name: string, value: number): void {
-  // The words only where they are needed: this is asked several times for every request.
+  // Builds the message only on failure, because this runs several times per request.
   if (!Number.isSafeInteger(value) || value < 0) invariant(false, `${name} is not a count: ${value}`);
 }
 

@@ -30,7 +30,7 @@ describe("limits with local fallback", { skip }, () => {
       clock,
       log: createLog("silent"),
       nowMs: () => START_MS,
-      // Time turned by hand passes faster than any server answers.
+      // Disables the timeout, because the test's clock runs faster than the server.
       answerTimeoutMs: 24 * 60 * 60 * 1000,
     });
     limits = localWhenAway({ shared, clock, gateways: () => gateways });
@@ -104,7 +104,7 @@ describe("limits with local fallback", { skip }, () => {
       return (await shared.standing(KEY, LIMITS)).remainingTokens === 960;
     });
     assert.equal(await shared.enterModel("m", "next", 1), true);
-    // Its tokens count where it was entered, and nowhere twice.
+    // Its tokens count only where it was entered.
     await limits.leave(KEY, "alone", 500);
     assert.equal((await limits.standing(KEY, LIMITS)).remainingTokens, 960);
     assert.equal(await admitted(ids("after", 8)), 7, "the whole limit again, and no slot of the outage in it");

@@ -1,10 +1,8 @@
 /**
- * For operators who would rather serve than refuse while the shared server is unreachable (`LIMITS_WHEN_AWAY=local`): this gateway
- * counts alone then, in memory, with its share of every limit, so that all gateways together stay within them as long as
- * requests are spread evenly. What a client reads in its headers is that share: it is what it can count on here.
- *
- * The counts of the two places never meet. A minute in which the server goes or comes back begins anew in the other place,
- * and what was entered in one is left there.
+ * Limits with a fallback for operators who prefer serving over refusing while the shared server is unreachable (`LIMITS_WHEN_AWAY=local`):
+ * the gateway then counts in memory with its share of every limit. All gateways together stay within the limits if requests are spread
+ * evenly. Response headers report the share. The two counts are never merged: after a switch a minute starts at zero in the other place,
+ * and requests leave where they were entered.
  */
 import type { Clock } from "../base/clock.ts";
 import { checkCount, type KeyLimits, type Limits, LimitsUnavailable } from "./limits.ts";
@@ -13,13 +11,13 @@ import { memoryLimits } from "./memory.ts";
 interface LocalOptions {
   shared: Limits;
   clock: Clock;
-  /** How many gateways live now, this one among them. */
+  /** The number of running gateways, including this one. */
   gateways: () => number;
 }
 
 export function localWhenAway({ shared, clock, gateways }: LocalOptions): Limits {
   const local = memoryLimits({ clock });
-  /** At least one, or a platform with more gateways than a limit counts would serve no one; nothing of nothing. */
+  /** At least one, because otherwise a limit lower than the number of gateways would refuse everything. A limit of zero stays zero. */
   const share = (limit: number): number => {
     checkCount("limit", limit);
     return limit === 0 ? 0 : Math.max(1, Math.floor(limit / Math.max(1, gateways())));
@@ -39,7 +37,7 @@ export function localWhenAway({ shared, clock, gateways }: LocalOptions): Limits
       orElse(shared.enterModel(model, id, ceiling, account), () =>
         local.enterModel(model, id, share(ceiling), account),
       ),
-    // Each place does nothing for what was not entered there.
+    // Leaving has no effect in the place where the request was not entered.
     async leave(keyId, id, tokens) {
       await Promise.all([local.leave(keyId, id, tokens), shared.leave(keyId, id, tokens)]);
     },

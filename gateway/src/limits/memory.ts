@@ -1,7 +1,4 @@
-/**
- * Limits of a gateway that runs alone: counted exactly, in memory. What it keeps is bounded by the keys that were active
- * in the current minute and by what is in flight.
- */
+/** Exact limits in memory, for a single gateway. Memory is bounded by the keys of the current minute and by requests in flight. */
 import type { Clock } from "../base/clock.ts";
 import { alwaysThere } from "../base/dependency.ts";
 import { Held } from "./held.ts";
@@ -25,25 +22,22 @@ interface Window {
   tokens: number;
 }
 
-/** What is in flight of one key, or of one model. */
+/** The requests in flight of a key or a model. */
 interface Leases {
-  /**
-   * Id → when its lease ends. Every lease is equally long and goes to the end when it is renewed, so those that ended are at
-   * the front.
-   */
+  /** The end of each lease by ID. All leases are equally long and a renewed one moves to the end, so expired ones are at the front. */
   ends: Map<string, number>;
-  /** Until then no one has to look. */
+  /** No lease expires before this time. */
   noneEndsBefore: number;
 }
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** The counts themselves. Gateways of one process that share a board share their limits. */
+/** The counts. Gateways of one process that share a board share their limits. */
 export class Board {
   readonly #windows = new Map<string, Window>();
   /** By key or model. */
   readonly #leases = new Map<string, Leases>();
 
-  /** How many keys and models it remembers. */
+  /** The number of remembered keys and models. */
   get size(): number {
     return this.#windows.size + this.#leases.size;
   }
@@ -56,7 +50,7 @@ export class Board {
     return fresh;
   }
 
-  /** The ids whose leases have not ended. */
+  /** The IDs whose leases have not expired. */
   living(group: string, at: number): ReadonlyMap<string, number> {
     const leases = this.#leases.get(group);
     if (leases === undefined) return NONE;
@@ -71,7 +65,7 @@ export class Board {
     return ends;
   }
 
-  /** Leases of one group are equally long. */
+  /** All leases of a group must be equally long. */
   lease(group: string, id: string, at: number, lengthMs = LEASE_MS): void {
     const end = at + lengthMs;
     const leases = this.#leases.get(group);
@@ -89,7 +83,7 @@ export class Board {
     if (ends?.size === 0) this.#leases.delete(group);
   }
 
-  /** Forgets the windows of past minutes and the leases that ended. */
+  /** Drops windows of past minutes and expired leases. */
   sweep(minute: number, at: number): void {
     for (const [keyId, window] of this.#windows) if (window.minute !== minute) this.#windows.delete(keyId);
     for (const group of this.#leases.keys()) this.living(group, at);
@@ -97,7 +91,7 @@ export class Board {
 }
 
 interface MemoryLimits extends Limits {
-  /** Frees what is held at once: no one is left who would leave it. */
+  /** Frees all its slots immediately, because the process that held them is gone. */
   abandon(): void;
 }
 
@@ -107,7 +101,7 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
     for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
     board.sweep(currentMinute(), clock.monotonic());
   });
-  /** Of each place that this gateway holds, where its account's are counted. */
+  /** For each place of this gateway, the group that counts the account's own places. */
   const owners = new Map<string, string>();
   const take = (group: string, id: string, at: number): void => {
     board.lease(group, id, at);

@@ -1,4 +1,4 @@
-/** For tests: the adapters behind one bench, and a throw-away server that can be stopped, frozen and started again. */
+/** Test helpers: every adapter behind one interface, and a temporary server that can be stopped, frozen and restarted. */
 
 import { randomBytes } from "node:crypto";
 import { accessSync, constants } from "node:fs";
@@ -16,16 +16,16 @@ import { type Limits, RENEW_EVERY_MS } from "./limits.ts";
 import { Board, memoryLimits } from "./memory.ts";
 import { valkeyLimits } from "./valkey.ts";
 
-/** A minute that has just begun. */
+/** The start of a minute. */
 export const START_MS = Date.UTC(2030, 0, 1);
 
-/** One place where counts are kept, and the gateways that share it. Time is turned by hand. */
+/** An adapter with the gateways that share its counts. The test moves time. */
 export interface Bench {
   clock: ManualClock;
   gateway(): Promise<Limits>;
-  /** What a gateway held is free as soon as it is gone, and not when its leases end. */
+  /** Slots of a closed gateway are free at once, instead of when their leases expire. */
   freesAtOnce?: boolean;
-  /** Moves time on and waits until the renewals that fell due are done. */
+  /** Moves time and waits until due renewals are done. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function memoryBench(): Promise<Bench> {
   };
 }
 
-/** A worker for each gateway, and the primary that counts for all of them. */
+/** A worker per gateway, and the primary that counts for all. */
 export async function workersBench(): Promise<Bench> {
   const clock = manualClock(START_MS);
   const board = new Board();
@@ -65,7 +65,7 @@ export async function workersBench(): Promise<Bench> {
       const limits = limitsOfPrimary(worker);
       return {
         ...limits,
-        // A request leaves its key after its model, and waits for that.
+        // A request leaves its model before its key, and waits for the latter.
         async leaveModel(model, id) {
           await limits.leaveModel(model, id);
           await limits.leave("nobody", id, 0);
@@ -98,7 +98,7 @@ export async function valkeyBench(server: TestServer): Promise<Bench> {
         nowMs: () => clock.now(),
         prefix,
         log: createLog("silent"),
-        // Time turned by hand passes faster than any server answers.
+        // Disables the timeout, because the test's clock runs faster than the server.
         answerTimeoutMs: 24 * 60 * 60 * 1000,
       });
       const close = limits.close.bind(limits);
@@ -115,7 +115,7 @@ export async function valkeyBench(server: TestServer): Promise<Bench> {
     async pass(ms) {
       for (let left = ms; left > 0; left -= RENEW_EVERY_MS) {
         clock.advance(Math.min(left, RENEW_EVERY_MS));
-        // Answers come in order: when these are there, those of the renewals are.
+        // Answers keep their order: once these arrive, the renewals are done.
         for (const limits of gateways) {
           await limits.enterModel("to pass the time", "nobody", 1);
           await limits.leaveModel("to pass the time", "nobody");
@@ -130,14 +130,14 @@ export async function valkeyBench(server: TestServer): Promise<Bench> {
 
 export interface TestServer {
   url: string;
-  /** Kills it at once, as a crash would, and removes what it kept. */
+  /** Kills the server like a crash and removes its data. */
   kill(): Promise<void>;
   start(): Promise<void>;
   freeze(): void;
   thaw(): void;
 }
 
-/** The path of a server's binary, or undefined on a machine without one. */
+/** The path of the server's binary; undefined if none is installed. */
 export function findServer(): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter);
   const candidates = ["valkey-server", "redis-server"].flatMap((name) => folders.map((folder) => join(folder, name)));
@@ -151,7 +151,7 @@ export function findServer(): string | undefined {
   });
 }
 
-/** It ends with the test's process, however that ends. */
+/** Starts a server that ends with the test's process. */
 export async function startServer(binary: string, settings: string[] = []): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
   const url = join(directory, "socket");
@@ -182,7 +182,7 @@ export async function startServer(binary: string, settings: string[] = []): Prom
   };
 }
 
-/** One command, on a connection of its own. */
+/** Sends one command on its own connection. */
 export async function command(url: string, ...words: [string, ...string[]]): Promise<unknown> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
   // The failed connection is reported by connect() itself.

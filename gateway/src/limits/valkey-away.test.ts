@@ -1,6 +1,6 @@
 /**
- * What becomes of a shared server's outages: killed, frozen, restarted without its memory, read-only. Time stands still but
- * where a test moves it: how fast this machine is must not matter.
+ * Outages of a shared server: killed, frozen, restarted without its memory, read-only. Only the test moves time, so the machine's speed
+ * does not matter.
  */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -28,7 +28,7 @@ describe("Valkey outages", { skip }, () => {
   let limits: Limits;
   let lines: Line[];
   let causes: UnavailableCause[];
-  /** The connections that the gateway has lost. */
+  /** The number of connections that the gateway has lost. */
   let closed: number;
 
   const open = (): Promise<Limits> => {
@@ -58,18 +58,18 @@ describe("Valkey outages", { skip }, () => {
     limits.enter(KEY, "refused", DEFAULT_LIMITS),
     limits.enterModel("m", "refused", 8),
   ];
-  /** How often the server has answered that it may only read. */
+  /** How often the server has answered that it is read-only. */
   const readOnlyErrors = async (): Promise<number> => {
     const stats = String(await command(server.url, "INFO", "errorstats"));
     return Number(/errorstat_READONLY:count=(\d+)/.exec(stats)?.[1] ?? 0);
   };
-  /** While no time passes. */
+  /** Requests are refused without any passing of time. */
   async function assertRefusedAtOnce(): Promise<void> {
     for (const question of asked()) {
       await assert.rejects(question, (error) => error instanceof LimitsUnavailable && !error.maybeDone);
     }
   }
-  /** Moves time on in steps. Answers come in order: when that of a step is there, those of what it set off are. */
+  /** Moves time in steps. Answers keep their order: once a step's answer arrives, earlier commands are done. */
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= STEP_MS) {
       clock.advance(STEP_MS);
@@ -81,7 +81,7 @@ describe("Valkey outages", { skip }, () => {
       clock.advance(STEP_MS);
       return !limits.health.isAway;
     });
-  /** Once a probe is answered requests pass, and after some time without a failure the end of the outage is logged. */
+  /** Requests pass after the first answered probe; the end of the outage is logged after some time without a failure. */
   const back = async (): Promise<Line> => {
     await untilBack();
     await pass(QUIET_MS);
@@ -114,7 +114,7 @@ describe("Valkey outages", { skip }, () => {
     assert.deepEqual([told.cause, told.refused], ["disconnected", 4]);
     assert.deepEqual(causes, Array(4).fill("disconnected"));
     await eventually("the tokens of the request that ended meanwhile are entered", async () => {
-      // What could not be entered is tried again now and then.
+      // Departures that failed are retried from time to time.
       await pass(STEP_MS);
       const { standing } = await limits.enter(KEY, "next", two);
       return standing.remainingTokens === 2_000_000 - 1_234;
@@ -130,7 +130,7 @@ describe("Valkey outages", { skip }, () => {
     await eventually("it is noticed", () => limits.health.isAway);
     await server.start();
     await back();
-    // No renewal fell due: the clock has moved by a few seconds at most.
+    // The clock moved by a few seconds only, so no renewal was due.
     const third = await limits.enter(KEY, "r3", two);
     assert.equal(third.admitted, false);
     assert.equal(await limits.enterModel("m", "r3", 1), false);
@@ -193,7 +193,7 @@ describe("Valkey outages", { skip }, () => {
     await command(server.url, "REPLICAOF", "127.0.0.1", "1");
     for (const question of asked()) await assert.rejects(question, LimitsUnavailable);
     assert.equal(limits.health.isAway, true);
-    // It can be reached, and answers every probe with an error.
+    // The server is reachable, but answers every probe with an error.
     const before = await readOnlyErrors();
     await eventually("three probes were answered", async () => {
       clock.advance(100);
@@ -216,7 +216,7 @@ describe("Valkey outages", { skip }, () => {
     server.thaw();
     assert.equal((await back()).refused, 0, "no request was refused");
     assert.deepEqual(causes, []);
-    // The server carries out what it got before it froze, and the repeat.
+    // The server executes the commands it received before it froze, and their repetitions.
     for (let looks = 0; looks < 60; looks++) {
       await pass(STEP_MS);
       const standing = await limits.standing(KEY, DEFAULT_LIMITS);

@@ -1,7 +1,6 @@
 /**
- * Leaving must not fail a request that has been served. A departure that the server did not confirm is tried again in
- * the background for as long as its lease could last; after that its slot is free anyway, and the tokens that could not
- * be entered are logged.
+ * Releases slots in the background. A served request must not fail because its departure was not confirmed, so it is retried for as long as
+ * its lease could last. After that the slot is free anyway, and tokens that could not be added are logged.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -14,7 +13,7 @@ export interface Departure {
   group: string;
   id: string;
   tokens: number;
-  /** `sure`: no earlier attempt can have been carried out. */
+  /** `sure`: no earlier try can have been executed. */
   send: (sure: boolean) => Promise<unknown>;
 }
 
@@ -37,26 +36,26 @@ export class Departures {
     this.#log = log;
   }
 
-  /** Resolves when it is done or left to the background. */
+  /** Resolves when it is done or postponed to the background. */
   async depart(departure: Departure): Promise<void> {
     const pending: Pending = { ...departure, sure: true, until: this.#clock.monotonic() + LEASE_MS };
     if (!(await this.#attempt(pending))) this.#keep(pending);
   }
 
-  /** For an entry whose answer never came: it may hold a slot that no one knows of. */
+  /** For an entry without an answer, which may have taken a slot. */
   undo(departure: Departure): void {
     this.#keep({ ...departure, sure: false, until: this.#clock.monotonic() + LEASE_MS });
   }
 
-  /** The id entered again: what was to be undone is wanted now. */
+  /** The same ID is entered again, so its pending undo is dropped. */
   forget(group: string, id: string): void {
     this.#pending.delete(nameOf({ group, id }));
   }
 
-  /** One last attempt, then what is left is given up. */
+  /** Makes a last try, then gives up. */
   async close(): Promise<void> {
     this.#stopTimer?.();
-    // An attempt that is in flight may have passed over what came after it began.
+    // A try in flight may have missed later departures.
     await this.#trying;
     await this.#tryAll();
     this.#closed = true;
@@ -91,7 +90,7 @@ export class Departures {
     }
     this.#reportLost();
     for (const [name, pending] of this.#pending) {
-      // The first that fails speaks for the rest: the server is not back yet.
+      // Stops at the first failure, because the server is still unreachable.
       if (!(await this.#attempt(pending))) break;
       if (this.#pending.get(name) === pending) this.#pending.delete(name);
     }
@@ -105,7 +104,7 @@ export class Departures {
       await pending.send(pending.sure);
       return true;
     } catch (error) {
-      // The outage itself is the link's to log.
+      // The link logs the outage itself.
       if (!(error instanceof LimitsUnavailable)) throw error;
       if (error.maybeDone) pending.sure = false;
       return false;

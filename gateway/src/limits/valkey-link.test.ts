@@ -1,4 +1,4 @@
-/** The server has the whole timeout for an answer: time that this process lost by being busy does not count. */
+/** The timeout of an answer does not include time in which this process was busy. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Redis } from "ioredis";
@@ -41,7 +41,7 @@ describe("the reply timeout", { skip }, () => {
     const { link, clock, redis } = await open(t);
     redis.stream.pause();
     const asked = link.ask((client) => client.ping());
-    // The server answers in the order in which it was asked: when this answer is here, the first one lies in its socket.
+    // The server answers in order, so the first answer is in the socket once this one has arrived.
     await command(server.url, "PING");
     await turn();
     redis.stream.resume();
@@ -54,7 +54,7 @@ describe("the reply timeout", { skip }, () => {
     const { link, clock } = await open(t);
     server.freeze();
     const answered = link.ask((redis) => redis.ping());
-    // This process stands still for longer than the answer had.
+    // This process pauses for longer than the timeout.
     clock.freeze(ANSWER_TIMEOUT_MS + 150);
     await turn();
     server.thaw();

@@ -1,7 +1,7 @@
 /**
- * The connection to the server: one question, one answer, in bounded time. A server that left a question unanswered, answered
- * with an error or cannot be reached is unreachable: every further question is refused at once, and one probe at a time asks
- * whether it is back. An outage is logged when it begins and when it is over, however many questions it costs.
+ * The connection to the limits server: one answer per command, in bounded time. After a timeout, an error or a lost connection the server
+ * counts as unreachable: further commands are refused at once, and one probe at a time tests whether it is back. An outage is logged at its
+ * start and end, however many commands it affects.
  */
 import { Redis, type RedisOptions } from "ioredis";
 import type { Clock } from "../base/clock.ts";
@@ -11,11 +11,11 @@ import { answerTime } from "./answer-time.ts";
 import { LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { type ScriptedRedis, scripts } from "./valkey-scripts.ts";
 
-/** More unanswered questions than this are not asked: a server that far behind would answer none of them in time. */
+/** With more unanswered commands than this, new ones are refused, because the server would not answer them in time. */
 const UNANSWERED_MAX = 10_000;
 const RECONNECT_MS_MAX = 1_000;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A connection on which a server that is unreachable said nothing for this long is given up, and everything asked on it. */
+/** A connection is closed if an unreachable server sent nothing for this long. Its pending commands fail. */
 const SILENT_MS_MAX = 2_000;
 const PROBE_MS_MIN = 250;
 const PROBE_MS_MAX = 1_000;
@@ -25,7 +25,7 @@ const QUIET_MS = 1_000;
 type Question<T = unknown> = (redis: ScriptedRedis) => Promise<T>;
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
-/** Makes the client that keeps the connection. */
+/** Creates the client that maintains the connection. */
 export type Connect = (url: string, options: ClientOptions) => ScriptedRedis;
 
 interface LinkOptions {
@@ -34,25 +34,25 @@ interface LinkOptions {
   clock: Clock;
   log: Log;
   answerTimeoutMs: number;
-  /** Fails while the server cannot do its work, and does no harm. */
+  /** Fails while the server is unusable, and has no side effect. */
   probe: Question;
-  /** For each question of a request that no one could answer. */
+  /** Called for each command of a request that got no answer. */
   unavailable?: ((cause: UnavailableCause) => void) | undefined;
-  /** The server was unreachable and answers again; what it remembers is not known. */
+  /** Called when the server answers again; it may have lost its data. */
   back?: () => void;
 }
 
 interface Outage {
   readonly since: number;
-  /** What it began with. */
+  /** The cause of its first failure. */
   readonly cause: UnavailableCause;
-  /** Questions of requests that it cost. */
+  /** The number of refused commands of requests. */
   refused: number;
-  /** When a probe was answered; undefined while the server is unreachable. */
+  /** The time of the first answered probe; undefined while the server is unreachable. */
   backAt: number | undefined;
   probing: boolean;
   probeMs: number;
-  /** The last probe was answered, with an error: a new connection tells nothing. */
+  /** The last probe was answered with an error, so a new connection would not help. */
   refusesProbes: boolean;
   stopTimer: () => void;
 }
@@ -63,7 +63,7 @@ export class ValkeyLink implements Dependency {
   readonly #redis: ScriptedRedis;
   #unanswered = 0;
   #latencyMs: number | null = null;
-  /** When the server was last heard on this connection, or the connection made. */
+  /** The time of the last answer on this connection, or of its start. */
   #heardAt: number;
   #outage: Outage | undefined;
   #closing = false;
@@ -79,7 +79,7 @@ export class ValkeyLink implements Dependency {
       maxRetriesPerRequest: 0,
       connectTimeout: CONNECT_TIMEOUT_MS,
       retryStrategy: (attempt) => Math.min(RECONNECT_MS_MAX, 25 * 2 ** Math.min(attempt, 10)),
-      // The server we are connected to became a replica: the name may lead to the new primary.
+      // The server became a replica: reconnecting may lead to the new primary.
       reconnectOnError: (error) => error.message.startsWith("READONLY"),
       scripts,
     });
@@ -91,7 +91,7 @@ export class ValkeyLink implements Dependency {
     });
   }
 
-  /** Resolves when connected, or when the first attempt failed; it goes on trying then. */
+  /** Resolves when connected, or after the first failed try, which is repeated in the background. */
   async open(): Promise<void> {
     await this.#redis.connect().catch((error: Error) => this.#failed("disconnected", error));
   }
@@ -104,7 +104,7 @@ export class ValkeyLink implements Dependency {
     return this.#latencyMs;
   }
 
-  /** Asks for a request. Rejects with `LimitsUnavailable`, and with nothing else. */
+  /** Sends a command of a request. Rejects only with `LimitsUnavailable`. */
   async ask<T>(send: Question<T>): Promise<T> {
     try {
       return await this.tell(send);
@@ -115,14 +115,14 @@ export class ValkeyLink implements Dependency {
     }
   }
 
-  /** The same for what no request waits for: it is not among what an outage cost. */
+  /** Like `ask`, for commands that no request waits for; they are not counted in an outage. */
   tell<T>(send: Question<T>): Promise<T> {
     if (this.isAway) return unasked(`the server is unreachable (${this.#outage?.cause})`);
     return this.#question(send);
   }
 
   async close(): Promise<void> {
-    // Answers that are due still come before this one.
+    // Answers to earlier commands arrive before this one.
     const goodbye = this.tell((redis) => redis.quit());
     this.#closing = true;
     this.#outage?.stopTimer();
@@ -157,7 +157,7 @@ export class ValkeyLink implements Dependency {
         this.#unanswered -= 1;
         stopTimer();
       };
-      // After the timeout neither has an effect: the caller already got the error.
+      // After the timeout the answer has no effect, because the caller already got the error.
       answer.then(
         (value) => {
           heard();
@@ -223,7 +223,7 @@ export class ValkeyLink implements Dependency {
     );
   }
 
-  /** The client itself would wait for ever. What it does by a timer of its own misfires when this process is late. */
+  /** The client has no timeout here, and its own timer misfires when this process is late. */
   #giveUpSilentConnection(): void {
     if (this.#options.clock.monotonic() - this.#heardAt < SILENT_MS_MAX) return;
     if (this.#redis.status === "ready" || this.#redis.status === "connect") this.#redis.stream.destroy();
@@ -248,7 +248,7 @@ function unasked(why: string): Promise<never> {
   return Promise.reject(new LimitsUnavailable(new Error(why), { maybeDone: false }));
 }
 
-/** Only the words: the client's errors carry whole commands. */
+/** Returns only the message, because the client's errors contain whole commands. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ("code" in error ? String(error.code) : error.name);

@@ -1,15 +1,14 @@
 /**
- * The rules of limits.ts as the server runs them, one script for each operation, so that gateways that share a server
- * cannot pass a bound between a check and its count. The time is the server's: gateways whose clocks differ agree on the
- * minute. Every key a script writes gets an end, and all keys of one call carry one hash tag.
+ * The rules of limits.ts as Lua scripts, one per operation, so that check and count are atomic for all gateways. Scripts use the server's
+ * time, so gateways with different clocks agree on the minute. Every key expires, and all keys of a call share a hash tag.
  */
 import type { Redis } from "ioredis";
 import { LEASE_MS, MINUTE_MS, type Refusal, SHARING_MS } from "./limits.ts";
 
-/** A window outlives its minute, so that no difference between clock and expiry can cut it short. */
+/** A window outlives its minute, so that clock differences cannot end it early. */
 const WINDOW_TTL_MS = 2 * MINUTE_MS;
 
-/** The first argument is the time to take in place of the server's; only tests give one. */
+/** The first argument replaces the server's time in tests. */
 const TIME = `
 local now = tonumber(ARGV[1])
 if not now then
@@ -18,7 +17,7 @@ if not now then
 end
 `;
 
-/** Numbers go to the server as whole decimal text: older servers would write large ones as 1.8e+12. */
+/** Numbers are passed as decimal text, because older servers write large ones as 1.8e+12. */
 const LEASE = `
 local function lease(key, id)
   redis.call('ZADD', key, string.format('%.0f', now + ${LEASE_MS}), id)
@@ -65,14 +64,14 @@ if verdict == 0 then lease(KEYS[2], ARGV[2]) end
 return {verdict, requests, tokens, (minute + 1) * ${MINUTE_MS} - now}
 `;
 
-/** KEYS: window. ARGV: time. Answers as ENTER does. */
+/** KEYS: window. ARGV: time. Returns the same as ENTER. */
 const STANDING = `${TIME}${WINDOW}
 return {0, requests, tokens, (minute + 1) * ${MINUTE_MS} - now}
 `;
 
 /**
- * KEYS: window, slots. ARGV: time, id, tokens, '1' when no earlier attempt can have been carried out. Otherwise the slot
- * tells: when it is gone, the earlier attempt took it and entered the tokens.
+ * KEYS: window, slots. ARGV: time, id, tokens, '1' if no earlier try can have been executed. Otherwise the slot decides: if it is gone, an
+ * earlier try removed it and added the tokens.
  */
 const LEAVE = `${TIME}${WINDOW}
 local removed = redis.call('ZREM', KEYS[2], ARGV[2])
@@ -100,8 +99,8 @@ return 1
 `;
 
 /**
- * KEYS: slots or places. ARGV: time, ids. A lease that ended is taken again, above the bound if need be: the request is
- * alive, and after a server lost its memory this is what brings the count back to the truth.
+ * KEYS: slots or places. ARGV: time, ids. Takes an expired lease again, above the limit if necessary: the request still runs, and after
+ * data loss this restores the count.
  */
 const RENEW = `${TIME}${LEASE}
 for i = 2, #ARGV do lease(KEYS[1], ARGV[i]) end
@@ -116,10 +115,13 @@ export const scripts = {
   limitsRenew: { lua: RENEW, numberOfKeys: 1 },
 };
 
-/** The client with the scripts as commands: keys first, then arguments. It sends hashes, and the text where needed. */
+/**
+ * The client with the scripts as commands: keys first, then arguments. It sends a script's hash, and its text if the server does not know
+ * it.
+ */
 export type ScriptedRedis = Redis & Record<keyof typeof scripts, (...words: (string | number)[]) => Promise<unknown>>;
 
-/** By the verdict of the script that enters. */
+/** By the return value of ENTER. */
 export const VERDICTS: readonly (Refusal | null)[] = [
   null,
   "rate_limit_requests",

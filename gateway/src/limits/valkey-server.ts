@@ -1,6 +1,6 @@
 /**
- * What identifies a limits server: an ID that gateways write into it. Servers may forget everything when they restart, so a gateway that
- * saw the ID there writes it back; one that starts and finds none may only do so while no other gateway sees it elsewhere.
+ * Identifies a limits server by an ID that gateways store in it. A server may lose its data in a restart. A gateway that saw the ID before
+ * then writes it back; a starting gateway may write a new one only if no other gateway sees an ID on another server.
  */
 import { Redis } from "ioredis";
 
@@ -8,9 +8,9 @@ const ANSWER_MS_MAX = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 
 export interface ValkeyServer {
-  /** Null where there is none. Rejects while the server cannot be reached. */
+  /** Null if the server has none. Rejects if it is unreachable. */
   readId(): Promise<string | null>;
-  /** Writes this one unless there is one. Resolves with the one that is there. */
+  /** Stores this ID unless one exists. Resolves with the stored one. */
   claimId(id: string): Promise<string>;
   /** The fields of a section of INFO: `server`, `memory`, `replication`. */
   info(section: string): Promise<ReadonlyMap<string, string>>;
@@ -31,7 +31,7 @@ export function openValkeyServer({ url, prefix = "tollgate" }: { url: string; pr
     lost = error;
   });
   const key = `${prefix}:deployment`;
-  /** Of a question that found no connection, the client only says that it gave up. */
+  /** The client only reports that it gave up; this adds the reason. */
   const explained = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: Error) => {
       throw error.name === "MaxRetriesPerRequestError" && lost !== undefined ? lost : error;

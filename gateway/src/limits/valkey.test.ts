@@ -1,4 +1,4 @@
-/** What only a shared server can do, while it is there: be the same as memory, forget, be one of a cluster. */
+/** Properties of a shared server: equal to memory, expiry, clusters. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";

@@ -1,6 +1,6 @@
 /**
- * Limits shared by many gateways, kept in Valkey or Redis. When the server does not answer in time nothing is admitted;
- * whatever it takes, nothing waits for longer than the answer timeout.
+ * Limits shared by many gateways, in Valkey or Redis. Without an answer in time nothing is admitted, and nothing waits longer than the
+ * timeout.
  */
 import type { Clock } from "../base/clock.ts";
 import { invariant } from "../base/invariant.ts";
@@ -20,7 +20,7 @@ import { type Departure, Departures } from "./valkey-departures.ts";
 import { type Connect, ValkeyLink } from "./valkey-link.ts";
 import { VERDICTS } from "./valkey-scripts.ts";
 
-/** Long enough for a machine that is busy for a moment: once it has passed, the server counts as away for everyone. */
+/** Long enough for a briefly busy machine, because after this timeout the server counts as unreachable for all requests. */
 const ANSWER_TIMEOUT_MS = 1_500;
 const RENEW_IDS_MAX = 1_000;
 const RENEW_AT_ONCE = 100;
@@ -31,17 +31,17 @@ interface ValkeyOptions {
   clock: Clock;
   log: Log;
   answerTimeoutMs?: number;
-  /** For each question of a request that no one could answer. */
+  /** Called for each command of a request that got no answer. */
   unavailable?: (cause: UnavailableCause) => void;
-  /** Platforms that share a server have a prefix each. */
+  /** Separates platforms that share a server. */
   prefix?: string;
-  /** For tests: the time the scripts take in place of the server's. */
+  /** In tests: replaces the server's time. */
   nowMs?: () => number;
-  /** For tests: the client to take in place of one that opens a socket. */
+  /** In tests: replaces the client that opens a socket. */
   connect?: Connect;
 }
 
-/** Resolves when connected, or when the first attempt failed; it goes on trying then. */
+/** Resolves when connected, or after the first failed try, which is repeated in the background. */
 export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   const { clock, log, answerTimeoutMs = ANSWER_TIMEOUT_MS, prefix = "tollgate", nowMs } = options;
   const departures = new Departures({ clock, log });
@@ -52,13 +52,13 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     clock,
     log,
     answerTimeoutMs,
-    // A write: a server that only reads is of no use.
+    // The probe writes, because a read-only server is of no use.
     probe: (redis) => redis.limitsRenew(`${prefix}:limits:{probe}`, time(), "probe"),
     unavailable: options.unavailable,
     // The server may have lost its data, so slots in use are sent again at once.
     back: () => renew(),
   });
-  // The braces are the hash tag: on a cluster, the keys of one call are on one server.
+  // The braces are a hash tag: on a cluster, all keys of a call are on one server.
   const windowOf = (keyId: string): string => `${prefix}:limits:{key:${keyId}}:window`;
   const slotsOf = (keyId: string): string => `${prefix}:limits:{key:${keyId}}:slots`;
   const placesOf = (model: string): string => `${prefix}:limits:{model:${model}}:places`;
@@ -80,7 +80,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     send: (sure) =>
       link.tell((redis) => redis.limitsLeave(windowOf(keyId), slotsOf(keyId), time(), id, tokens, sure ? "1" : "0")),
   });
-  /** Of each place that this gateway holds, where its account's are counted. */
+  /** For each place of this gateway, the key that counts the account's own places. */
   const owners = new Map<string, string>();
   const vacate = (model: string, id: string, own: string): Departure => ({
     group: placesOf(model),
@@ -91,7 +91,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
       return link.tell((redis) => redis.zrem(placesOf(model), id));
     },
   });
-  /** Asks for an entry. An answer that never came may have taken a lease, which is given back in the background. */
+  /** Enters a request. If the answer is lost, the lease that it may have taken is released in the background. */
   const ask = async <T>(entry: () => Promise<T>, undo: Departure): Promise<T> => {
     try {
       return await entry();
@@ -166,7 +166,7 @@ function readEntry(answer: unknown, limits: KeyLimits): Entry {
   return entryOf(refusal, { requests, tokens, resetMs }, limits);
 }
 
-/** A renewal that fails is the link's to log; the lease outlives three of them. */
+/** The link logs failed renewals; a lease outlives three of them. */
 async function renewAll(held: Held, { link, time }: { link: ValkeyLink; time: () => string | number }): Promise<void> {
   const groups = held.groups();
   for (let start = 0; start < groups.length; start += RENEW_AT_ONCE) {

@@ -1,17 +1,9 @@
 /**
- * A tokenizer's data on disk. `gateway/tools/convert-tokenizers.ts` writes these files, this reads them.
- *
- *   8 bytes   "TGTOKEN1"
- *   the rest  one Zstandard frame, and in it:
- *     uint32 LE   length of the header
- *     header      JSON, UTF-8: what the tokenizer is, and `sections`: name and length of each section in order
- *     sections    back to back
- *
- * A section holds bytes, or whole numbers as byte planes (all the lowest bytes, then all the second bytes, …), which
- * compresses far better than whole words and needs no alignment. Every number is unsigned and little-endian.
- *
- * The SHA-256 that pins a file is that of the file as it lies on disk. It covers everything a count depends on: the
- * vocabulary, the merges and the Unicode classes the scanner uses.
+ * The file format of a tokenizer's data. `gateway/tools/convert-tokenizers.ts` writes these files. After 8 bytes "TGTOKEN1" follows one
+ * Zstandard frame with: a uint32 LE length of the header; the header as JSON, which describes the tokenizer and lists `sections` with name
+ * and length; the sections back to back. A section holds bytes, or whole numbers as byte planes (all lowest bytes, then all second bytes,
+ * …), which compress better and need no alignment. Numbers are unsigned and little-endian. The pinned SHA-256 is that of the compressed
+ * file. It covers everything that a count depends on: vocabulary, merges and Unicode classes.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";

@@ -1,13 +1,8 @@
 /**
- * A tokenizer's tables as they are in memory, in one file beside the code. To build them of their asset costs a start half a
- * second of processor time and leaves the process tens of megabytes larger than it need be; to read them costs neither.
- *
- *   uint32 LE   length of the header
- *   header      JSON, UTF-8: the tables, with a place in the file for each array of numbers
- *   arrays      each from a multiple of eight on
- *
- * Like the asset the file is pinned by its SHA-256, which is its name as well: one that is cut short, damaged or of another
- * version is not read. It is only kept: where there is none, and none can be written, the tables are built.
+ * A file beside the code with a tokenizer's tables as they are in memory. Building them from the asset takes half a second of CPU time at
+ * each start and leaves the process tens of megabytes larger. Format: a uint32 LE length of the header; the header as JSON with the
+ * position of each array; the arrays, each at a multiple of eight. The file's name contains its SHA-256, so a truncated, damaged or
+ * outdated file is not used. If none exists and none can be written, the tables are built.
  */
 import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";

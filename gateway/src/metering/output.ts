@@ -1,16 +1,10 @@
 /**
- * Counts one answer while it streams and holds it to its cap: answer and reasoning are two texts under one cap.
- *
- * The rule: text passes as long as the exact count of everything let through, with it, is within the cap. The first text
- * that would pass the cap is cut, between two characters, to a part that does not, and nothing passes after that. "Exact"
- * is the count of what was let through as if it ended there, so a word that is cut counts as the cut word.
- *
- * More text can make a count smaller: " refactorin" is more tokens than " refactoring". So the rule looks at what
- * arrived together and not at every character of it: a text passes if it fits as a whole, even if a part of it would
- * not; and of a text that is cut, no part fits that is longer by up to LOOK_AHEAD_UNITS, which is more than a word. (To
- * look at all that are longer would let a node buy much work with little text.)
- *
- * Special tokens mean nothing here: a node that writes `<|im_end|>` as text has written ordinary text.
+ * Counts an answer while it streams and cuts it at its cap. Answer and reasoning are two texts with one common cap. Rule: text passes as
+ * long as the exact count of everything passed, including it, is within the cap. The first text that exceeds the cap is cut between two
+ * characters, and nothing passes afterwards. The exact count treats what passed as complete, so a cut word counts as its part. More text
+ * can reduce a count: " refactorin" is more tokens than " refactoring". So a text passes if it fits as a whole, even if a part of it would
+ * not; and when text is cut, the part is the longest that fits within LOOK_AHEAD_UNITS, which is more than a word. (Checking all longer
+ * parts would let a node cause much work with little text.) Special tokens have no effect: `<|im_end|>` in the output is ordinary text.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { invariant } from "../base/invariant.ts";

@@ -1,9 +1,7 @@
 /**
- * What a chat becomes before the model reads it. Each family has a template, written in Jinja, in its published
- * `tokenizer_config.json`; here it is written out as the stretches of text between special tokens, which can be counted
- * one by one without building the whole. The tests render the published templates and compare.
- *
- * The templates are those of Llama 3.2 and Qwen 2.5 without tools, with the generation prompt added.
+ * The chat templates of the model families, which turn a chat into the model's input. The published Jinja templates
+ * (`tokenizer_config.json`) are written here as text segments between special tokens, which are counted one by one. Tests compare with the
+ * rendered originals. Based on the templates of Llama 3.2 and Qwen 2.5 without tools, with the generation prompt.
  */
 import { InvariantError } from "../base/invariant.ts";
 import type { ChatMessage } from "./meter.ts";

@@ -13,7 +13,7 @@ const PROBLEM_CHARS_MAX = 200;
 const WEBHOOKS: readonly DeliveryChannel[] = ["webhook", "slack"];
 
 export interface Deliverer {
-  /** Sends until nothing is due; how many arrived. */
+  /** Sends until nothing is due. Returns the number delivered. */
   send(): Promise<number>;
 }
 

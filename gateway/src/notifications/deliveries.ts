@@ -11,7 +11,7 @@ import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { StoredFact } from "./words.ts";
 
-/** Longer than one try takes: until then it is the business of the gateway that took it. */
+/** Longer than one try takes. Until then no other gateway takes the delivery. */
 const TAKEN_S = 120;
 const AT_ONCE_MAX = 20;
 /** Limited per account, so that one slow address does not delay other accounts. */
@@ -55,7 +55,7 @@ const Shown = row({
 });
 export type ShownDelivery = z.infer<typeof Shown>;
 
-/** How a try ended. */
+/** The result of a try. */
 export interface Tried {
   state: "delivered" | "failed" | "pending";
   nextAt: Date | null;
@@ -67,7 +67,7 @@ export interface Deliveries {
   /** Takes due deliveries of these channels. */
   take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
   tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: Tried): Promise<void>;
-  /** The account's latest, newest first. */
+  /** The account's latest deliveries, newest first. */
   log(accountId: Uuid): Promise<ShownDelivery[]>;
   /** The number of the account's test deliveries since then. */
   testsSince(accountId: Uuid, since: Date): Promise<number>;
@@ -111,7 +111,7 @@ export function openDeliveries({ pool, clock }: { pool: pg.Pool; clock: Clock })
       return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredFact }));
     },
     async tried({ id, attempts }, { state, nextAt, answerStatus, problem }) {
-      // Unless another gateway took it because this one was late.
+      // No effect if another gateway has taken the delivery meanwhile.
       await pool.query(
         `update notification_delivery
             set state = $3, next_at = $4, answer_status = $5, problem = $6, ended_at = case when $3 = 'pending' then null else $7::timestamptz end

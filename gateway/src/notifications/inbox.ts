@@ -32,7 +32,7 @@ interface Reader {
 export interface Inbox {
   /** Newest first. */
   list(reader: Reader, page: { before?: Uuid | undefined; limit: number }): Promise<ListedNotification[]>;
-  /** How many the reader has not read, up to 100. */
+  /** The number of unread notifications, up to 100. */
   unread(reader: Reader): Promise<number>;
   /** Marks these, or all. */
   read(reader: Reader, ids: Uuid[] | undefined): Promise<void>;

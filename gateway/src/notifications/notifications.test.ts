@@ -70,7 +70,7 @@ beforeEach(async () => {
 
 const first = () => gateways[0] as ReturnType<typeof openTestNotifications>;
 const settings = () => openSettings({ pool: db.pool, random: systemRandom() });
-/** Both gateways at once, three times each. */
+/** Both gateways run three times concurrently. */
 const send = () => Promise.all([...gateways, ...gateways, ...gateways].map(({ deliverer }) => deliverer.send()));
 const logOf = (accountId: Uuid): Promise<ShownDelivery[]> => first().deliveries.log(accountId);
 
@@ -145,7 +145,7 @@ describe("a webhook", () => {
   test("is sent once by two gateways, and by the other one when the first died", async () => {
     const { id } = await withWebhook();
     for (let n = 0; n < 30; n++) await first().notify(db.pool, { ...LOW, accountId: id, about: String(n) });
-    // Taken by one that dies.
+    // Claimed by a gateway that dies.
     assert.ok((await first().deliveries.take(["webhook"])).length > 0);
     await send();
     assert.ok(received.length < 30);
@@ -262,7 +262,7 @@ describe("events of other parts", () => {
     return rows.map(({ fact }) => fact);
   };
   before(async () => {
-    // The clock of the test is ahead of the database's, by which the rows below are made.
+    // The test's clock is ahead of the database's, which dates the rows below.
     await db.pool.query("update migration set applied_at = now() - interval '30 days' where version = 48");
     clock.advance(-clock.now() + Date.now());
   });

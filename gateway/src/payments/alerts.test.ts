@@ -1,4 +1,4 @@
-/** The low-credit alert: once for each fall, over two gateways, and no email lost. */
+/** The low-credit alert: once per fall of the balance with two gateways, and no email is lost. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sessionObject } from "@tollgate/demo-provider/objects.ts";
@@ -63,7 +63,7 @@ const move = (accountId: Uuid, amount: Pico): Promise<string> =>
 
 const first = (): Alerts => gateways[0] as Alerts;
 
-/** Both gateways look, three times each, at the same time; then what they wrote is sent. */
+/** Both gateways check three times concurrently; then the notifications are sent. */
 async function look(): Promise<number> {
   await Promise.all([...gateways, ...gateways, ...gateways].map((alerts) => alerts.look()));
   await t.deliverer.send();
@@ -130,7 +130,7 @@ describe("a low-credit alert", () => {
     assert.equal(await look(), 1);
     const { sale } = await t.start(id);
     const paid = { ...sale, state: "paid", payment: `pi_${id}`, charge: `ch_${id}` } as const;
-    // The purchase waits for the account, with all else that it does done.
+    // The purchase waits for the account's lock with everything else done.
     const client = await t.db.pool.connect();
     await client.query("begin");
     await client.query("select from ledger_account where id = $1 for update", [id]);
@@ -154,7 +154,7 @@ describe("a low-credit alert", () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
-    // It has read that the balance is low; before it writes, the balance rises.
+    // The gateway has read a low balance; before it writes, the balance rises.
     const client = await t.db.pool.connect();
     await client.query("begin");
     await client.query("select from credit_alert where account_id = $1 for update", [id]);
@@ -198,7 +198,7 @@ describe("an alert email", () => {
   test("is sent by another gateway when the first one died", async () => {
     await fall();
     await first().look();
-    // Taken, and never noted as sent.
+    // Taken for sending, and never recorded as sent.
     await t.db.pool.query("update notification_delivery set attempts = 1, next_at = $1 where state = 'pending'", [
       new Date(clock.now() + 120_000),
     ]);

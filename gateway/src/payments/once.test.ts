@@ -1,4 +1,4 @@
-/** Exactly once: many deliveries at the same moment to two gateways, and connections that die in the middle. */
+/** Exactly-once processing: concurrent deliveries to two gateways, and connections that break in the middle. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { chargeObject, disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
@@ -87,7 +87,7 @@ describe("concurrent events", () => {
 });
 
 describe("interrupted events", () => {
-  /** Runs `work` while the ledger is locked, so that a delivery stops inside its transaction, just before it moves money. */
+  /** Runs `work` while the ledger is locked, so that a delivery stops in its transaction just before it moves money. */
   async function stopped(body: string, work: (pid: number, delivery: Promise<void>) => Promise<void>): Promise<void> {
     const blocker = await t.db.pool.connect();
     try {
@@ -112,7 +112,7 @@ describe("interrupted events", () => {
     const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
     await stopped(body, async (pid, delivery) => {
       const failed = assert.rejects(delivery);
-      // As when the gateway's machine is gone: no one is left to roll back.
+      // Like the loss of the gateway's machine, which leaves no one to roll back.
       await t.db.pool.query("select pg_terminate_backend($1)", [pid]);
       await failed;
       assert.deepEqual(await rowsFor(account, id), { transfers: 0, moves: 0, events: 0, state: "open" });

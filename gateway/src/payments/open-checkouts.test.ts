@@ -35,7 +35,7 @@ describe("open checkouts of one account", () => {
     assert.deepEqual([refused.status, refused.code], [429, "rate_limit_requests"]);
     assert.match(refused.message, /10 checkouts of the last hour are still open\./);
     const wait = Number(refused.headers["retry-after"]);
-    // An hour less what opening them took, however long that was here.
+    // An hour, less the time since they were opened.
     assert.ok(wait > 0 && wait <= 3600, `${wait}`);
     assert.equal(refused.retry, "never", "nobody waits for an hour on their own");
     assert.equal(t.demo.shop.sales.length, sales);

@@ -1,7 +1,7 @@
 /**
- * Events in every order against naive models. First every order of five events, with the balance worked out after each;
- * then random histories of a sale, played at the demonstration's shop, whose events arrive shuffled, repeated and at the
- * same time at two gateways. The seed is printed on failure; TEST_SEED repeats it.
+ * Events in any order compared with simple models: first every order of five events, with the balance after each; then random histories of
+ * a sale at the demo provider, whose events arrive shuffled, repeated and concurrently at two gateways. A failure prints the seed;
+ * TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -107,14 +107,14 @@ test("random events, shuffled, repeated and concurrent, end at the sale's true b
 
 type Script = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the account should be left with, by the shop's own ledger. */
+/** The expected balance of the account, by the demo shop's records. */
 function worth(sale: Sale): number {
   if (sale.state !== "paid") return 0;
   const disputed = sale.disputes.filter(({ status }) => status !== "won").reduce((sum, { cents }) => sum + cents, 0);
   return sale.cents - refunded(sale) - disputed;
 }
 
-/** Plays the script at a shop of its own and returns the bodies of the events that it sent. */
+/** Runs the script at its own demo shop and returns the bodies of the sent events. */
 function play(sale: Sale, { begin, steps, told }: Script): string[] {
   const clock = manualClock();
   const bodies: string[] = [];
@@ -136,7 +136,7 @@ function play(sale: Sale, { begin, steps, told }: Script): string[] {
     const open = sale.disputes.find(({ status }) => status === "needs_response");
     const left = refundable(sale);
     if (step.do === "refund" && left > 0) shop.refund(sale, Math.max(1, Math.floor((left * step.part) / 100)));
-    // Without news of single refunds no one can know that one failed.
+    // Without events of single refunds, a failed one cannot be noticed.
     const failing = told === "totals" ? undefined : live[step.do === "fail-refund" ? step.which % live.length : 0];
     if (step.do === "fail-refund" && failing !== undefined) shop.failRefund(sale, failing);
     if (step.do === "dispute" && sale.disputes.length === 0) shop.dispute(sale);

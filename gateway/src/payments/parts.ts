@@ -1,4 +1,4 @@
-/** Payments as a part for routes. */
+/** The payments that routes use. */
 import type { Alerts } from "./alerts.ts";
 import type { Payments } from "./payments.ts";
 

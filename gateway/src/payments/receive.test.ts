@@ -119,7 +119,7 @@ describe("a payment event", () => {
     assert.equal(await dollarsOf(account), 13);
     await send("refund.failed", refundObject(paid, { ...refund, status: "failed" }), { created: 1_900_000_001 });
     assert.equal(await dollarsOf(account), 20);
-    // The next refund brings the total to where it was: it is another one all the same.
+    // The total is the same as before the first refund, but this is another refund.
     const second = reversal("re_d", 700, "succeeded");
     await send("charge.refunded", chargeObject({ ...paid, refunds: [second] }), { created: 1_900_000_002 });
     await send("refund.created", refundObject(paid, second), { created: 1_900_000_002 });
@@ -208,7 +208,7 @@ describe("credits nothing when its amount, currency or account do not match", ()
       const alert = t.logged.findLast(({ event }) => event === `evt_${id}`);
       assert.equal(alert?.level, 50);
       assert.match(String(alert?.msg), /does not match its checkout/);
-      // Its money goes back to the buyer; the account never had it.
+      // The payment is returned to the buyer, and the account was never credited.
       await send("charge.refunded", chargeObject({ ...paid, refunds: [reversal(`re_${id}`, 2000, "succeeded")] }));
       assert.equal(await dollarsOf(account), 0);
     });

@@ -60,7 +60,7 @@ export function savedMethods({
 
     async forgetMethod(method) {
       await within(stripe.paymentMethods.detach(method)).catch((error) => {
-        // It is of no customer any more, or is none: what was wanted.
+        // The card was already removed or never existed, which is the desired result.
         if (error instanceof Stripe.errors.StripeInvalidRequestError) return;
         throw unavailable(error);
       });
@@ -86,7 +86,7 @@ function setupOf({ reference, account, customer, successUrl, cancelUrl }: SetupO
     mode: "setup",
     customer,
     client_reference_id: reference,
-    // What can be saved is what the account at Stripe offers for it.
+    // The options for saving are configured in the Stripe account.
     currency: CURRENCY,
     success_url: successUrl,
     cancel_url: cancelUrl,
@@ -102,7 +102,7 @@ function intentOf({ reference, account, product, price, customer, method }: Char
     currency,
     customer,
     payment_method: method,
-    // No one is there to be sent elsewhere.
+    // Redirects are impossible, because no buyer is present.
     automatic_payment_methods: { enabled: true, allow_redirects: "never" },
     off_session: true,
     confirm: true,
@@ -112,8 +112,8 @@ function intentOf({ reference, account, product, price, customer, method }: Char
 }
 
 /**
- * A card that is refused, and a request that Stripe will never take (the card is gone), are answers. Anything else, such as no
- * answer, a limit or a wrong key of ours, says nothing about the money.
+ * A declined card, and a request that Stripe will never accept (such as a removed card), are final results. Any other error, such as no
+ * response, a rate limit or a wrong key, leaves the outcome unknown.
  */
 function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentNews {
   const isCard = error instanceof Stripe.errors.StripeCardError;
@@ -127,7 +127,7 @@ function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentNews {
 const failureOf = (code: string | undefined): TopUpFailure =>
   code === "authentication_required" ? "authentication_required" : "declined";
 
-/** A card by its brand, anything else by what it is (`us_bank_account`); with its last digits where it has some. */
+/** A card's brand, or the type of another method (`us_bank_account`), with its last digits if any. */
 function nameOf(method: Stripe.PaymentMethod): Pick<SavedMethod, "brand" | "last4"> {
   const details = (method as unknown as Record<string, { brand?: unknown; last4?: unknown } | undefined>)[method.type];
   const { brand = method.type, last4 } = details ?? {};

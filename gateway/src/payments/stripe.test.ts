@@ -1,4 +1,4 @@
-/** The official library against a server that speaks its protocol, and against servers that fail in every way. */
+/** The official library against a server that speaks Stripe's protocol, and against servers that fail in every way. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -217,7 +217,7 @@ describe("reading an event", () => {
   ];
   for (const [what, signature] of forged) {
     test(`refuses ${what}`, () => {
-      // Undefined would be the default above: it is what a request without the header gives.
+      // Undefined would select the default parameter; null is the result of a request without the header.
       const reading = () => provider.readEvent(Buffer.from(body), signature);
       assert.throws(reading, { name: "Fault", status: 400, code: "invalid_signature" });
     });

@@ -17,7 +17,7 @@ import { readStripeEvent } from "./stripe-events.ts";
 import { savedMethods } from "./stripe-methods.ts";
 import { stripeReceipts } from "./stripe-receipts.ts";
 
-/** A person waits: one call may take so long, it may be repeated once, and all of it ends by the deadline. */
+/** A person waits: a call may take this long, is repeated once at most, and everything ends by the deadline. */
 const CALL_MS_MAX = 6_000;
 const DEADLINE_MS = 15_000;
 /** Older webhooks are replays. */
@@ -25,11 +25,11 @@ const SIGNATURE_AGE_S_MAX = 300;
 
 export interface StripeOptions {
   secretKey: string;
-  /** An event is signed with one of them. */
+  /** Events are signed with one of these. */
   webhookSecrets: string[];
   /** Undefined: Stripe's own address. */
   apiBase: string | undefined;
-  /** Whether Stripe is to make an invoice of every checkout that was paid. It takes a fee for that. */
+  /** Makes Stripe create an invoice for every paid checkout, for a fee. */
   invoices?: boolean;
   clock: Clock;
   callMsMax?: number;
@@ -60,7 +60,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
         (secret) => () => stripe.webhooks.constructEvent(body, signature, secret, age, undefined, now),
       );
       const event = verified(checks);
-      // The library only looks at how old it is.
+      // The library only rejects old timestamps, not future ones.
       if (signedAt(signature) - now / 1000 > age) throw fault("invalid_signature");
       return readStripeEvent(event);
     },
@@ -77,7 +77,7 @@ function sessionOf(order: CheckoutOrder, invoices: boolean) {
     line_items: [
       { quantity: 1, price_data: { currency, unit_amount: Number(minor), product_data: { name: product } } },
     ],
-    // Prices are in dollars for everyone; what is paid must be what was asked for, to the cent.
+    // Disables conversion to local currencies, because the paid amount must equal the price to the cent.
     adaptive_pricing: { enabled: false },
     success_url: successUrl,
     cancel_url: cancelUrl,
@@ -87,7 +87,7 @@ function sessionOf(order: CheckoutOrder, invoices: boolean) {
   } as const satisfies Stripe.Checkout.SessionCreateParams;
 }
 
-/** The session as it was asked for, or an error: an address is handed on only when it leads to the right price. */
+/** The session as ordered, or an error: a URL is passed on only if it has the right price. */
 function opened(
   session: Stripe.Checkout.Session,
   { order, live }: { order: CheckoutOrder; live: boolean },
@@ -122,13 +122,13 @@ async function within<T>(clock: Clock, deadlineMs: number, work: Promise<T>): Pr
   }
 }
 
-/** In seconds, by the header's own word: `t=1763188200,v1=…`. */
+/** The time in the signature header in seconds: `t=1763188200,v1=…`. */
 const signedAt = (signature: string): number => Number(/(?:^|,)t=(\d+)/.exec(signature)?.[1] ?? 0);
 
 const isOfSignature = (error: unknown): boolean =>
   (error as { type?: unknown }).type === "StripeSignatureVerificationError";
 
-/** Runs the library's check with one secret after the other; what it throws after a signature held is about the body. */
+/** Verifies with one secret after the other. An error after a valid signature concerns the body. */
 function verified([check, ...others]: (() => unknown)[]): unknown {
   try {
     return check?.();

@@ -1,4 +1,4 @@
-/** Payments on a real database for tests: the real library, the demonstration's provider, and receivers with pools of their own. */
+/** Test helper: payments on a real database with the real library, the demo provider, and receivers with their own pools. */
 import assert from "node:assert/strict";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
@@ -30,16 +30,16 @@ export interface TestPayments {
   ledger: Ledger;
   newId: NewId;
   demo: DemoProvider;
-  /** Two gateways' worth of them, on one database. */
+  /** Two gateways on one database. */
   receivers: [Payments, Payments];
   notify: Notify;
   deliverer: Deliverer;
-  /** The emails that left. */
+  /** The sent emails. */
   mailed: Email[];
-  /** What they logged, parsed. */
+  /** Parsed log lines. */
   logged: Record<string, unknown>[];
   openBuilder(): Promise<Uuid>;
-  /** A checkout that no one has paid, and the provider's side of it. */
+  /** An unpaid checkout, with the provider's side of it. */
   start(accountId: Uuid, packId?: string): Promise<{ id: Uuid; sale: Sale }>;
   balance(accountId: Uuid): Promise<bigint>;
   close(): Promise<void>;
@@ -47,9 +47,9 @@ export interface TestPayments {
 
 interface TestPaymentsOptions {
   clock?: Clock;
-  /** What each receiver has in place of the provider; given the real one. */
+  /** Replaces the provider of each receiver; gets the real one. */
   provider?: (real: PaymentProvider) => PaymentProvider;
-  /** What becomes of an email before it counts as sent. */
+  /** Runs before an email counts as sent. */
   mailing?: (letter: Email) => Promise<void>;
 }
 
@@ -110,7 +110,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
   };
 }
 
-/** The library as the gateway uses it, pointed at the demonstration's provider. */
+/** The gateway's use of the library, with the demo provider's address. */
 export function stripeAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhookSecret">) {
   const { url: apiBase, secretKey, webhookSecret } = demo;
   return stripeProvider({ apiBase, secretKey, webhookSecrets: [webhookSecret], clock: systemClock });
@@ -118,7 +118,7 @@ export function stripeAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhook
 
 let events = 0;
 
-/** An event's body as the provider sends it. */
+/** An event's body in the provider's format. */
 export function eventBody(
   type: string,
   object: object,
@@ -128,14 +128,14 @@ export function eventBody(
   return JSON.stringify({ object: "event", id, type, created, livemode, data: { object } });
 }
 
-/** Signs and delivers. */
+/** Signs an event and delivers it. */
 export const deliver = (to: Payments, demo: DemoProvider, body: string): Promise<void> =>
   to.receive(Buffer.from(body), demo.deliveries.sign(body));
 
 export async function assertLedgerBalances(db: TestDatabase): Promise<void> {
   const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
   assert.deepEqual(differing, []);
-  // And what the payments say was moved is what the ledger moved.
+  // The recorded moves of payments must equal the ledger's.
   const { rows } = await db.pool.query(
     `select m.transfer_id from payment_move m join transfer t on t.id = m.transfer_id
        join payment_checkout c on c.id = m.checkout_id

@@ -1,4 +1,4 @@
-/** Automatic top-ups happen exactly once, whatever events arrive and processes die, and stay within their limits beside other purchases. */
+/** Automatic top-ups: exactly once despite repeated events and crashes, and within the limits beside other purchases. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import {
@@ -23,7 +23,7 @@ const START = Date.UTC(2031, 4, 15, 12);
 
 let clock: ReturnType<typeof manualClock>;
 let t: TestPayments;
-/** What stands between the gateways and the provider. */
+/** Overrides the provider's methods between gateways and provider. */
 let wire: Partial<PaymentProvider>;
 before(async () => {
   clock = manualClock(START);
@@ -47,7 +47,7 @@ const intents = (account: Uuid): Sale[] =>
 const dollarsOf = async (account: Uuid): Promise<number> =>
   Number(((await t.balance(account)) * 100n) / PICO_PER_DOLLAR) / 100;
 
-/** A card saved as a person saves one, and the news of it. */
+/** Saves a card like a person, and delivers the event. */
 async function saveCard(
   accountId: Uuid,
   last4: Last4,
@@ -82,7 +82,7 @@ async function account({ last4 = "4242", ...wanted }: Partial<Wanted> & { last4?
   return id;
 }
 
-/** Every gateway does what its job does, at the same time. */
+/** Every gateway runs its job at the same time. */
 async function run(): Promise<void> {
   await Promise.all(
     [0, 1, 0, 1].map(async (n) => {
@@ -169,7 +169,7 @@ describe("an automatic top-up", () => {
       }
       await run();
       assert.equal(await dollarsOf(id), 20 - 7 - 5, `order ${round}`);
-      // Whether it failed at first or was taken back later, nothing more is bought; the money was credited all the same.
+      // A top-up that failed, or was reversed later, turns top-ups off. Credited money stays.
       assert.equal(await enabled(id), false, `order ${round}`);
       clock.advance(20 * MINUTE_MS);
     }
@@ -178,7 +178,7 @@ describe("an automatic top-up", () => {
   test("is requested by another gateway when the first died after recording it, and made once", async () => {
     const id = await account();
     assert.equal(await gateway(0).topUps.begin(), 1);
-    // Killed here: nothing was asked. And once more after the question, before the answer was taken in.
+    // The gateway is killed before the request, and then again after it, before the response was processed.
     const real = wire.charge;
     wire.charge = async (order) => {
       wire = {};

@@ -3,7 +3,7 @@
  * versions do not subscribe to them.
  */
 
-/** To all gateways: signs of life, and what each sees of the nodes. */
+/** For messages to all gateways: signs of life, and observations of nodes. */
 export const PEERS = "tg.p";
 /** To one gateway. */
 export const toPeer = (gatewayId: string): string => `${PEERS}.${gatewayId}`;

@@ -12,7 +12,7 @@ export const REQUESTS_MIN = 20;
 
 export function measuredOf({ kind }: Pick<CatalogueEntry, "kind">, { performance, samples }: Found) {
   const { requests = 0, errorShare = null, ttft, tokensPerSecond = null } = performance ?? {};
-  // An embedding comes whole: it has no first token.
+  // An embedding is not streamed, so it has no first token.
   const firstToken = kind === "embedding" ? undefined : ttft;
   return {
     availability: availabilityOf(samples),

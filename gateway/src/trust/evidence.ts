@@ -1,12 +1,10 @@
 /**
- * What a node's answers to canaries prove. Honest models make mistakes, so one wrong answer proves little, and how little depends
- * on the question: two wrong answers to what everyone knows weigh as much as eight to what every sixth honest node gets wrong.
- *
- * The rule is a CUSUM test. Each answer adds the logarithm of how much likelier it is of a node that guesses (and passes one in
- * five, `GUESS_RATE`) than of an honest one, which passes at the rate `p` of the question's family; the sum never falls below
- * zero. An honest node reaches `EVIDENCE_MAX` at most once in e^EVIDENCE_MAX answers: with `PER_DAY` canaries that is less than
- * one node in 10,000 a day, for each model. This holds as long as honest nodes pass at `p` or more, so `p` starts low and
- * follows what the nodes of other hosts do that are in good standing. Pure but for its memory.
+ * Evaluates a node's answers to canaries. Honest models make mistakes, so one wrong answer proves little, depending on the question: two
+ * wrong answers to easy questions weigh as much as eight to questions that one in six honest nodes gets wrong. The rule is a CUSUM test.
+ * Each answer adds the log-likelihood ratio of a guessing node (which passes one in five, `GUESS_RATE`) to an honest one (which passes at
+ * the rate `p` of the question's family); the sum never falls below zero. An honest node reaches `EVIDENCE_MAX` at most once in
+ * e^EVIDENCE_MAX answers: with `PER_DAY` canaries, fewer than one node in 10,000 per day and model. This holds as long as honest nodes pass
+ * at `p` or more, so `p` starts low and follows the results of other hosts' nodes in good standing. Pure except for its memory.
  */
 
 /** The share of questions that a node without the model is assumed to guess. */

@@ -1,16 +1,11 @@
 /**
- * Which of a node's last jobs it failed, blame decided before anything counts. Pure. A client that disconnected, a refusal
- * before acceptance and a cut at the cap are no failures; what the plane lost does not come here at all. Jobs in flight
- * when a node's connection ended are one failure together: a broken cable is one fault, not one for every request it carried.
- * A node that is silent while it is connected failed each of its requests, each once.
- *
- * The jobs of all gateways count together. What others saw comes a little later, in any order and perhaps twice, so a job
- * takes its place by the time of its end, and once.
- *
- * Two kinds of failure can be brought about by a builder who means a node ill, and are bounded for that. A miss: with
- * temperature the same prompt may end at once on one node and not on another, so a verdict that rests on misses has to be
- * confirmed. A refused prompt, or output format: near the model's limit it is the builder's doing, and elsewhere one account
- * counts a few times only.
+ * Which of its last jobs a node failed. Pure. Not failures: a client that disconnected, a refusal before acceptance, a cut at the cap; jobs
+ * that the plane lost never arrive here. Jobs in flight when a node's connection ends count as one failure, because a broken cable is one
+ * fault. A node that is silent while connected fails each of its requests once. Jobs of all gateways count together; reports arrive late,
+ * in any order and perhaps twice, so each job is sorted by its end and counted once. A malicious builder can cause two kinds of failure,
+ * which are therefore limited. Misses: with temperature the same prompt may end at once on one node and not on another, so a verdict based
+ * on misses must be confirmed. Refused prompts or output formats: near the model's limit they are the builder's doing, and elsewhere each
+ * account counts only a few times.
  */
 import { FAILURES_MAX, failuresCarried, JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { QuarantineReason } from "../base/states.ts";

@@ -21,18 +21,18 @@ import { openWholeHealth } from "./health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
 import { environmentOf, KINDS, STDIO, type WorkerSettings } from "./worker-settings.ts";
 
-/** For commands, and for a worker that is being replaced. */
+/** Connections for commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;
-/** The ledger's, those that watch, those of accounts that are locked, and the least of the pool. */
+/** A worker's connections: the ledger's, the listener, the heartbeat, those for locked accounts, and the pool's minimum. */
 const CONNECTIONS_OF_WORKER = 20;
 
 interface Options {
   config: Config;
   log: Log;
-  /** Resolves when it is to stop, with an error where it cannot go on. */
+  /** Resolves when the process must stop, with an error if it cannot continue. */
   stopped: Promise<Error | undefined>;
   onLost: (error: Error) => void;
-  /** `run` runs each time all workers are to be replaced. */
+  /** Calls `run` each time all workers must be replaced. */
   onReplace: (run: () => void) => void;
 }
 
@@ -106,7 +106,7 @@ interface Needs {
 
 /** Opens what workers share. Returns the function that serves a worker. */
 async function openShared({ config, log, onClose }: Needs): Promise<(channel: Channel) => void> {
-  // Made before any worker could make its own.
+  // Created before any worker could create its own.
   const secrets = await serverSecrets(config);
   const serving: ((channel: Channel) => void)[] = [];
   if (config.valkeyUrl === undefined) {

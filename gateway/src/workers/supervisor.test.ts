@@ -10,7 +10,7 @@ interface FakeProcess extends WorkerProcess {
   hasUpkeep: boolean;
   serve(): Promise<void>;
   end(how?: Partial<Ended>): Promise<void>;
-  /** How it was asked to stop. */
+  /** The drain times that it was stopped with. */
   stopped: DrainTimes | undefined;
   isKilled: boolean;
   answers: boolean;

@@ -16,7 +16,7 @@ const PAUSE_MS_MAX = 30_000;
 /** After this long without a death, the pause before a restart is the shortest again. */
 const CALM_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
-/** Looks in a row that a worker may leave without an answer. */
+/** The number of missed answers after which a worker is killed. */
 const MISSED_MAX = 6;
 /** Added to the drain's maximum. */
 const LATE_MS = 15_000;

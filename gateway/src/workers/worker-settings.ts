@@ -41,10 +41,10 @@ export function readWorkerSettings(env: Record<string, string | undefined>): Wor
   return text === undefined ? undefined : (JSON.parse(text) as WorkerSettings);
 }
 
-/** Enough for a page of the console, whose questions are asked in parallel. */
+/** Enough for a console page, which queries in parallel. */
 const POOL_MIN = 4;
 const MEBIBYTE = 1024 * 1024;
-/** The longest body has to fit. */
+/** The longest body must fit. */
 const BODY_BYTES_MAX = 10 * MEBIBYTE;
 
 /** A worker's settings: its share of the gateway's limits. */

@@ -19,8 +19,8 @@ function byteOfChar(): Map<string, number> {
 }
 
 /**
- * Symbols are renumbered: a byte is its own value, then merged symbols in the order in which merges first make them.
- * That order is the merges' own, so the result of a merge needs one bit: a new symbol, or the last one once more.
+ * Renumbers symbols: bytes keep their value, then merged symbols follow in the order in which merges first create them. The result of a
+ * merge then needs one bit: a new symbol, or the previous one again.
  */
 function mergeSections(merges: [string, string][]): Record<string, Uint8Array> {
   const symbols = byteOfChar();
@@ -55,7 +55,7 @@ function mergeSections(merges: [string, string][]): Record<string, Uint8Array> {
   };
 }
 
-/** 1 at each merge whose result takes part, anywhere in the list, in a merge that ranks before one that makes it. */
+/** 1 for each merge whose result takes part, anywhere in the list, in a merge that ranks before one that creates it. */
 function eagerMerges(merges: [string, string][]): number[] {
   const lastMade = new Map(merges.map(([left, right], rank) => [left + right, rank]));
   const eager = new Set<string>();
@@ -65,7 +65,7 @@ function eagerMerges(merges: [string, string][]): number[] {
   return merges.map(([left, right]) => (eager.has(left + right) ? 1 : 0));
 }
 
-/** Plain BPE, the slow and obvious way: merge the lowest rank, leftmost first, until nothing merges. */
+/** Plain BPE, slow and obvious: merges the lowest rank, leftmost first, until nothing merges. */
 function isReachable(token: string, ranks: Map<string, number>): boolean {
   const parts = [...token];
   while (parts.length > 1) {
@@ -81,7 +81,7 @@ function isReachable(token: string, ranks: Map<string, number>): boolean {
   return true;
 }
 
-/** The texts that are a single token when they are a whole piece. */
+/** Texts that are a single token if they are a whole piece. */
 function wholeWords(json: TokenizerJson, merges: [string, string][]): string[] {
   const bytes = byteOfChar();
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -93,7 +93,7 @@ function wholeWords(json: TokenizerJson, merges: [string, string][]): string[] {
     try {
       text = decoder.decode(encoded);
     } catch {
-      continue; // Part of a character: never a whole piece.
+      continue; // A part of a character is never a whole piece.
     }
     if (json.model.ignore_merges || isReachable(token, ranks)) words.push(text);
   }

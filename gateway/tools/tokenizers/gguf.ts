@@ -1,4 +1,4 @@
-/** Reads the metadata of a GGUF file: enough to take a vocabulary out of it. */
+/** Reads enough metadata of a GGUF file to extract a vocabulary. */
 const U8 = 0;
 const STRING = 8;
 const ARRAY = 9;

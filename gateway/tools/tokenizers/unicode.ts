@@ -1,6 +1,5 @@
 /**
- * Unicode properties as the tokenizers use them, taken from the running Node and written into each asset: a count must
- * not change because Node was updated.
+ * Unicode properties for tokenizers, taken from the running Node and stored in each asset, so that an update of Node cannot change counts.
  */
 import {
   CHANGES,
@@ -22,7 +21,7 @@ const CODE_POINTS_END = 0x110000;
 const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint < 0xe000;
 const firstOf = (text: string): number => text.codePointAt(0) ?? 0;
 
-/** Runs of equal values: the code point each starts at (3 bytes), then the values (1 byte each). */
+/** Runs of equal values: the first code point of each (3 bytes), then the values (1 byte each). */
 function ranges(classOf: (codePoint: number) => number): Uint8Array {
   const starts: number[] = [];
   const values: number[] = [];
@@ -37,7 +36,7 @@ function ranges(classOf: (codePoint: number) => number): Uint8Array {
   return Buffer.concat([planes(starts, 3), Uint8Array.from(values)]);
 }
 
-/** For byte-level BPE: the pieces' classes, and what NFC may do to a character. */
+/** For byte-level BPE: the classes of characters, and how NFC may change them. */
 export function pieceClasses(): Uint8Array {
   const joins = joiners();
   return ranges((codePoint) => {
@@ -55,8 +54,8 @@ function pieceClass(char: string): number {
 }
 
 /**
- * Text may be normalised in two parts cut before any character that is not one of these: a character that is reordered
- * (its combining class is not zero), or that is the second half of a composition.
+ * Text can be split for normalisation before any character that is not one of these: characters with a non-zero combining class, and second
+ * halves of a composition.
  */
 function joiners(): (char: string) => boolean {
   const seconds = new Set<number>();
@@ -68,7 +67,7 @@ function joiners(): (char: string) => boolean {
     const parts = [...char.normalize("NFD")];
     if (parts.length > 1 && char.normalize("NFC") === char) seconds.add(firstOf(parts.at(-1) ?? ""));
   }
-  // U+0345 has the highest combining class of all, so whatever else has one moves in front of it.
+  // U+0345 has the highest combining class, so every other combining character moves before it.
   const iota = "\u0345";
   return (char) => {
     const first = [...char.normalize("NFD")][0] ?? "";
@@ -76,7 +75,7 @@ function joiners(): (char: string) => boolean {
   };
 }
 
-/** For the unigram tokenizer: white space, and what decides where a grapheme cluster ends. */
+/** For the unigram tokenizer: white space, and the boundaries of grapheme clusters. */
 export function graphemeClasses(): Uint8Array {
   const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
   const together = (text: string): boolean => segmenter.segment(text).containing(0)?.segment === text;

@@ -1,4 +1,4 @@
-/** Turns a SentencePiece unigram vocabulary, as llama.cpp keeps it in GGUF, into an asset. */
+/** Converts a SentencePiece unigram vocabulary from GGUF into an asset. */
 import type { GgufArray } from "./gguf.ts";
 import { graphemeClasses } from "./unicode.ts";
 import { planes, writeAsset } from "./write.ts";
@@ -29,7 +29,7 @@ export function convertUnigram(
   let pieceUnitsMax = 0;
   array("tokens").strings.forEach((piece, id) => {
     if (array("token_type").bytes.readInt32LE(id * 4) === UNUSED && !options.addedTokens.includes(piece)) return;
-    // The reference implementation looks special tokens up like any other piece, with a score of zero.
+    // The reference implementation treats special tokens like other pieces, with a score of zero.
     const score = options.addedTokens.includes(piece) ? 0 : array("scores").bytes.readFloatLE(id * 4);
     scoreMin = Math.min(scoreMin, score);
     pieceUnitsMax = Math.max(pieceUnitsMax, piece.length);
@@ -71,7 +71,7 @@ export function convertUnigram(
   });
 }
 
-/** All nodes, level by level, children in the order of their units: a node's children then lie side by side. */
+/** All nodes by level, with children ordered by unit, so that a node's children are adjacent. */
 function breadthFirst(root: Node): Node[] {
   const nodes = [root];
   for (let i = 0; i < nodes.length; i++) {
@@ -82,7 +82,7 @@ function breadthFirst(root: Node): Node[] {
   return nodes;
 }
 
-/** The unit on the way into each node; the root has none and gets 0. */
+/** The unit that leads to each node; 0 for the root. */
 function unitsOf(nodes: Node[]): number[] {
   return [0, ...nodes.flatMap((node) => [...node.children.keys()])];
 }

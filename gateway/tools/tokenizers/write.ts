@@ -1,10 +1,10 @@
-/** Writes an asset in the layout that `src/metering/asset.ts` describes. */
+/** Writes an asset in the format that `src/metering/asset.ts` describes. */
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { constants, zstdCompressSync } from "node:zlib";
 import { ASSET_MAGIC, type AssetHeader } from "../../src/metering/asset.ts";
 
-/** Whole numbers as byte planes. */
+/** Splits whole numbers into byte planes. */
 export function planes(numbers: ArrayLike<number>, bytesPerNumber: number): Uint8Array {
   const out = new Uint8Array(numbers.length * bytesPerNumber);
   for (let i = 0; i < numbers.length; i++) {

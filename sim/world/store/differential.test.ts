@@ -1,7 +1,7 @@
 /**
- * The ledger in memory answer as the database does: random histories of operations, sent by the real ledger to a real PostgreSQL and
- * to the simulated store, step by step. Every answer must be the same, and so must every account, record and entry. The seed is
- * printed on failure; TEST_SEED repeats it.
+ * Compares the ledger in memory with the SQL functions: the real ledger sends random histories of operations to a real PostgreSQL and to
+ * the simulated database. After every step the answers, accounts, records and entries must be equal. A failure prints the seed; TEST_SEED
+ * repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -42,7 +42,7 @@ interface Parties {
   checkouts: { id: Uuid; session: string }[];
 }
 
-/** A ledger, and what it is kept in. */
+/** A ledger with its database. */
 interface Kept {
   ledger: Ledger;
   pool: pg.Pool;
@@ -61,7 +61,7 @@ describe("the simulated database beside PostgreSQL", () => {
   });
 
   const play = async (chance: Chance, name: string): Promise<void> => {
-    // Budgets are counted by the day, in both.
+    // Both count budgets by day.
     await pastMidnight();
     const ledgerModel = new LedgerModel(() => systemClock.now());
     const payouts = new PayoutBooks({ ledgerModel, newId, now: () => systemClock.now() });
@@ -81,7 +81,7 @@ describe("the simulated database beside PostgreSQL", () => {
     const common = { clock: patientClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
     const simulated = openLedger({ ...common, pool });
-    // Leases stand still when no one swept for a while: both have been swept just now.
+    // Leases do not expire if no sweep ran for a while, so both are swept first.
     await Promise.all([real.expire(), simulated.expire()]);
     const parties = await populate(tables);
     const history = new History(chance, parties);
@@ -109,7 +109,7 @@ describe("the simulated database beside PostgreSQL", () => {
         `${name}, step ${step}: ${act.name}`,
       );
     }
-    // Batches are made of every host there is: those of the next history are others.
+    // Batches include every host, so hosts of earlier histories are suspended.
     await db.pool.query("update account set suspended_at = now() where id = any ($1)", [parties.hosts]);
     assert.deepEqual(recordsIn(ledgerModel), await recordsOf(parties), `${name}: records`);
     assert.deepEqual(entriesIn(ledgerModel, parties), await entriesOf(parties), `${name}: entries`);
@@ -127,7 +127,7 @@ describe("the simulated database beside PostgreSQL", () => {
       await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
       ledgerModel.open(id, kind);
       await db.pool.query("insert into account (id, kind, name) values ($1, $2, 'differential')", [id, kind]);
-      // The first two builders and the first host are one person's.
+      // The first two builders and the first host have the same owner.
       if (i < 2 || i === 3)
         await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [owner, id]);
       if (kind === "host") {
@@ -214,7 +214,7 @@ function entriesIn(ledgerModel: LedgerModel, { builders, hosts }: Parties): unkn
   return inOrder(ledgerModel.entries.filter(({ account }) => ids.has(account)));
 }
 
-/** What a batch moves has ids that each store makes up. */
+/** Each database generates its own IDs for the operations of a batch. */
 const inOrder = (entries: Pick<Entry, "operation" | "kind" | "amount">[]): unknown[] =>
   entries
     .map(({ operation, kind, amount }) => {
@@ -226,11 +226,11 @@ const inOrder = (entries: Pick<Entry, "operation" | "kind" | "amount">[]): unkno
 interface Act {
   name: string;
   on: (kept: Kept) => Promise<unknown>;
-  /** Holds whose leases run out after it. */
+  /** Holds whose leases expire afterwards. */
   runsOut: Uuid[];
 }
 
-/** What was tried, so that it can be tried again: the same ids to both stores, known ones, ended ones and unknown ones. */
+/** Remembers what was tried, so that both databases get known, ended and unknown IDs again. */
 class History {
   readonly #chance: Chance;
   readonly #parties: Parties;
@@ -271,7 +271,7 @@ class History {
       this.#orders.push(order);
       return order;
     });
-    // Of one batch each id once, as a gateway sends it.
+    // Each ID once per batch, as a gateway sends it.
     const batch = [...new Map(orders.map((order) => [order.id, order])).values()];
     return act(`hold ${batch.length}`, async ({ ledger }) => {
       const outcomes = await Promise.all(batch.map((order) => ledger.hold(order)));
@@ -310,7 +310,7 @@ class History {
     return act(transfer.kind, ({ ledger }) => ledger.transfer(transfer));
   }
 
-  /** Of any checkout, in any order, and some of it again. */
+  /** Events of any checkout in any order, some of them repeated. */
   #news(): Act {
     const chance = this.#chance;
     const { id, session } = chance.pick(this.#parties.checkouts);
@@ -361,7 +361,7 @@ class History {
     });
   }
 
-  /** Some that were tried, each once, and now and then one that no one ever heard of. */
+  /** Some earlier orders, each once, and sometimes an unknown one. */
   #some(): HoldOrder[] {
     const chance = this.#chance;
     const { builders } = this.#parties;

@@ -1,6 +1,6 @@
 /**
- * The ledger's semantics in memory, written down from what its SQL functions promise (gateway/sql/functions/ledger_*.sql) and held
- * equal to them by differential.test.ts. Sums that the database keeps (budgets used, what is held) are worked out each time.
+ * The ledger in memory, written from what its SQL functions promise (gateway/sql/functions/ledger_*.sql); differential.test.ts compares the
+ * two. Computes sums that the database stores, such as used budgets.
  */
 import { timeOf, type Uuid } from "../../../gateway/src/base/ids.ts";
 
@@ -15,7 +15,7 @@ interface Account {
   balance: bigint;
   held: bigint;
   overdrawn: boolean;
-  /** Credit that was granted and not spent, brought down to the balance when it is read. */
+  /** Granted credit that is not spent yet, limited to the balance on read. */
   granted: bigint;
 }
 
@@ -39,7 +39,7 @@ export interface Ended {
   id: Uuid;
   account: Uuid;
   host: Uuid | null;
-  /** Whose share is withheld, and why. */
+  /** The host whose share is withheld, and the reason. */
   withheld: { host: Uuid; reason: string } | null;
   node: Uuid | null;
   charge: bigint;
@@ -52,10 +52,10 @@ export interface Ended {
 
 export interface Request extends Ended, Order {
   share: bigint;
-  /** What of the charge was paid with credit granted to the host's own owner. */
+  /** The part of the charge that was paid with credit granted to the host's own owner. */
   granted: bigint;
   short: bigint;
-  /** How often it was entered in the ledger: a late settlement is the second time. */
+  /** How often the ledger has entered it; a late settlement is the second time. */
   entries: number;
 }
 
@@ -87,7 +87,7 @@ export class LedgerModel {
   readonly entries: Entry[] = [];
   readonly transfers = new Set<Uuid>();
   readonly budgets = new Map<Uuid, Budget>();
-  /** Whether the builder's account and the host's have an owner in common. */
+  /** Whether the builder's and the host's account have a common owner. */
   isOwn: (builder: Uuid, host: Uuid) => boolean = () => false;
   readonly #now: () => number;
   #sweptMs: number;
@@ -131,7 +131,7 @@ export class LedgerModel {
       for (const party of [account, host])
         if (party !== null && !this.accounts.has(party))
           throw new Refused("P0001", "an account of this settlement does not exist");
-    // All or nothing.
+    // The whole batch or nothing.
     for (const { id, charge } of batch) {
       const hold = this.holds.get(id);
       if (hold !== undefined && charge > hold.amount) throw new Refused("23514", "charge exceeds its hold");
@@ -150,7 +150,7 @@ export class LedgerModel {
       this.requests.set(ended.id, { ...hold, ...ended, account: hold.account, share, granted, short: 0n, entries: 1 });
       codes.set(ended, 1);
     };
-    // What spends granted credit comes before what spends bought credit.
+    // Settlements that spend granted credit come before those that spend bought credit.
     const isFirst = ({ account, host, withheld }: Ended): boolean =>
       withheld !== null || (host !== null && this.isOwn(account, host));
     for (const ended of batch) if (isFirst(ended)) settle(ended);
@@ -238,7 +238,7 @@ export class LedgerModel {
     return 1;
   }
 
-  /** Pays what a builder owes out of what a host has. */
+  /** Pays a builder's debt from the host's balance. */
   setOff(id: Uuid, { host, builder, amount }: { host: Uuid; builder: Uuid; amount: bigint }): void {
     const [payer, debtor] = [this.accounts.get(host) as Account, this.accounts.get(builder) as Account];
     this.transfers.add(id);
@@ -249,7 +249,7 @@ export class LedgerModel {
     this.entries.push({ operation: id, account: builder, kind: "setoff", amount });
   }
 
-  /** Shares of a host's that the reserve has. */
+  /** The host's shares that the reserve holds. */
   withheldFrom(host: Uuid): bigint {
     return this.entries
       .filter(({ account, kind, operation }) => {
@@ -259,7 +259,7 @@ export class LedgerModel {
       .reduce((sum, { amount }) => sum + amount, 0n);
   }
 
-  /** What a key spent, and what is held for it, of requests made in that day or month. */
+  /** What a key has spent, and has on hold, for requests of the day or month. */
   #used(key: Uuid, isIn: (id: Uuid) => boolean): bigint {
     let used = 0n;
     for (const request of this.requests.values()) if (request.key === key && isIn(request.id)) used += request.charge;
@@ -291,13 +291,13 @@ export class LedgerModel {
     (this.accounts.get(hold.account) as Account).held -= hold.amount;
   }
 
-  /** Whoever has what is held again is not overdrawn any more. */
+  /** The account is not overdrawn any more once its balance covers its holds. */
   #rearm(accountId: Uuid): void {
     const account = this.accounts.get(accountId) as Account;
     account.overdrawn = account.overdrawn && account.balance < account.held;
   }
 
-  /** Returns the host's share, and what of the charge earns none. */
+  /** Returns the host's share, and the part of the charge that earns none. */
   #pay({ id, host, withheld }: Ended, payer: Uuid, charge: bigint): { share: bigint; granted: bigint } {
     const served = host ?? withheld?.host ?? null;
     const granted = served !== null && this.isOwn(payer, served) ? this.#spendGranted(payer, charge) : 0n;

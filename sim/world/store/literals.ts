@@ -1,4 +1,4 @@
-/** Array literals of PostgreSQL as the gateway writes them (gateway/src/db/arrays.ts), read back. */
+/** Parses PostgreSQL array literals as the gateway writes them (gateway/src/db/arrays.ts). */
 
 /** Elements as text; null for NULL. */
 export function readArray(literal: string): (string | null)[] {

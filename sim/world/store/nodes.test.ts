@@ -1,4 +1,4 @@
-/** The simulated table of nodes answers as the database does: the real fleet asks both, step by step. */
+/** Compares the simulated table of nodes with PostgreSQL: the real fleet code queries both, step by step. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -19,7 +19,7 @@ const newId = newIds(systemClock, systemRandom());
 const WHY = { reason: "failures", evidence: { jobs: 8, failures: 5 }, by: "platform" };
 const { probationAnswers } = NODE_RULES;
 
-/** What both keep of a node; when and by which machine differs. */
+/** The comparable columns; times and machines differ. */
 function known(node: Node | undefined): unknown {
   if (node === undefined) return undefined;
   const { id, accountId, hostSuspended, standing, models, probation, withheld, quarantine } = node;
@@ -47,7 +47,7 @@ describe("the simulated nodes beside PostgreSQL", () => {
   });
   after(() => db.close());
 
-  /** What both answer. */
+  /** Both answers must be equal. */
   async function same<T>(what: string, ask: (fleet: Fleet) => Promise<T>): Promise<T> {
     const [expected, found] = [await ask(fleets[0]), await ask(fleets[1])];
     assert.deepEqual(found, expected, what);

@@ -1,4 +1,4 @@
-/** The table of nodes, as far as dispatch and trust ask for it, with the semantics of `fleet/fleet.ts`'s statements. */
+/** The simulated table of nodes, for the statements of `fleet/fleet.ts` that dispatch and trust use. */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import { EPOCH_MS } from "../life.ts";
 
@@ -25,7 +25,7 @@ export class NodeTable {
     return this.#of(id).map(rowOf);
   }
 
-  /** Only a quarantine moves a node here. Nothing where its standing is not `from` any more. */
+  /** Worlds change a standing only by quarantine. No effect if the standing is no longer `from`. */
   move(id: Uuid, from: string, to: string, [reason, evidence, by]: [string, Record<string, unknown>, string]): Row[] {
     if (to !== "quarantined") throw new Error(`no simulated gateway makes a node ${to}`);
     const moved = this.#of(id).filter((record) => standingOf(record) === from);
@@ -36,7 +36,7 @@ export class NodeTable {
     return moved.map(() => ({ id }));
   }
 
-  /** Adds to what was seen of nodes. Returns those that came through their probation with it. */
+  /** Adds to the nodes' records. Returns the nodes that completed their probation. */
   record(ids: Uuid[], answers: number[], needed: number): Row[] {
     return ids.flatMap((id, i) => {
       const more = Number(answers[i]);

@@ -1,7 +1,6 @@
 /**
- * What the database keeps of payments, and the statements of `payments/receive.ts`, which come in transactions: each works on a copy
- * that takes the place of the tables when it commits, with the transfers that belong to it. Who comes meanwhile waits: the real
- * locks are finer, and let the same orders through.
+ * The simulated tables of payments with the statements of `payments/receive.ts`. A transaction works on a copy that replaces the tables on
+ * commit, together with its transfers. Other transactions wait; the real locks are finer, but allow the same orders.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { LedgerModel } from "./ledger-model.ts";
@@ -24,21 +23,21 @@ interface Reversal {
   asOf: Date;
 }
 
-/** All of it is copied for each transaction. */
+/** Copied for each transaction. */
 export class PaymentTables {
   checkouts = new Map<Uuid, Checkout>();
-  /** All refunds of a payment that were told as a sum, by payment. */
+  /** The refunds of a payment that were reported as a sum. */
   refunded = new Map<string, bigint>();
   reversals = new Map<string, Reversal>();
   moves: { checkout: Uuid; kind: string; amount: bigint }[] = [];
-  /** How often each of the provider's events came. */
+  /** How often each event of the provider arrived. */
   events = new Map<string, number>();
 }
 
 type Values = readonly unknown[];
 type Rows = Record<string, unknown>[];
 
-/** One transaction. */
+/** The copy that one transaction changes. */
 export class PaymentDraft {
   readonly #tables: PaymentTables;
   readonly #ledgerModel: LedgerModel;
@@ -65,7 +64,7 @@ export class PaymentDraft {
 
   commit(): void {
     const { checkouts, refunded, reversals, moves, events } = this.#draft;
-    // A checkout that was opened meanwhile stays.
+    // Keeps checkouts that were opened meanwhile.
     for (const [id, checkout] of checkouts) this.#tables.checkouts.set(id, checkout);
     Object.assign(this.#tables, { refunded, reversals, moves, events });
     for (const transfer of this.#transfers) this.#ledgerModel.transfer(...transfer);

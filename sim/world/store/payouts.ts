@@ -1,6 +1,6 @@
 /**
- * Batches of payouts in memory, written down from what `payout_create` and `payout_paid` promise (gateway/sql/functions/payout_*.sql)
- * and held equal to them by differential.test.ts. In a world everything was earned just now: with a hold-back all of it is young.
+ * Payout batches in memory, written from what `payout_create` and `payout_paid` promise (gateway/sql/functions/payout_*.sql);
+ * differential.test.ts compares them. In a world all earnings are recent, so a hold-back delays all of them.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { LedgerModel } from "./ledger-model.ts";
@@ -34,7 +34,7 @@ interface SetOff {
 export class PayoutBooks {
   readonly batches = new Map<Uuid, Batch>();
   readonly setOffs: SetOff[] = [];
-  /** Builder accounts of the same owner, by host account. */
+  /** For each host account, the builder accounts of the same owner. */
   readonly ownedWith = new Map<Uuid, Uuid[]>();
   readonly #ledgerModel: LedgerModel;
   readonly #newId: () => Uuid;
@@ -47,7 +47,7 @@ export class PayoutBooks {
     this.#now = now;
   }
 
-  /** How many hosts the batch pays. */
+  /** Returns the number of hosts in the batch. */
   create(order: { id: Uuid; note: string; by: string; minimum: bigint; holdDays: number }): number {
     const { id, note, by } = order;
     const known = this.batches.get(id);
@@ -73,7 +73,7 @@ export class PayoutBooks {
     return paid;
   }
 
-  /** 1: paid. 2: paid before. 0: no such batch. 3: a host has less than its line promises. */
+  /** 1: paid. 2: paid before. 0: unknown batch. 3: a host has less than its line. */
   pay(id: Uuid): number {
     const batch = this.batches.get(id);
     if (batch === undefined) return 0;
@@ -85,7 +85,7 @@ export class PayoutBooks {
     return 1;
   }
 
-  /** Lines that promise more than their hosts have. */
+  /** Lines with a higher amount than their host's balance. */
   short(id: Uuid): PayoutLine[] {
     const lines = this.batches.get(id)?.lines ?? [];
     return lines.filter(({ account, amount }) => this.#balance(account) < amount);

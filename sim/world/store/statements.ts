@@ -1,6 +1,6 @@
 /**
- * The statements that the request path sends to its database, by what is called in them, and what the ledger in memory answer. A
- * statement that is not here is a mistake of the simulator, and fails the run.
+ * The statements of the request path, recognised by the functions they call, with the answers of the ledger in memory. An unknown statement
+ * fails the run.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { Ended, LedgerModel, Order } from "./ledger-model.ts";
@@ -15,18 +15,17 @@ export interface Key {
   name: string;
   reference: string;
   hash: Buffer;
-  /** When, in virtual milliseconds. */
+  /** The time in virtual milliseconds. */
   revokedMs: number | null;
   inFlight: number | null;
   requestsPerMinute: number | null;
   tokensPerMinute: number | null;
 }
 
-/** Everything that the database holds. */
 export interface Tables {
   ledgerModel: LedgerModel;
   keys: Key[];
-  /** Requests that a limit refused, by outcome. */
+  /** Requests refused by a limit, by outcome. */
   refusals: Map<Uuid, string>;
   nodes: NodeTable;
   payments: PaymentTables;
@@ -38,7 +37,7 @@ type Answer = (tables: Tables, values: string[], given: unknown[]) => Rows;
 
 const numbers = (literal: string): number[] => readArray(literal).map(Number);
 const ids = (literal: string): Uuid[] => readArray(literal) as Uuid[];
-/** `60000 milliseconds`. */
+/** Parses an interval such as `60000 milliseconds`. */
 const milliseconds = (interval: string): number => Number.parseInt(interval, 10);
 
 function orders(values: string[]): Order[] {
@@ -143,7 +142,7 @@ const ANSWERS: [RegExp, Answer][] = [
   [/select ledger_settle\(/, ({ ledgerModel }, values) => [{ codes: writeArray(ledgerModel.settle(endings(values))) }]],
   [
     /from ledger_settle_late\(/,
-    // It is not told the request's time.
+    // The statement does not contain the request's time.
     ({ ledgerModel }, values) =>
       [ledgerModel.settleLate(endedOf(values, values.slice(14)))].map((late) => ({ ...late })),
   ],
@@ -219,7 +218,7 @@ const ANSWERS: [RegExp, Answer][] = [
     ({ nodes }, _values, [ids, answers, , , , , needed]) =>
       nodes.record(ids as Uuid[], answers as number[], Number(needed)),
   ],
-  // What nodes failed before is on no record here: a node's connection is the only life that it has.
+  // Earlier failures of nodes are not stored here, because nodes register only once.
   [/from node n\s+join node m on/, () => [{ answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 }]],
   [/select id from node where state in/, ({ nodes }) => nodes.barred()],
   [
@@ -242,7 +241,7 @@ const ANSWERS: [RegExp, Answer][] = [
     /select p\.id from payout p join ledger_account/,
     ({ payouts }, [id]) => payouts.short(id as Uuid).map((line) => ({ id: line.id })),
   ],
-  // Sums that no rule of the auditor is about.
+  // Sums that the auditor does not check.
   [/insert into unfunded_hour|set last_used_at/, () => []],
 ];
 

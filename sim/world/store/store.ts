@@ -1,9 +1,8 @@
 /**
- * The database as gateways reach it: an object that looks like a pool of connections, with what happens on the way. A statement is
- * done at one moment, whole or not at all. A connection may be refused, or lost before that moment or after it; the statement or its
- * answer may be slow. The store may be unreachable, from everyone or from one machine: then whoever waits is cut off, done or not, and
- * whoever comes is refused. It may crash, which everyone who waits learns at once, and it may fail over to a standby, which has all
- * that was answered and takes no writes at first.
+ * The database as gateways reach it: an object like a connection pool, with faults. A statement is executed at one moment, whole or not at
+ * all. Its connection can be refused, or lost before or after the execution; statement and answer can be slow. The database can be
+ * unreachable for everyone or for one machine: waiting callers are cut off (their statements executed or not) and new ones refused. It can
+ * crash, which all callers learn at once, and fail over to a standby, which has everything that was answered and at first takes no writes.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -15,11 +14,11 @@ import type { Scheduler } from "../scheduler.ts";
 import { answer, type Tables } from "./statements.ts";
 import { type Statement, Transactions } from "./transactions.ts";
 
-/** How long the watch over the store takes to see that it is unreachable. */
+/** How long a gateway takes to notice that the database is unreachable. */
 const NOTICED_MS_MAX = 1_500;
 const NOTIFY_MS_MAX = 50;
 
-/** What the store did at one moment: a statement, or all that a transaction committed. */
+/** What the database did at one moment: one statement, or a committed transaction. */
 export interface Done {
   /** Virtual milliseconds. */
   atMs: number;
@@ -27,7 +26,7 @@ export interface Done {
   statements: Statement[];
 }
 
-/** What a standby refuses. */
+/** Statements that a standby refuses. */
 const WRITES =
   /ledger_(hold|settle|void|renew|expire|transfer)|payout_(create|paid)|history_refuse|\b(begin|commit|insert|update|pg_notify)\b/;
 
@@ -49,39 +48,39 @@ export class Store {
   readonly #listeners = new Set<{ life: Life; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
-  /** It crashed, and no one listens on its port. */
+  /** The server crashed; connections are refused. */
   #isDown = false;
-  /** The primary answers no one, and what it did is on its standby, or is not. */
+  /** The primary answers no one; its standby may miss its last commits. */
   #isLosing = false;
-  /** A standby that does not take over yet is in its place. */
+  /** A standby that takes no writes yet has replaced the primary. */
   #isStandby = false;
-  /** Which life of the server it is: what was on its way in one before is not done any more. */
+  /** Incremented at each restart: statements in transit from before are lost. */
   #life = 0;
   readonly #ambushes: { machine: number; of: string; run: () => void }[] = [];
-  /** Machines that do not reach it, and whether they have seen that. */
+  /** Machines that cannot reach the database, and whether they know it. */
   readonly #unreached = new Map<number, { isKnown: boolean }>();
-  /** When which machine did not reach it, in virtual milliseconds; the last may not be over. */
+  /** Cuts by machine in virtual milliseconds; the last may be open. */
   readonly cuts: { machine: number; fromMs: number; toMs: number }[] = [];
-  /** Who waits for an answer, and is cut off when the store is seen to be unreachable. */
+  /** Callers that wait for an answer, to be cut off in an outage. */
   readonly #waiting = new Map<(error: Error) => void, Life>();
   delayMsMax = 6;
-  /** How long an answer may take, where it is not as long as a statement. */
+  /** The maximum delay of an answer, if it differs from a statement's. */
   replyMsMax: number | undefined;
-  /** Of a hundred statements, so many lose their connection. */
+  /** The percentage of statements whose connection is lost. */
   lossPercent = 0;
-  /** And so many are given none. */
+  /** The percentage of statements that get no connection. */
   refusalPercent = 0;
   statements = 0;
-  /** Told of all that is done, in the order in which it was. */
+  /** Called for everything executed, in order. */
   recorded: ((done: Done) => void) | undefined;
 
   constructor(options: {
     tables: Tables;
     scheduler: Scheduler;
     chance: Chance;
-    /** Runs after every statement that was done. */
+    /** Runs after every executed statement. */
     committed: (text: string) => void;
-    /** Runs for every statement that loses its connection, or is given none. */
+    /** Runs for every statement whose connection is lost or refused. */
     lost: (how: "statement lost" | "connection refused") => void;
   }) {
     this.tables = options.tables;
@@ -96,7 +95,7 @@ export class Store {
     });
   }
 
-  /** Nothing is done any more; soon that is noticed. */
+  /** Executes nothing any more. Gateways notice it soon. */
   goAway(): boolean {
     if (this.#isAway || this.#isStandby) return false;
     this.#isAway = true;
@@ -104,7 +103,7 @@ export class Store {
     return true;
   }
 
-  /** Its processes die. Whoever waits is cut off now, done or not, and whoever comes finds no one. */
+  /** The server dies. Waiting callers are cut off now, their statements executed or not, and new ones are refused. */
   crash(): boolean {
     if (!this.goAway()) return false;
     this.#isDown = true;
@@ -112,13 +111,13 @@ export class Store {
     return true;
   }
 
-  /** The primary answers no commit any more, and its standby gets some of them; `promote` is to follow. */
+  /** The primary answers no more commits; the standby gets some of them. `promote` must follow. */
   losePrimary(): boolean {
     this.#isLosing = this.goAway();
     return this.#isLosing;
   }
 
-  /** The standby is in the primary's place: reads are answered, writes are refused until `comeBack`. */
+  /** The standby replaces the primary: reads are answered, writes refused until `comeBack`. */
   promote(): void {
     if (!this.#isLosing) return;
     this.#isLosing = false;
@@ -138,7 +137,7 @@ export class Store {
     this.#tellMissed((life) => !this.#unreached.has(life.machine));
   }
 
-  /** Runs when the next statement of this machine with these words is done, before its answer leaves. */
+  /** Runs when the machine's next statement with these words was executed, before its answer leaves. */
   ambush(machine: number, of: string, run: () => void): void {
     this.#ambushes.push({ machine, of, run });
   }
@@ -147,7 +146,7 @@ export class Store {
     this.#ambushes.length = 0;
   }
 
-  /** One machine does not reach it any more; soon that is noticed there. */
+  /** Cuts one machine off. It notices soon. */
   cut(machine: number): boolean {
     if (this.#unreached.has(machine)) return false;
     const cut = { isKnown: false };
@@ -166,7 +165,7 @@ export class Store {
     this.#tellMissed((life) => life.machine === machine);
   }
 
-  /** Whether there is a machine that does not reach it. */
+  /** Whether any machine is cut off. */
   get isCutOff(): boolean {
     return this.#unreached.size > 0;
   }
@@ -196,7 +195,7 @@ export class Store {
     this.recorded?.({ atMs: this.#scheduler.nowMs, ...done });
   }
 
-  /** Does `what` as one statement. */
+  /** Executes `what` as one statement. */
   run<T>(life: Life, text: string, what: () => T): Promise<T> {
     if (!life.mayAct()) return life.never();
     if (this.#isKnownAway || this.#unreached.get(life.machine)?.isKnown === true)
@@ -298,7 +297,7 @@ export class Store {
     return this.#isAway || this.#unreached.has(life.machine);
   }
 
-  /** What was said meanwhile was not heard. */
+  /** Reports to gateways what they missed during the outage. */
   #tellMissed(isBack: (life: Life) => boolean): void {
     for (const { life, heard } of this.#listeners)
       if (life.hears && isBack(life)) for (const runs of heard.values()) for (const run of runs) run(undefined);

@@ -1,13 +1,13 @@
 /**
- * Connections on which transactions run. A connection that is lost, before a statement was done or after it, takes its transaction
- * along; a commit is one statement, done or not. One transaction is in flight at a time, and the others wait for it.
+ * Connections on which transactions run. A lost connection aborts its transaction; a commit is one statement, executed or not. One
+ * transaction runs at a time, the others wait.
  */
 import type pg from "pg";
 import type { Life } from "../life.ts";
 import type { LedgerModel } from "./ledger-model.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
 
-/** One statement as a gateway sent it, with what it was answered: rows, or the SQLSTATE of a refusal. */
+/** A statement from a gateway with its answer: rows, or the SQLSTATE of a refusal. */
 export interface Statement {
   text: string;
   values: unknown[];
@@ -17,15 +17,15 @@ export interface Statement {
 interface TransactionsOptions {
   ledgerModel: LedgerModel;
   payments: PaymentTables;
-  /** Does one statement, with all that may happen on the way. */
+  /** Executes one statement, with all faults. */
   run: <T>(life: Life, text: string, what: () => T) => Promise<T>;
-  /** Told of the statements of each transaction that is committed. */
+  /** Called with the statements of each committed transaction. */
   committed?: (statements: Statement[]) => void;
 }
 
 export class Transactions {
   readonly #options: TransactionsOptions;
-  /** The connection whose transaction is in flight, and who waits for its end. */
+  /** The connection whose transaction runs, and those that wait for its end. */
   #owner: Connection | undefined;
   readonly #waiting: (() => void)[] = [];
 
@@ -68,7 +68,7 @@ class Connection {
     if (this.#isLost) throw Object.assign(new Error("Connection terminated"), { code: "ECONNRESET" });
     if (text === "begin") {
       await this.#all.begin(this);
-      // It died while it waited.
+      // The process died while it waited.
       if (!this.#life.hears) this.release();
     }
     try {
@@ -86,10 +86,10 @@ class Connection {
     this.#all.end(this);
   }
 
-  /** At the moment in which the store does it. */
+  /** Called at the moment of execution. */
   #do(text: string, values: unknown[]): unknown[] {
     const { payments, ledgerModel, committed } = this.#options;
-    // Whoever lost its connection, or its life, lost the transaction.
+    // A lost connection or dead process loses its transaction.
     if (this.#isLost) return [];
     if (text === "begin") {
       this.#draft = new PaymentDraft(payments, ledgerModel);

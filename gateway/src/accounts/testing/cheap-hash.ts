@@ -1,4 +1,4 @@
-/** For tests: passwords hashed by the same function at a thousandth of its cost. */
+/** Test helper: hashes passwords with the same function at a thousandth of the cost. */
 import { randomBytes, scryptSync, timingSafeEqual } from "node:crypto";
 import type { PasswordHash } from "../password-hash.ts";
 

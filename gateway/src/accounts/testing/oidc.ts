@@ -13,15 +13,15 @@ export interface Person {
   [claim: string]: unknown;
 }
 
-/** What is wrong with the tokens it gives, and with its other answers. */
+/** Faults of the provider's tokens and responses. */
 export interface Mischief {
-  /** In the ID token. */
+  /** Overrides claims of the ID token. */
   claims?: Record<string, unknown>;
-  /** In UserInfo. */
+  /** Overrides claims of UserInfo. */
   userInfo?: Record<string, unknown>;
-  /** What these places answer with in place of 200. */
+  /** Replaces the status 200 of these endpoints. */
   status?: { token?: number; userInfo?: number; jwks?: number };
-  /** Signed by a key that is not published. */
+  /** Signs the ID token with an unpublished key. */
   otherKey?: boolean;
   unsigned?: boolean;
   noIdToken?: boolean;
@@ -29,13 +29,13 @@ export interface Mischief {
 
 export interface TestIssuer {
   provider: OidcProvider;
-  /** What a browser at the authorization address does when this person signs in: where it is sent back to. */
+  /** Signs the person in at the authorization URL; returns the redirect URL. */
   signIn(authorizationUrl: string, person: Person, mischief?: Mischief): Promise<URL>;
-  /** Says no at the authorization address. */
+  /** Refuses at the authorization URL; returns the redirect URL. */
   refuse(authorizationUrl: string): URL;
-  /** What the last token answer held. */
+  /** The latest response of the token endpoint. */
   lastTokens(): Record<string, unknown>;
-  /** Another issuer in the discovery document than asked for. */
+  /** Names another issuer in the discovery document. */
   speakFor(issuer: string): void;
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export async function openTestIssuer(): Promise<TestIssuer> {
     await respond(response, answer);
   });
 
-  /** Throws what the token endpoint would refuse. */
+  /** Throws for requests that the token endpoint must refuse. */
   async function exchange(request: IncomingMessage, issuer: string): Promise<object> {
     const form = new URLSearchParams(await text(request));
     check(request.headers.authorization === `Basic ${BASIC}`, "invalid_client");

@@ -1,6 +1,4 @@
-/**
- * For tests where signing in is not the subject: an identity that is signed in because its session is in the table.
- */
+/** Test helper: inserts a session for an identity, for tests whose subject is not the sign-in. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { NewId, Uuid } from "../../base/ids.ts";
@@ -10,7 +8,7 @@ import { signedValue } from "../signed-cookie.ts";
 export interface SessionPlace {
   pool: pg.Pool;
   newId: NewId;
-  /** What the gateway signs its cookies with. */
+  /** The gateway's secret for signing cookies. */
   secret: string;
 }
 
@@ -19,7 +17,7 @@ interface SessionCookie {
   value: string;
 }
 
-/** A session of a week, as signing in over plain HTTP would begin it; the cookie that proves it. */
+/** Inserts a session of a week, as a sign-in over plain HTTP creates it, and returns its cookie. */
 export async function beginSession(
   { pool, newId, secret }: SessionPlace,
   { identityId, address = null }: { identityId: Uuid; address?: string | null },

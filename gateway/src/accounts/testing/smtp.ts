@@ -1,4 +1,4 @@
-/** For tests: a mail server that speaks enough SMTP to take letters, and hands them over as they come. */
+/** Test helper: a mail server that speaks enough SMTP to receive emails, and returns them in order of arrival. */
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
@@ -6,17 +6,17 @@ import { createInterface } from "node:readline";
 export interface Received {
   from: string;
   to: string[];
-  /** Headers and body, with soft line breaks undone. */
+  /** Headers and body, with soft line breaks removed. */
   text: string;
 }
 
 export interface TestMailbox {
   url: string;
-  /** The next letter that no one has taken yet. */
+  /** Resolves with the next email. */
   next(): Promise<Received>;
-  /** Emails that came and were not taken. */
+  /** The number of received emails that no `next` has returned yet. */
   waiting(): number;
-  /** Answers every recipient with this from now on. */
+  /** Answers every recipient with this line from now on. */
   refuseWith(line: string): void;
   close(): Promise<void>;
 }

@@ -195,7 +195,7 @@ async function topUpOff(run: AdminRun): Promise<number> {
   return report(run, subject);
 }
 
-/** Dollars as people write them, to the microdollar: `5`, `0.25`. */
+/** Parses dollars with up to six decimals: `5`, `0.25`. */
 export function dollarsOf(flag: string, text: string | undefined): Pico {
   const match = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text ?? "");
   const amount = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? "").padEnd(6, "0")}`) * PICO_PER_MICRO;

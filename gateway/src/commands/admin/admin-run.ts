@@ -8,7 +8,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { NewId, Uuid } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
 
-/** By its words after `tollgate admin`. It takes `--json` and `--data` beside its own flags. */
+/** The type of `tollgate admin` commands. Every command also takes `--json` and `--data`. */
 export interface AdminCommand extends Shape {
   /** Returns the exit code. */
   run: (run: AdminRun) => Promise<number>;
@@ -17,7 +17,7 @@ export interface AdminCommand extends Shape {
 export interface AdminRun extends Given {
   pool: pg.Pool;
   newId: NewId;
-  /** Its time of day is the database's. */
+  /** Uses the database's time of day. */
   clock: Clock;
   config: Config;
   terminal: Terminal;
@@ -33,7 +33,7 @@ export const REASON: Record<string, Flag> = {
 
 const PAGE_ROWS = 1000;
 
-/** All of a list that is read in pages. */
+/** All rows of a paged list. */
 export async function everyPage<Row extends { id: Uuid }>(
   read: (page: { before: Uuid | undefined; limit: number }) => Promise<Row[]>,
 ): Promise<Row[]> {
@@ -51,5 +51,5 @@ export function nameOf(text: string | undefined): string {
   return name;
 }
 
-/** Who an action is recorded as done by when it was done from the shell. */
+/** The name in the audit log for actions from the command line. */
 export const SHELL_OPERATOR = "command line";

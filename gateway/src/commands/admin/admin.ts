@@ -1,4 +1,4 @@
-/** `tollgate admin …`: operators' commands, for a running system or a stopped one. */
+/** `tollgate admin …`: operators' commands, for a running or a stopped platform. */
 
 import type { Command, Flag, Given, Surroundings } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -98,7 +98,7 @@ async function withStore(given: Given, { terminal, env }: Surroundings, run: Adm
   }
 }
 
-/** The configured database, or the private one: the running one where there is one, else started for this command. */
+/** Opens the configured database, or the private one, which is started for this command unless it runs. */
 async function openStore(config: Config, log: Log, step: (what: string) => void) {
   if (config.databaseUrl !== undefined) {
     return { connection: { connectionString: config.databaseUrl }, close: async () => {} };

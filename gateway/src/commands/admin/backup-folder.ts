@@ -30,7 +30,7 @@ type BackupManifest = z.infer<typeof BackupManifest>;
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
-/** A new folder; one that is there is left alone. The manifest comes last: without it the rest is no backup. */
+/** Writes a new folder; refuses an existing one. The manifest is written last, so an incomplete backup has none. */
 export async function writeBackup(
   folder: string,
   files: Map<string, Buffer>,
@@ -61,7 +61,7 @@ export async function writeBackup(
 export interface Backup {
   manifest: BackupManifest;
   files: Map<string, Buffer>;
-  /** What is not as the manifest says. */
+  /** Differences from the manifest. */
   damage: string[];
 }
 
@@ -96,7 +96,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Every plain file below a folder, by its path from there. */
+/** Every plain file below a folder, by its relative path. */
 export async function filesBelow(folder: string): Promise<string[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   return found.filter((one) => one.isFile()).map((one) => relative(folder, join(one.parentPath, one.name)));

@@ -96,10 +96,10 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
     });
   });
   for (const name of names) {
-    // Of this database's history: a restored one has another.
+    // Belongs to the history of this database; a restored one has another.
     if (as === SPOOL && NOT_TAKEN.test(name)) continue;
     const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
-      // A spool is removed when all of it is in the ledger.
+      // A spool file is removed once all of it is in the ledger.
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
@@ -107,7 +107,7 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
   }
 }
 
-/** As the data directory has it, with what the environment gave: it can be put there. */
+/** The format of the data directory's file, with the secrets of the environment, so that it can be copied there. */
 const secretsFile = ({ pepper, pepperOld, receiptSeed, planeSeed, planeSeedOld }: ServerSecrets) => ({
   key_pepper: pepper,
   key_pepper_old: pepperOld,
@@ -116,7 +116,7 @@ const secretsFile = ({ pepper, pepperOld, receiptSeed, planeSeed, planeSeedOld }
   plane_seed_old: planeSeedOld,
 });
 
-/** Secrets of ours that no one else could make again, as an environment. */
+/** The secrets that cannot be generated again, as environment variables. */
 const settingsOf = (config: Config, secrets: ServerSecrets): Record<string, string | undefined> => ({
   KEY_PEPPER: secrets.pepper,
   KEY_PEPPER_OLD: secrets.pepperOld,

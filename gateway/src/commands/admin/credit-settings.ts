@@ -11,7 +11,7 @@ import { dollarsText } from "./dollars.ts";
 
 interface CreditSettings {
   mark: Pico | null;
-  /** Undefined: it was never set. */
+  /** Undefined: never configured. */
   topUp: TopUp | undefined;
 }
 
@@ -40,7 +40,7 @@ function topUpText({ enabled, amount, mark, monthMax, monthSpent, failure, faile
   return `${enabled ? "on" : "off"}: ${what}, ${month}${why}`;
 }
 
-/** `--below` as its owner could set it; null for `none`. */
+/** The value of `--below`; null for `none`. */
 export function markOf(text = ""): Pico | null {
   if (text === "none") return null;
   const [, whole = "", part = ""] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text) ?? [];

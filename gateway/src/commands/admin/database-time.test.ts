@@ -1,4 +1,4 @@
-/** Commands on a machine whose clock is wrong: what they say and record is by the database's clock. */
+/** On a machine with a wrong clock, commands print and record the database's time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";

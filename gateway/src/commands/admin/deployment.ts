@@ -1,6 +1,6 @@
 /**
- * `tollgate admin deployment …`: the identity of the database's deployment, the owner of the plane, and shared settings. `fork` makes a
- * copy a deployment of its own; `adopt` lets a database take over a lost one's plane.
+ * `tollgate admin deployment …`: the identity of the deployment, the owner of the plane, and shared settings. `fork` makes a copy of the
+ * database a deployment of its own; `adopt` lets a database take over the plane of a lost one.
  */
 
 import { properties } from "@tollgate/terminal/columns.ts";
@@ -66,7 +66,7 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 interface ShownPlane {
-  /** `embedded`: each gateway has one in itself. */
+  /** `embedded`: each gateway has its own plane. */
   state: "embedded" | "own" | "other" | "unclaimed" | "away";
   url: string | null;
   deployment: string | null;

@@ -31,9 +31,9 @@ interface Month {
   month: string;
   state: "kept" | "due" | "waiting" | "closed";
   rows: bigint;
-  /** Of a closed month: what its requests came to. */
+  /** The sums of a closed month. */
   charged: Pico | null;
-  /** Why it waits, or where it was exported to. */
+  /** Why the month is kept, or where it was exported to. */
   note: string;
 }
 
@@ -86,7 +86,7 @@ const retentionOf = ({ pool, config, clock }: AdminRun): Retention =>
 
 async function keptMonths(retention: Retention): Promise<Month[]> {
   const kept = await retention.kept();
-  // Where the oldest goes, that it is still kept is no reason for the next to wait.
+  // A month is kept because an older one is, unless that one is dropped too.
   const [oldest] = kept;
   const goes = oldest?.isDue === true && oldest.waits === null;
   return await Promise.all(

@@ -62,14 +62,14 @@ const LIMIT_FLAGS = [
   ["in-flight", "inFlight"],
 ] as const;
 
-/** An owner's limits are at most what operators allow the key. */
+/** Owners may lower a key's limits, but not exceed the operator's. */
 export function checkOwnLimits({ ownLimits = {} }: Partial<KeySettings>, ceiling: KeyLimits): void {
   const above = LIMIT_FLAGS.filter(([, name]) => (ownLimits[name] ?? 0) > ceiling[name]);
   if (above.length === 0) return;
   throw new UsageError(above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or "none"`));
 }
 
-/** To the picodollar: a budget is an owner's to set as finely as the ledger is kept. */
+/** Budgets are exact to the picodollar. */
 function budgetOf(text: string): Pico | null | undefined {
   if (text === "none") return null;
   const [, whole, part = ""] = /^(\d{1,7})(?:\.(\d{1,12}))?$/.exec(text) ?? [];
@@ -78,7 +78,7 @@ function budgetOf(text: string): Pico | null | undefined {
   return amount > BUDGET_DOLLARS_MAX * PICO_PER_DOLLAR ? undefined : pico(amount);
 }
 
-/** A day begins at 00:00 UTC; a moment says which offset it is of. */
+/** A day begins at 00:00 UTC; a time needs an offset. */
 function momentOf(text: string, nowMs: number): Date | null | undefined {
   if (text === "never") return null;
   if (!/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/.test(text)) return undefined;

@@ -13,7 +13,7 @@ type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
 
 interface Listed {
   record: ApiKeyRecord;
-  /** Of the month, and where it is asked for of the day. Undefined where it spent nothing. */
+  /** The spend of the month, and of the day if requested. Undefined if nothing was spent. */
   spend: HourlySum | undefined;
   today?: HourlySum | undefined;
 }
@@ -87,7 +87,7 @@ export function propertiesOf(
   };
 }
 
-/** As the record of acts keeps them. */
+/** The settings in the format of the audit log. */
 export function detailsOf({ budgetDay, budgetMonth, expiresAt, models, ownLimits }: Partial<KeySettings>): object {
   const micro = (amount: Pico | null): string | null => (amount === null ? null : exactMicro(amount));
   return {
@@ -99,7 +99,7 @@ export function detailsOf({ budgetDay, budgetMonth, expiresAt, models, ownLimits
   };
 }
 
-/** What holds for a key, with a star where it is its own: `5*`. */
+/** The effective limit, with a star if it is set for the key: `5*`. */
 function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
   const holds = limitsInForce({ overrides, own })[name];
   return `${holds}${holds === DEFAULT_LIMITS[name] ? "" : "*"}`;

@@ -1,6 +1,6 @@
 /**
- * `tollgate admin operator …`: makes operators, lists and removes them, and resets a second factor that was lost. A new user needs a password, read from standard input with
- * `--password -` so that no shell or process list keeps it; so does one who never confirmed the email address. Others keep theirs.
+ * `tollgate admin operator …`: creates, lists and removes operators, and resets a lost second factor. A new user needs a password, and so
+ * does one with an unconfirmed address. `--password -` reads it from standard input, so that no shell history or process list contains it.
  */
 import { text } from "node:stream/consumers";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
@@ -81,7 +81,7 @@ const COLUMNS: Column<Operator>[] = [
 interface Change {
   action: string;
   act: (pool: AdminRun["pool"], email: string) => Promise<void>;
-  /** What is so now, after the email address. */
+  /** The result, printed after the email address. */
   done: string;
 }
 

@@ -23,7 +23,7 @@ export async function overview({ pool, clock, json, print, flags, terminal }: Ad
   ]);
   const { builders, hosts, suspended, holds, nodes } = totals;
   const traffic = byOutcome(hours);
-  // Loaded here: the table of commands is read for every command.
+  // Imported late, because every command loads the table of commands.
   const { moneyObject, trafficObject } = await import("../../routes/console/operator/overview.ts");
   const shown = {
     from: from.toISOString(),

@@ -85,7 +85,7 @@ async function show(run: AdminRun): Promise<number> {
 async function exportCsv(run: AdminRun): Promise<number> {
   if (run.json) return show(run);
   const { id } = await find(run);
-  // Loaded here: the table of commands is read for every command.
+  // Imported late, because every command loads the table of commands.
   const { LINE_COLUMNS } = await import("../../routes/console/operator/payouts.ts");
   run.print(Object.keys(LINE_COLUMNS).join(","));
   for (const line of await everyLine(run, id, true)) {

@@ -1,4 +1,4 @@
-/** Three real servers, started from the files as they were written, each in a directory with nothing but its own. */
+/** Three real NATS servers run with the generated files, each in a directory with only its own. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -117,7 +117,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     for (const server of report.servers) running.set(server.name, await start(server));
     const lines = (await readFile(join(place, "plane", "gateway.env"), "utf8")).trimEnd().split("\n");
     env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
-    // What NODE_EXTRA_CA_CERTS does for a process that is started with it.
+    // The in-process equivalent of NODE_EXTRA_CA_CERTS.
     setDefaultCACertificates([...trusted, await readFile(env.NODE_EXTRA_CA_CERTS as string, "utf8")]);
     for (const name of NAMES) await eventually(`${name} found the others`, async () => (await routesOf(name)) >= 2);
   });
@@ -201,7 +201,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     const file = (name: string): Promise<string> => readFile(join(place, "plane", name), "utf8");
     const own = { cert: await file("nats-b-cert.pem"), key: await file("nats-b-key.pem") };
     const foreign = newAuthority({ name: "tollgate plane", nowMs: Date.now() });
-    /** What is heard until the other side says something or ends. */
+    /** The data received until the other side sends something or closes. */
     const heard = async (port: number, options: ConnectionOptions): Promise<string> => {
       const socket = connectTls({ host: "127.0.0.1", port, servername: "localhost", ...options });
       const said = await new Promise<string>((resolve) => {
@@ -222,8 +222,8 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
   });
 
   /**
-   * Starts a server that knows the operator and the accounts, which are no secret, and dials the routes of the others. They
-   * log `words`. Returns what a gateway on another server has heard, and a node on this one.
+   * Starts a server that knows the operator and the accounts, which are no secret, and connects to the other servers' routes; their log
+   * then contains `words`. Returns what a gateway on another server and a node on this one have received.
    */
   const dialIn = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
     const own = join(place, name);
@@ -242,7 +242,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     const plane = await openPlane(t, serverOf("a").url);
     const heard: string[] = [];
     plane.subscribe(nodeState(name), (subject) => heard.push(subject));
-    /** They log it of what comes from now on. */
+    /** Waits until a new log line of it appears on the others. */
     const areDialled = async (): Promise<() => Promise<void>> => {
       const lengths = await Promise.all(NAMES.map(async (server) => (await log(server)).length));
       return async () => {
@@ -262,7 +262,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     };
     return { heard, publish, plane, areDialled };
   };
-  /** It is refused before and after its node publishes, and what a node on `b` publishes after that is all that is heard. */
+  /** The server is refused before and after its node publishes; only what a node on `b` publishes arrives. */
   const assertRefused = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
     const { heard, publish, plane, areDialled } = await dialIn(t, name, change, words);
     await publish();

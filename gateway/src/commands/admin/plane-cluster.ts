@@ -1,6 +1,6 @@
 /**
- * What `tollgate admin plane init --servers …` adds for several NATS servers: a configuration for each, an authority of their own
- * and its certificates. The servers know each other by certificate and password, and speak TLS with everyone.
+ * The additional files of `tollgate admin plane init --servers …`: a configuration for each NATS server, a certificate authority and
+ * certificates. Servers authenticate each other by certificate and password, and use TLS for all connections.
  */
 import { isIP } from "node:net";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -17,7 +17,7 @@ import {
   keyFile,
 } from "../../plane/nats/server-configuration.ts";
 
-/** A file to write, and what it is for. */
+/** A file to write, with its purpose. */
 export interface PlaneFile {
   name: string;
   text: string;
@@ -85,7 +85,7 @@ export function clusterFiles(
   ];
 }
 
-/** The files that one server needs, by name. */
+/** The files of one server, by name. */
 export const filesFor = ({ name }: ClusterServer): string[] => [
   configurationFile(name),
   certificateFile(name),
@@ -95,6 +95,6 @@ export const filesFor = ({ name }: ClusterServer): string[] => [
 
 function hostsOf({ client, route }: ClusterServer): string[] {
   const hosts = [client.host, route.host];
-  // A NATS client that dials an address checks the certificate for "localhost".
+  // A NATS client that connects to an IP address verifies the certificate for "localhost".
   return [...new Set(hosts.some((host) => isIP(host) > 0) ? [...hosts, "localhost"] : hosts)];
 }

@@ -1,6 +1,6 @@
 /**
- * `tollgate admin plane init --dir DIR`: makes the keys and files of a new NATS plane, of one server or of several. It writes once
- * and overwrites nothing: the seeds in these files are what nodes and gateways are known by.
+ * `tollgate admin plane init --dir DIR`: creates the keys and files of a new NATS plane with one or several servers. It never overwrites a
+ * file, because the seeds in them identify nodes and gateways.
  */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -73,7 +73,7 @@ function readAddresses({ url, servers, server }: Given["flags"]): {
 }
 
 async function writeFiles(place: string, files: PlaneFile[]): Promise<void> {
-  // The one to be careful with is looked for first.
+  // Secrets come first, so that an existing one is reported before anything else.
   const inOrder = files.toReversed();
   const inTheWay = inOrder.map(({ name }) => join(place, name)).find((file) => existsSync(file));
   if (inTheWay !== undefined)
@@ -93,7 +93,7 @@ const serverFile = ({ serverConfiguration: text }: PlaneSetup): PlaneFile => ({
   use: "for every NATS server",
 });
 
-/** What gateways and operators have, however many servers there are. */
+/** The files of gateways and operators, whatever the number of servers. */
 function ourFiles(setup: PlaneSetup, addresses: Record<string, string>): PlaneFile[] {
   const { accountSeed, operatorSeed, system } = setup;
   const keys = { PLANE_SEED: accountSeed, NATS_OPERATOR_SEED: operatorSeed };
@@ -112,7 +112,7 @@ function ourFiles(setup: PlaneSetup, addresses: Record<string, string>): PlaneFi
   ];
 }
 
-/** As the `nats` tool reads it. */
+/** The credentials format of the `nats` tool. */
 function credentialsFile({ jwt, seed }: SystemUser): string {
   return `-----BEGIN NATS USER JWT-----
 ${jwt}

@@ -1,6 +1,6 @@
 /**
- * `tollgate admin restore-drill --database URL`: proves that a restored copy could go on. It works on that database alone, which
- * must be a copy that no one uses: it opens no port and no plane, and reads no more of the live database than whether it is another.
+ * `tollgate admin restore-drill --database URL`: proves that a restored copy of the database works. It changes that copy, which no one else
+ * may use. It opens no port and no plane, and reads from the live database only that it is another one.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
 import { assertReachable } from "../failures.ts";
 import { type Backup, readBackup, SETTINGS, SPOOL } from "./backup-folder.ts";
 
-/** Not by way of the database of the environment: that is the live one. */
+/** Does not use the environment's database, which is the live one. */
 export const restoreDrill: Command = {
   help: "check that gateways can run on a restored copy of the database (exit code 1 if not)",
   flags: {
@@ -125,7 +125,7 @@ function liveUrl(env: Surroundings["env"]): string | undefined {
   return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(env);
 }
 
-/** A mark that is left in the one is looked for in the other. */
+/** Leaves a mark in one database and looks for it in the other. */
 async function assertCopy({
   pool,
   newId,
@@ -155,7 +155,7 @@ async function assertCopy({
   }
 }
 
-/** The environment's, or a gateway's that has nothing but the backup. */
+/** The environment's configuration, or that of a gateway with only the backup. */
 function configOf(
   backup: Backup | undefined,
   { database, place, env }: { database: string; place: string; env: Surroundings["env"] },
@@ -231,7 +231,7 @@ async function books({ pool }: Drill, name: string): Promise<Result> {
   return result(name, wrong.length === 0, words || `${checks.length} rules hold`);
 }
 
-/** As the gateway that comes after would settle them. The backup stays as it is. */
+/** Settles spooled requests like the next gateway would. The backup stays unchanged. */
 async function spools({ pool, newId, clock, backup }: Drill, place: string): Promise<Result> {
   const [gatewayId, log] = [suffixOf(newId()), createErrorLog("silent")];
   const spool = await openSpool({ directory: join(place, SPOOL), gatewayId, clock, log });
@@ -256,7 +256,7 @@ async function spools({ pool, newId, clock, backup }: Drill, place: string): Pro
   return result("the spools", bad === "", `${words}${bad}`);
 }
 
-/** What the database says of the pepper that its hashes were made with. */
+/** Compares the pepper with the database's record of it. */
 async function pepper({ pool, secrets }: Drill): Promise<Result> {
   if (!(await keepsPeppers(pool)))
     return result(
@@ -295,7 +295,7 @@ async function otherPeppers(pool: pg.Pool, known: string[]): Promise<number> {
 
 const Newest = row({ id: column.uuid, accountId: column.uuid });
 
-/** A receipt of the last request, signed with the seed and held against what is published. */
+/** Signs a receipt of the latest request and verifies it with the published keys. */
 async function receipts({ pool, secrets }: Drill): Promise<Result> {
   const seed = Buffer.from(secrets.receiptSeed, "base64url");
   const { keyId } = receiptKeyOf(seed);
@@ -323,7 +323,7 @@ async function apiKey({ pool, newId, clock, secrets }: Drill, token: string): Pr
   const broadcast = { send: async () => {}, on() {}, async close() {} };
   const { pepper: current, pepperOld: old, pepperNext: next } = secrets;
   const common = { pool, newId, clock, random: systemRandom(), log: createErrorLog("warn"), broadcast };
-  // Nothing is hashed anew here.
+  // No new hashes are made here.
   const keys = openApiKeys({ ...common, pepper: current, old, next, keepsPeppers: () => false });
   const holder = await keys.authenticate(`Bearer ${token}`);
   await keys.close();

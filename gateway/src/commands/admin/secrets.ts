@@ -1,6 +1,6 @@
 /**
- * `tollgate admin secrets`: how far the replacement of a secret is, and when the old one may go. `secrets rotate` replaces those that
- * the data directory keeps; what the environment gives is replaced there.
+ * `tollgate admin secrets`: the progress of a secret's replacement, and when the old one can be removed. `secrets rotate` replaces secrets
+ * of the data directory; secrets in the environment are replaced there.
  */
 
 import { properties } from "@tollgate/terminal/columns.ts";
@@ -23,7 +23,7 @@ import {
 } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
-/** Something depends on an old secret still. */
+/** The exit code while something still depends on an old secret. */
 const NOT_YET = 3;
 const KEPT: readonly KeptSecret[] = ["pepper", "plane", "receipts"];
 const REPLACED = ["pepper", "plane"] as const;
@@ -56,7 +56,7 @@ interface Left {
   secondFactors: number;
 }
 
-/** What would end with the old pepper and the old session secret. */
+/** What would stop working without the old pepper and the old session secret. */
 async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: Replaceable): Promise<Left> {
   if (!(await keepsPeppers(pool)))
     throw new CommandError("an older version migrated this database: it does not record peppers", {
@@ -175,7 +175,7 @@ function keptSecret({ args, config }: AdminRun): KeptSecret {
 
 async function rotate(run: AdminRun): Promise<number> {
   const which = keptSecret(run);
-  // Where the platform was never started there is none yet.
+  // Before the platform's first start there are none.
   await serverSecrets(run.config);
   const act = { operator: SHELL_OPERATOR, action: "secret.rotate", subject: which };
   await openAudit(run).record(act, () => replaceKept(run.config.dataDir, which));

@@ -1,6 +1,6 @@
 /**
- * `tollgate admin deployment set|finish SETTING`: changes on purpose what all gateways share. `set` takes the value from this command's own
- * environment. Gateways with the value before go on until `finish`, so that they can be restarted one by one.
+ * `tollgate admin deployment set|finish SETTING`: changes a setting that all gateways share. `set` takes the value from this command's
+ * environment. Gateways with the previous value keep serving until `finish`, so that they can be restarted one by one.
  */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
@@ -43,7 +43,7 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
 
 interface ShownSetting extends StoredSetting {
   name: SharedName;
-  /** Whether this command's environment has it; undefined if not known. */
+  /** Whether this command's environment has the same value; undefined if unknown. */
   isOurs: boolean | undefined;
 }
 
@@ -61,14 +61,14 @@ export const settingTable = (settings: ShownSetting[], { terminal }: Pick<AdminR
 export const shownSetting = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
   name,
   variable: VARIABLES[name],
-  // A check value is of no use to anyone.
+  // The pepper is stored as a check value, which is of no use to a reader.
   ...(name !== "pepper" && { value, previous }),
   changing: previous !== null,
   since: changedAt.toISOString(),
   same_here: isOurs ?? null,
 });
 
-/** Empty before a gateway of this version recorded any. */
+/** Empty until a gateway of this version has recorded settings. */
 export async function sharedSettings(run: AdminRun): Promise<ShownSetting[]> {
   if (!(await keepsSharedSettings(run.pool))) return [];
   const stored = await readShared(run.pool);
@@ -93,13 +93,13 @@ async function withOwn<T>(
   }
 }
 
-/** Of `all`, those that this command knows a value of. */
+/** The requested settings that this command has a value for. */
 const namesIn = ({ args }: AdminRun, known: Partial<Record<SharedName, unknown>>): SharedName[] =>
   args[0] === "all" ? SHARED_NAMES.filter((name) => known[name] !== undefined) : [args[0] as SharedName];
 
 async function set(run: AdminRun): Promise<number> {
   const stored = await storedIn(run);
-  // Of a server that no one wrote an ID into yet, this command writes it.
+  // Writes an ID into a limits server that has none.
   const own = await withOwn(run, ({ tell }) => tell(withoutLimits(stored)));
   const names = namesIn(run, own).filter((name) => {
     const [from, its] = [stored[name], ownIn(own, name, run)];
@@ -132,7 +132,7 @@ async function set(run: AdminRun): Promise<number> {
   );
 }
 
-/** The one whose gateways go on. Where this is the one before, the change is taken back. */
+/** The value with which running gateways continue. Setting that value again undoes the change. */
 function previousOf(from: StoredSetting | undefined, own: Own): string | null {
   if (from === undefined) return null;
   return own.is(from.value) ? from.previous : from.value;
@@ -141,7 +141,7 @@ function previousOf(from: StoredSetting | undefined, own: Own): string | null {
 const keepsKeys = ({ value, previous }: StoredSetting, own: Own): boolean =>
   [value, previous].some((one) => one !== null && (own.is(one) || own.replaces?.(one) === true));
 
-/** An empty server is to be a server of its own, and not taken for the one that is recorded. */
+/** An empty server must become a new one, and must not be mistaken for the recorded one. */
 const withoutLimits = ({ limits: _, ...others }: StoredSettings): StoredSettings => others;
 
 function ownIn(own: OwnSettings, name: SharedName, { config }: AdminRun): Own {

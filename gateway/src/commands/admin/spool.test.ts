@@ -1,4 +1,4 @@
-/** What a gateway left on its disk, entered from the command line. */
+/** Entering the charges that a gateway left on disk. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

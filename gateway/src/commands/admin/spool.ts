@@ -1,4 +1,4 @@
-/** `tollgate admin spool …`: charges that a gateway left on its disk, as on the volume of one that does not come back. */
+/** `tollgate admin spool …`: lists and enters the charges on the disk of a gateway that will not return. */
 import { resolve } from "node:path";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
@@ -71,7 +71,7 @@ async function enter(run: AdminRun): Promise<number> {
   const act = { operator: SHELL_OPERATOR, action: "spool.enter", subject: "ledger", details };
   const counts = await openAudit(run).record(act, async () => {
     const [gatewayId, log, { clock }] = [suffixOf(run.newId()), createErrorLog("warn"), run];
-    // What can never be entered is written down beside the files.
+    // Charges that can never be entered are recorded beside the files.
     const spool = await openSpool({ directory, gatewayId, clock, log });
     const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log });
     try {

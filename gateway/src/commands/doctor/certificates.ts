@@ -28,7 +28,7 @@ const isFor = (certificate: X509Certificate, host: string): boolean =>
 interface Asked {
   files: CertificateFiles;
   prefix: string;
-  /** Where clients connect; undefined where no one said. */
+  /** The hostname that clients use; undefined if unknown. */
   host: string | undefined;
   now: number;
 }

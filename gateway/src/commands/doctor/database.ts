@@ -18,7 +18,7 @@ import { type Examined, worded } from "./examined.ts";
 const OLDEST_VERSION = 15;
 const CLOCK_OFF_MS = 1_000;
 const CLOCK_OFF_MS_MAX = 5_000;
-/** Beside DATABASE_POOL_MAX: the ledger's, those for accounts that are locked, and two to listen and watch. */
+/** Connections besides DATABASE_POOL_MAX: the ledger's, those for locked accounts, the listener and the heartbeat. */
 const OTHER_CONNECTIONS = 14;
 
 const State = row({
@@ -28,7 +28,7 @@ const State = row({
   readOnly: z.boolean(),
   ms: z.number(),
   syncNames: z.string(),
-  /** Standbys that confirm commits; null where this user may not see them. */
+  /** The standbys that confirm commits; null if this user may not see them. */
   syncStandbys: z.int().nullable(),
   connectionsMax: z.int(),
   connectionsFree: z.int(),
@@ -52,7 +52,7 @@ interface Reached extends Pick<Examined, "config" | "clock" | "isStarting"> {
   connection: Connection;
 }
 
-/** Of a database that answers. */
+/** Checks a reachable database. */
 export async function* databaseChecks({ pool, connection, config, clock, isStarting }: Reached): AsyncGenerator<Check> {
   const { databaseDurability: durability, databasePoolMax } = config;
   const began = clock.now();
@@ -68,10 +68,10 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
   yield await misconfigured("pooler", "no connection pooler shares this gateway's sessions", () =>
     checkPooler(clientConfig(connection, connectionName())),
   );
-  // A private database, and one whose data may be lost, has no standby.
+  // A private database, and one with durability "assumed", has no standby.
   if (config.databaseUrl !== undefined && durability === "checked") yield standbyCheck(state);
   yield clockCheck(offsetMs, slackMs);
-  // A gateway that starts brings the schema up to date, or says itself what is missing.
+  // A starting gateway migrates the schema, or reports itself what is missing.
   if (!isStarting) yield await schemaCheck(pool);
   yield* historyChecks(pool, config);
 }
@@ -123,7 +123,7 @@ export function standbyCheck({ syncNames, syncStandbys }: Pick<State, "syncNames
   return ok("standby", "a synchronous standby confirms commits");
 }
 
-/** `slackMs`: what the way to the database and back may account for. */
+/** `slackMs`: the part of the offset that network delay may explain. */
 export function clockCheck(offsetMs: number, slackMs: number): Check {
   const offMs = Math.max(0, Math.abs(offsetMs) - slackMs);
   const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's`;
@@ -146,7 +146,7 @@ async function schemaCheck(pool: pg.Pool): Promise<Check> {
 
 const There = row({ isThere: z.boolean() });
 
-/** Whether it is the database that the gateways of this directory followed. */
+/** Whether the database has the history that this directory's gateways followed. */
 async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerator<Check> {
   const seen = await historyFile(spoolDir).read();
   const { isThere } = await queryOne(pool, There, `select to_regclass('ledger_history') is not null as "isThere"`);

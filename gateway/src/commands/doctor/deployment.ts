@@ -44,7 +44,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
 async function ownOf(config: Config, stored: StoredSettings): Promise<OwnSettings> {
   const { keyPepper = "", keyPepperOld: pepperOld, keyPepperNext: pepperNext, receiptSeed = "" } = config;
   const isKept = (await readIfThere(secretsFileIn(config.dataDir))) !== undefined;
-  // Secrets that are not there yet are the gateway's to make.
+  // Secrets that do not exist yet are created by the gateway.
   const secrets = isKept
     ? await serverSecrets(config)
     : {

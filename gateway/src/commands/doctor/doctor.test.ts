@@ -1,4 +1,4 @@
-/** `tollgate doctor` finds each mistake of an operator and says how to repair it; `serve` logs the same. */
+/** `tollgate doctor` finds mistakes of operators and says how to repair them; `serve` logs the same findings. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
@@ -36,7 +36,7 @@ const MAIL = { SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "a@b.example", PUBLIC_
 const seedOf = (role: "account" | "operator" | "user"): string => createKey(role, systemRandom()).seed;
 const PEPPER = "the pepper of these tests, 32 characters";
 
-/** Verdict and name, what was found, what to do. */
+/** Compares verdict, name, finding and remedy. */
 const assertCheck = ({ name, verdict, detail, next }: Check, which: string, found: RegExp, todo?: RegExp): void => {
   assert.equal(`${verdict} ${name}`, which, detail);
   assert.match(detail, found);
@@ -44,7 +44,7 @@ const assertCheck = ({ name, verdict, detail, next }: Check, which: string, foun
   else assert.match(next ?? "", todo);
 };
 
-/** A socket's directory is no host name, so it comes as a parameter. */
+/** A socket directory cannot be a URL's host, so it is a parameter. */
 function urlOf({ connection }: TestDatabase): string {
   if ("connectionString" in connection) return connection.connectionString;
   const { host, port, user, database } = connection;
@@ -114,7 +114,7 @@ describe("a check", () => {
     );
     assertCheck(standbyCheck({ syncNames: "b", syncStandbys: 0 }), "fail standby", /commits wait/, /start the standby/);
     assertCheck(standbyCheck({ syncNames: "b", syncStandbys: 1 }), "ok standby", /confirms/);
-    // A user without pg_monitor sees no states.
+    // A user without pg_monitor cannot see standby states.
     assertCheck(standbyCheck({ syncNames: "b", syncStandbys: null }), "ok standby", /confirms/);
   });
 

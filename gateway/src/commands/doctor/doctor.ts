@@ -42,7 +42,7 @@ async function run({ flags: { data }, json }: Given, { terminal, env }: Surround
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-/** Settings that cannot be read are found first, and nothing else then. */
+/** Invalid settings end the checks, because the others depend on them. */
 async function* findingsIn(env: Surroundings["env"]): AsyncGenerator<Finding> {
   let config: Config;
   try {

@@ -13,7 +13,7 @@ import { machineChecks } from "./machine.ts";
 import { planeChecks } from "./plane.ts";
 import { limitsChecks, mailChecks, paymentChecks } from "./services.ts";
 
-/** Each finding as it is made, so that a slow one does not hold back the others. */
+/** Yields each finding at once, so that a slow check does not delay the others. */
 export async function* examine(examined: Examined): AsyncGenerator<Finding> {
   const { config } = examined;
   yield* machineChecks(config);
@@ -26,7 +26,7 @@ export async function* examine(examined: Examined): AsyncGenerator<Finding> {
 }
 
 async function* storeChecks({ config, clock, isStarting }: Examined): AsyncGenerator<Finding> {
-  // The private database is set up by the start.
+  // The start itself sets up the private database.
   if (isStarting && config.databaseUrl === undefined) return;
   const connection = await connectionOf(config);
   if (connection === undefined) {
@@ -48,14 +48,14 @@ async function* storeChecks({ config, clock, isStarting }: Examined): AsyncGener
 
 async function connectionOf({ databaseUrl, dataDir }: Examined["config"]): Promise<Connection | undefined> {
   if (databaseUrl !== undefined) return { connectionString: databaseUrl };
-  // A directory without a database is one that no one started yet.
+  // Undefined for a directory that was never used.
   return await findPrivatePostgres({ dataDir }).catch((error) => {
     if (error instanceof PrivatePostgresError) return undefined;
     throw error;
   });
 }
 
-/** What `serve` says of its own surroundings. It waits for what is unreachable, and tells of that itself. */
+/** Logs what `serve` finds about its environment. Unreachable services are logged by the start itself. */
 export async function logFindings(surroundings: Omit<Examined, "isStarting">, log: Log): Promise<void> {
   try {
     for await (const { name: check, verdict, detail, next, isAway } of examine({ ...surroundings, isStarting: true })) {

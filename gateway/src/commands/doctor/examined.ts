@@ -9,11 +9,11 @@ export interface Examined {
   config: Config;
   clock: Clock;
   newId: NewId;
-  /** A gateway of this process starts at the same time. What its start itself looks at and tells is left out. */
+  /** A gateway starts in this process, so checks that the start makes itself are skipped. */
   isStarting?: true;
 }
 
-/** A part that does not answer. A gateway that serves waits for it and says so itself. */
+/** `unreachable`: the service does not answer. A starting gateway waits for it and logs that itself. */
 export interface Finding extends Check {
   isAway?: true;
 }
@@ -28,7 +28,7 @@ export function reasonOf(error: unknown): string {
   return systemFailure(error)?.message ?? (message || (code ?? String(error)));
 }
 
-/** `what: remedy`, as errors of settings are worded. */
+/** Formats `what: remedy`, like errors of settings. */
 export function worded(name: string, message: string, usual: string): Check {
   const [what = "", ...rest] = message.split(": ");
   return fail(name, what, rest.length === 0 ? usual : rest.join(": "));

@@ -8,7 +8,7 @@ import type { Config } from "../../config.ts";
 const MIB = 1024 ** 2;
 const FREE_MIN = 256 * MIB;
 const FREE_LOW = 2048 * MIB;
-/** A connection of a client, one of a node, one of the database: each is a file. */
+/** Each connection of a client, a node or the database needs a file descriptor. */
 const FILES_MIN = 1_024;
 const FILES_LOW = 8_192;
 
@@ -24,7 +24,7 @@ export async function* machineChecks({ dataDir, spoolDir, retention }: Config): 
 export async function directoryCheck(name: string, setting: string, directory: string): Promise<Check> {
   const place = await nearest(directory);
   try {
-    // A user who may do anything is stopped by a file system that is read-only, and only when it is tried.
+    // For root, access checks succeed even on a read-only file system, so the test writes.
     if (place === directory) await rmdir(await mkdtemp(join(place, ".doctor-")));
     else await access(place, constants.W_OK);
   } catch (error) {
@@ -36,7 +36,7 @@ export async function directoryCheck(name: string, setting: string, directory: s
   return spaceCheck(name, { setting, directory, freeBytes: bavail * bsize });
 }
 
-/** It may not be there yet. */
+/** The nearest existing parent. */
 async function nearest(directory: string): Promise<string> {
   const isThere = await access(directory).then(
     () => true,

@@ -32,7 +32,7 @@ async function serverCheck(url: string): Promise<Finding> {
   }
 }
 
-/** A server begins with a line about itself, also one that speaks TLS afterwards. */
+/** A NATS server sends a line about itself first, even before TLS. */
 function greeting(at: { host: string; port: number }): Promise<z.infer<typeof Info>> {
   return new Promise((resolve, reject) => {
     const socket = connect({ ...at, timeout: ANSWER_MS_MAX });

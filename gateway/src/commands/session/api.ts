@@ -1,4 +1,4 @@
-/** `tollgate api METHOD PATH`: calls the console API with the session of this machine. */
+/** `tollgate api METHOD PATH`: calls the console API with this machine's session. */
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
 import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -46,7 +46,7 @@ async function run({ args: [method = "", path = ""], flags, json }: Given, conte
   return 0;
 }
 
-/** `usage`, `/usage` and `/console/api/usage` are the same; nothing else of the gateway is called with the session. */
+/** `usage`, `/usage` and `/console/api/usage` are the same path. The session is sent to no other path. */
 function pathOf(path: string): string {
   const below = path.startsWith(ROOT) ? path.slice(ROOT.length) : path.replace(/^\/+/, "");
   const url = new URL(ROOT + below, "http://gateway");
@@ -63,7 +63,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** As they come, so that a file of any length and events without an end are printed. */
+/** Prints lines as they arrive, because responses can be large or endless. */
 async function printLines(response: Response, print: (line: string) => void): Promise<void> {
   let rest = "";
   const decoder = new TextDecoder();

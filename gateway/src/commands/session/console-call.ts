@@ -1,4 +1,4 @@
-/** One call to the console API of a gateway, with the session that this machine keeps or without one. */
+/** Calls the console API of a gateway, with or without this machine's session. */
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { systemFailure } from "@tollgate/terminal/failure.ts";
 import { z } from "zod";
@@ -11,19 +11,19 @@ const Envelope = z.object({ error: z.object({ message: z.string(), code: z.strin
 interface ConsoleCall {
   gateway: string;
   method: string;
-  /** From the gateway's address: `/console/api/me`. */
+  /** Relative to the gateway's URL: `/console/api/me`. */
   path: string;
   token?: string | undefined;
-  /** JSON, as text. */
+  /** JSON text. */
   body?: string | undefined;
   headers?: Record<string, string>;
 }
 
-/** The answer, once its head is there and is no refusal. */
+/** Resolves with the response once its headers arrived. Throws for an error status. */
 export async function callConsole(call: ConsoleCall): Promise<Response> {
   const { gateway, method, path, token, body, headers } = call;
   const giveUp = new AbortController();
-  // Only the head of the answer is waited for: events go on for as long as they are read.
+  // The timeout only covers the headers, because event streams have no end.
   const stop = systemClock.after(ANSWER_AFTER_MS, () => giveUp.abort(new Error("the gateway did not answer in time")));
   try {
     const response = await fetch(new URL(path, gateway), {
@@ -31,7 +31,7 @@ export async function callConsole(call: ConsoleCall): Promise<Response> {
       redirect: "error",
       signal: giveUp.signal,
       headers: {
-        // The console API is closed to other sites, and asks where a change comes from.
+        // The console API refuses changes without an Origin of its own.
         origin: gateway,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { "content-type": "application/json" }),
@@ -54,7 +54,7 @@ export async function callConsole(call: ConsoleCall): Promise<Response> {
   }
 }
 
-/** What to do about a refusal, by its code. */
+/** The remedy for each error code. */
 const NEXT: Record<string, string> = {
   not_authenticated: "run tollgate login; the session has ended",
   session_read_only: "run tollgate login --write",

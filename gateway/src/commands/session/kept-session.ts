@@ -1,4 +1,4 @@
-/** The session that this machine keeps: whose gateway, which token, what it may do. One file, for its owner alone. */
+/** Stores this machine's session (gateway, token, access level) in a file with mode 0600. */
 import { homedir, platform } from "node:os";
 import { join } from "node:path";
 import type { Surroundings } from "@tollgate/terminal/command.ts";
@@ -25,7 +25,7 @@ export async function keptSession(context: Pick<Surroundings, "env">): Promise<K
   if (text === undefined) throw new CommandError("this machine has no session", { next: NEXT });
   const result = Kept.safeParse(parsed(text));
   if (result.success) return result.data;
-  // The file's text is never quoted: it may hold the token.
+  // The error does not quote the file, which may contain the token.
   throw new CommandError(`${path} is damaged`, { next: `${NEXT} to write the file again` });
 }
 

@@ -1,4 +1,4 @@
-/** `tollgate login`: a session for scripts, which a person confirms in the browser. */
+/** `tollgate login`: creates a session for scripts, which a person confirms in the browser. */
 import { spawn } from "node:child_process";
 import { hostname } from "node:os";
 import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
@@ -69,7 +69,7 @@ async function run({ flags, switches, json }: Given, context: Surroundings): Pro
   return 0;
 }
 
-/** When the session ends. The gateway bounds the waiting: an unconfirmed login expires. */
+/** Resolves with the session's expiry. An unconfirmed login expires at the gateway, which ends the wait. */
 async function confirmed(gateway: string, { token, poll_s }: z.infer<typeof Started>): Promise<number> {
   for (;;) {
     const { status, expires_at } = State.parse(await post(gateway, "/console/api/auth/scripts/state", { token }));
@@ -99,7 +99,7 @@ function isLoopback(url: string): boolean {
   return host === "localhost" || host === "[::1]" || host.startsWith("127.");
 }
 
-/** Where no browser can be opened, the person has the address. */
+/** If no browser can be opened, the user has the printed URL. */
 function openBrowser(url: string): void {
   const [command, args] =
     process.platform === "darwin"

@@ -1,4 +1,4 @@
-/** `tollgate logout`: ends the session of this machine, at the gateway too. */
+/** `tollgate logout`: ends this machine's session, here and at the gateway. */
 import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
 import { callConsole } from "./console-call.ts";
 import { forgetSession, keptSession } from "./kept-session.ts";

@@ -1,4 +1,4 @@
-/** Logging in, calling the console API and logging out, against a whole gateway; and how each fails. */
+/** Logging in, calling the console API and logging out against a whole gateway, with the failures of each. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
@@ -35,7 +35,7 @@ async function tollgate(args: string[], terminal = new FakeTerminal()) {
   return { code, terminal };
 }
 
-/** Answers the code that the command shows, as a person in that browser. */
+/** Confirms or rejects the code that the command prints, as a person in that browser. */
 function answering(browser: Browser, confirm: boolean): FakeTerminal {
   const terminal = new FakeTerminal();
   let asked = false;

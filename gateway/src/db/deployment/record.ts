@@ -77,7 +77,10 @@ export async function confirmShared(db: pg.Pool, name: SharedName, value: string
   );
 }
 
-/** A copy used on its own has other servers, but its keys are still hashed with the same pepper. */
+/**
+ * For a copy of the database that is used on its own. It has other servers, but its keys are still hashed with the same pepper, so that
+ * setting stays.
+ */
 export async function forgetShared(db: pg.Pool): Promise<void> {
   if (await keepsSharedSettings(db)) await db.query("delete from shared_setting where name <> 'pepper'");
 }

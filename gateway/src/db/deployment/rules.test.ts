@@ -1,4 +1,4 @@
-/** Whether a gateway's settings fit, and how a pepper is replaced while gateways run. */
+/** Compares a gateway's settings with the recorded ones, and replaces a pepper while gateways run. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkValueOf, isCheckValueOf } from "./check-value.ts";

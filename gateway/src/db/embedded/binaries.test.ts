@@ -1,4 +1,4 @@
-/** PostgreSQL's programs when npm's install script did not run, or when the checkout is closed to its user. */
+/** PostgreSQL's programs if npm's install script did not run, or if the checkout is not accessible to PostgreSQL's user. */
 import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -7,7 +7,7 @@ import { type Binaries, binary, installedBinaries, resolvePackage, usableBinarie
 import { isRoot, scratch } from "./testing.ts";
 import { chooseRunAs, runToEnd } from "./user.ts";
 
-/** The package as npm leaves it when install scripts are off. */
+/** Copies the package as npm installs it without install scripts. */
 async function withoutLinks(to: string): Promise<Binaries> {
   const installed = await installedBinaries();
   await cp(installed.native, to, { recursive: true, verbatimSymlinks: true });

@@ -11,9 +11,9 @@ import { type RunAs, runToEnd, unsupported } from "./user.ts";
 export interface Binaries {
   /** The folder with `bin`, `lib` and `share`. */
   native: string;
-  /** Of the npm package: "18.4.0-beta.17". */
+  /** The npm package's version: "18.4.0-beta.17". */
   version: string;
-  /** Of PostgreSQL. A major version cannot read another one's data. */
+  /** PostgreSQL's major version. It cannot read the data of another one. */
   major: number;
 }
 
@@ -23,7 +23,7 @@ export function binary(binaries: Binaries, name: "initdb" | "postgres"): string 
   return join(binaries.native, "bin", name);
 }
 
-/** Where npm put the package. */
+/** The package's folder in node_modules. */
 export async function installedBinaries(): Promise<Binaries> {
   const platform = `${process.platform}-${process.arch}`;
   if (!SUPPORTED.includes(platform)) throw new PrivatePostgresError(unsupported());

@@ -113,7 +113,7 @@ export async function removeUnfinished(home: Home, log: Log): Promise<void> {
     try {
       await rm(join(home.directory, name), { recursive: true, force: true });
     } catch (error) {
-      // The initdb of a killed gateway may still write there. The next start retries.
+      // An initdb of a killed gateway may still write to it. The next start tries again.
       log.warn({ err: error, name }, "could not remove the files of an interrupted first start");
     }
   }

@@ -38,7 +38,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** A system error in plain words: "permission denied". */
+/** A system error in words: "permission denied". */
 function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return (code && REASONS[code]) ?? (error instanceof Error ? firstLine(error.message) : String(error));
@@ -58,7 +58,7 @@ export async function namingPath<T>(what: string, path: string, work: () => Prom
   }
 }
 
-/** `work`, or undefined when the file it needs is not there. */
+/** The result of `work`, or undefined if its file does not exist. */
 export async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -14,7 +14,7 @@ const SOCKET_PATH_BYTES_MAX = 100;
 const LOG_BYTES_MAX = 10 << 20;
 const LOG_TAIL_BYTES = 4096;
 
-/** In the home if the path is short enough for a socket, else in the system's temporary directory. */
+/** In the home if the path is short enough for a socket, otherwise in the system's temporary directory. */
 export async function openSocketDir(home: Home): Promise<string> {
   const inHome = join(home.directory, "run");
   const name = `tollgate-${shortHash(home.cluster)}`;
@@ -28,7 +28,7 @@ export async function openSocketDir(home: Home): Promise<string> {
   );
 }
 
-/** A directory of PostgreSQL's user that no one else can enter. In /tmp the name may have been taken by a stranger. */
+/** Creates a directory that only PostgreSQL's user can enter. In /tmp another user may already own the name. */
 async function makePrivate(path: string, runAs: RunAs): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
@@ -56,7 +56,7 @@ export function openServerLog(home: Home): Promise<FileHandle> {
   });
 }
 
-/** A server that runs keeps its file open, so the file is emptied rather than renamed. */
+/** A running server keeps the file open, so the file is emptied instead of renamed. */
 export async function trimServerLog(home: Home): Promise<void> {
   const size = (await orAbsent(lstat(home.log)))?.size ?? 0;
   if (size <= LOG_BYTES_MAX) return;

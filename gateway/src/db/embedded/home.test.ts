@@ -1,4 +1,4 @@
-/** Under which user PostgreSQL runs, and where its cluster is when that user cannot reach the data directory. */
+/** Which user runs PostgreSQL, and where the cluster is if that user cannot reach the data directory. */
 import assert from "node:assert/strict";
 import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { isRoot, log, otherGateway, query, scratch } from "./testing.ts";
 import { runToEnd } from "./user.ts";
 
 const onlyRoot = isRoot ? {} : { skip: "needs root" };
-/** An ordinary user. Any id with a passwd entry will do. */
+/** Any user ID with a passwd entry. */
 const NOBODY = { uid: 65534, gid: 65534 };
 
 async function canNobodyRunUs(): Promise<boolean> {
@@ -25,7 +25,7 @@ async function uidOfProcess(pid: number): Promise<number> {
   return Number(/^Uid:\t(\d+)/m.exec(status)?.[1]);
 }
 
-/** One cluster for those tests that need any: made by this process's user. */
+/** A shared cluster of this process's user, for tests that need any. */
 const place = await scratch({ after });
 afterEach(() => place.stopAll());
 
@@ -81,7 +81,7 @@ test("the cluster is placed elsewhere when its user cannot reach the data direct
   await query(first.connection, "create table kept (a int)");
   await first.stop();
 
-  // As if the first start had been interrupted before it wrote the note.
+  // Like a first start that was interrupted before it wrote the note.
   await rm(join(dataDir, NOTE));
   const second = await fresh.start({ dataDir });
   assert.deepEqual(await query(second.connection, "select a from kept"), []);

@@ -1,10 +1,8 @@
 /**
- * Where the private PostgreSQL lives. Its home is `<data directory>/postgres`, with the cluster, the socket directory
- * and the server's log in it. When the gateway is root and the user PostgreSQL runs under cannot reach the data
- * directory, the home is a folder under the root place instead and a note in the data directory says where.
- *
- * A cluster that exists is always found again before a new one is thought of: an empty database in place of the real
- * one would look like lost money.
+ * Finds the home of the private PostgreSQL: the folder with its cluster, socket directory and log. It is `<data directory>/postgres`. If
+ * the gateway runs as root and PostgreSQL's user cannot reach that, the home is a folder under the root place, and a note in the data
+ * directory names it. An existing cluster is always found before a new one is created, because an empty database would look like lost
+ * money.
  */
 import { createHash } from "node:crypto";
 import {
@@ -38,7 +36,7 @@ export interface Home {
 interface Places {
   /** Absolute, links resolved. */
   dataDir: string;
-  /** Where root keeps what must be reachable for others. */
+  /** The folder in which root creates homes that other users can reach. */
   rootPlace: string;
 }
 
@@ -56,12 +54,12 @@ export function openDataDir(dataDir: string, log: Log): Promise<string> {
   });
 }
 
-/** PostgreSQL's user may traverse root's directory but not list it. */
+/** PostgreSQL's user may traverse root's directory, but not list it. */
 function passableMode(): number {
   return ownUid() === 0 ? 0o711 : 0o700;
 }
 
-/** A directory with other files may be someone's home or /tmp, whose mode must not change. */
+/** Does not change the mode of a directory with other files, which may be a home directory or /tmp. */
 async function hideFromOthers(path: string, log: Log): Promise<void> {
   const { mode, uid } = await stat(path);
   if ((mode & 0o006) === 0) return;
@@ -84,7 +82,7 @@ export async function findHome(places: Places): Promise<Home | undefined> {
   const inPlace = await homeOfCluster(homeIn(places.dataDir));
   if (inPlace || ownUid() !== 0) return inPlace;
   const elsewhere = await homeOfCluster(homeAt(places));
-  // A start may have been interrupted between creating that cluster and writing the note.
+  // A start may have been interrupted after it created that cluster and before it wrote the note.
   if (elsewhere) await writeNote(places.dataDir, elsewhere);
   return elsewhere;
 }
@@ -146,7 +144,7 @@ async function homeOfCluster(directory: string): Promise<Home | undefined> {
   const owner = await namingPath("The database cluster", cluster, () => clusterOwner(cluster));
   if (!owner) return undefined;
   const runAs = await runAsOwner(cluster, owner);
-  // The cluster was accessible before, so it must not be replaced by an empty one.
+  // The cluster was accessible before, so an empty one must not replace it.
   if (runAs && !(await canWrite(cluster, runAs))) {
     throw new PrivatePostgresError(
       `The database cluster ${cluster} cannot be reached by its owner ${runAs.name}: ` +
@@ -163,17 +161,17 @@ async function clusterOwner(cluster: string): Promise<{ uid: number; gid: number
   try {
     if ((await readdir(cluster)).length === 0) return undefined;
   } catch (error) {
-    // Of another user; whose it is makes the better message.
+    // The directory belongs to another user; the error should name the owner.
     if (codeOf(error) !== "EACCES") throw error;
   }
   return found;
 }
 
-/** True if the directory was not there before. */
+/** Returns true if it created the directory. */
 async function makePassable(directory: string): Promise<boolean> {
   let made = true;
   try {
-    // Not recursive: that reports a read-only file system as a missing directory.
+    // Not recursive, because mkdir would then report a read-only file system as a missing directory.
     await mkdir(directory);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
@@ -183,7 +181,7 @@ async function makePassable(directory: string): Promise<boolean> {
   return made;
 }
 
-/** Whether that user can work in a directory of its own inside `home`, as it will in the cluster. */
+/** Whether that user can create and use a directory inside `home`, as the cluster requires. */
 async function canWork(home: string, runAs: NonNullable<RunAs>): Promise<boolean> {
   const trial = await mkdtemp(join(home, "trial-"));
   try {

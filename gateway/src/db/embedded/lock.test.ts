@@ -1,4 +1,4 @@
-/** The lock on the data directory, when the connection that holds it is lost. */
+/** The lock on the data directory after its connection was lost. */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -9,7 +9,7 @@ import type { PrivatePostgresError } from "./errors.ts";
 import { adminConfig } from "./postmaster.ts";
 import { otherGateway, query, scratch } from "./testing.ts";
 
-/** One cluster for all: every test begins with no server running. */
+/** All tests share one cluster; each begins without a running server. */
 const place = await scratch({ after });
 afterEach(() => place.stopAll());
 
@@ -37,7 +37,7 @@ test("the lock is acquired again after PostgreSQL has recovered from a crash", a
   const postgres = await place.start({ onLost: (error) => assert.fail(error) });
   const before = await holder(postgres);
   assert.ok(before);
-  // One of the server's own processes dies: it ends all sessions and restarts itself.
+  // A crashed server process makes PostgreSQL end all sessions and restart.
   process.kill(before, "SIGKILL");
   await eventually("another session holds it", async () => {
     // Connections fail while it recovers.

@@ -26,7 +26,7 @@ interface LockOptions {
   server: { pid: number; host: string; port: number };
   log: Log;
   clock: Clock;
-  /** Called when the lock is lost: this process must stop writing. At most once. */
+  /** Called at most once, when the lock is lost: this process must stop writing. */
   onLost: (error: PrivatePostgresError) => void;
 }
 
@@ -96,7 +96,7 @@ export class DirectoryLock {
     });
   }
 
-  /** The server restarts itself after a crash of one of its processes. */
+  /** PostgreSQL restarts itself after a crash of one of its processes, so the lock is acquired again. */
   async #retake(): Promise<void> {
     const { clock, log, server, cluster } = this.#options;
     const deadline = clock.monotonic() + RETAKE_MS_MAX;

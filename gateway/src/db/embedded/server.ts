@@ -1,6 +1,6 @@
 /**
- * Brings the server of a cluster up: waits for the one that is there, or starts one. The server is a session of its
- * own, so that a Ctrl-C in the terminal reaches the gateway alone, which then stops it in order.
+ * Starts the server of a cluster, or waits for one that is starting or stopping. The server is a session of its own, so that Ctrl-C in a
+ * terminal reaches the gateway alone, which then stops the server in order.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statfs } from "node:fs/promises";
@@ -19,7 +19,7 @@ const READY_MS_MAX = 60_000;
 const POLL_MS = 20;
 const RACE_MS = 250;
 
-/** Money is in here: what is committed must be on the disk. */
+/** The ledger is stored here, so commits must reach the disk. */
 const SETTINGS: Record<string, string> = {
   fsync: "on",
   synchronous_commit: "on",
@@ -32,21 +32,21 @@ const SETTINGS: Record<string, string> = {
   cluster_name: "tollgate",
 };
 
-/** For one process of a gateway, and commands beside it. */
+/** Enough for one gateway process, and commands beside it. */
 const CONNECTIONS_MAX = 50;
 
-/** What every private server is started with, tests' servers too. */
+/** The arguments of every private server, including those of tests. */
 export function serverArguments(cluster: string, socketDir: string, settings: Record<string, string>): string[] {
   const all: Record<string, string> = {
     listen_addresses: "",
-    // A list: quotes keep a comma or a space in the path from splitting it.
+    // The setting is a list: quotes protect a comma or space in the path.
     unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
     unix_socket_permissions: "0700",
     port: String(PORT),
     log_timezone: "UTC",
     log_line_prefix: "%m [%p] ",
     log_checkpoints: "off",
-    // Statements and values do not belong in a log; the caller gets the full error.
+    // The server must not log statements and values. The caller gets the full error.
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
     ...settings,
@@ -118,7 +118,7 @@ async function answers(at: { host: string; port: number }): Promise<boolean> {
 interface Started {
   child: ChildProcess;
   ended: () => boolean;
-  /** Where in the log this start's lines begin. */
+  /** The position in the log where this start's lines begin. */
   logFrom: number;
 }
 
@@ -153,7 +153,7 @@ async function start(
   }
 }
 
-/** Another start took the cluster first, or the last processes of a killed server have yet to go. */
+/** Another start was faster, or processes of a killed server still run. */
 async function lostARace(home: Home, started: Started): Promise<boolean> {
   const tail = await logTail(home.log, started.logFrom);
   return /lock file "[^"]*" already exists|pre-existing shared memory block/.test(tail);
@@ -162,7 +162,7 @@ async function lostARace(home: Home, started: Started): Promise<boolean> {
 async function startFailed(home: Home, started: Started): Promise<PrivatePostgresError> {
   const tail = await logTail(home.log, started.logFrom);
   const cause = new Error(tail || `no output, exit status ${started.child.exitCode ?? started.child.signalCode}`);
-  // The log is on the same disk, so that its last words may be missing.
+  // The log is on the same disk, so its last lines may be missing.
   const { bavail, bsize } = await statfs(home.directory);
   if (/No space left on device|Disk quota exceeded/.test(tail) || bavail * bsize < DISK_BYTES_MIN) {
     return new PrivatePostgresError(`The disk of ${home.directory} is full: PostgreSQL cannot start.`, { cause });
@@ -171,7 +171,7 @@ async function startFailed(home: Home, started: Started): Promise<PrivatePostgre
   return new PrivatePostgresError(`PostgreSQL did not start on ${home.cluster}: ${fatal} (${home.log}).`, { cause });
 }
 
-/** The server is left as it is: it may be replaying a long log, and the next start will wait for it again. */
+/** Leaves the server running: it may be replaying a long WAL, and the next start will wait for it again. */
 async function notReady(home: Home, sighting: Sighting, started: Started | undefined): Promise<PrivatePostgresError> {
   const pid = sighting.kind === "live" ? sighting.file.pid : started?.child.pid;
   return new PrivatePostgresError(

@@ -1,6 +1,6 @@
 /**
- * A process that holds a private PostgreSQL as a gateway does, for tests that kill it, start it twice or run it as
- * another user. It tells in lines of JSON what happens, and stops the server when its standard input ends.
+ * A process that owns a private PostgreSQL like a gateway, for tests that kill it, start it twice or run it as another user. Prints events
+ * as JSON lines, and stops the server when its standard input ends.
  */
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";

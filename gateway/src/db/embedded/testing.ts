@@ -1,4 +1,4 @@
-/** What the tests of the private PostgreSQL share: scratch places that leave no server behind, and other gateways. */
+/** Test helpers for the private PostgreSQL: temporary places that leave no server running, and other gateways. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,22 +18,22 @@ export const isRoot = process.getuid?.() === 0;
 
 interface Scratch {
   directory: string;
-  /** A data directory that is not there yet. */
+  /** A data directory that does not exist yet. */
   dataDir: string;
   cluster: string;
-  /** In place of the system's folder for root. */
+  /** Replaces the system's folder for root. */
   rootPlace: string;
   start(more?: Partial<PrivatePostgresOptions>): Promise<PrivatePostgres>;
-  /** Stops what `start` has started, where a test that failed has not. */
+  /** Stops servers that a failed test has left running. */
   stopAll(): Promise<void>;
 }
 
-/** Something that ends: a test's context, or node:test itself for a whole file. */
+/** A test's context, or node:test itself for a whole file. */
 interface Scope {
   after(task: () => Promise<void>): void;
 }
 
-/** A place for one test or for a file of them. Whatever server still runs in it at the end is stopped. */
+/** A temporary place for a test or a file. Servers that still run in it at the end are stopped. */
 export async function scratch(t: Scope): Promise<Scratch> {
   const directory = await mkdtemp("/tmp/tollgate-embedded-");
   await chmod(directory, 0o711);
@@ -63,14 +63,14 @@ async function stopLeftover(cluster: string): Promise<void> {
   if (sighting.kind === "live") await stopPostmaster({ pid: sighting.file.pid, cluster }, { log, clock: systemClock });
 }
 
-/** Runs one statement in the gateway's database, or as the superuser. */
+/** Runs one statement in the gateway's database, or as superuser. */
 export async function query<Row extends pg.QueryResultRow>(
   connection: PrivatePostgres["connection"],
   sql: string,
   as: "gateway" | "superuser" = "gateway",
 ): Promise<Row[]> {
   const client = new pg.Client(as === "gateway" ? connection : adminConfig(connection, "tollgate test"));
-  // The statement in flight fails too, which is what a test looks at.
+  // The test looks at the statement's error instead.
   client.on("error", () => undefined);
   await client.connect();
   try {
@@ -82,9 +82,9 @@ export async function query<Row extends pg.QueryResultRow>(
 
 interface OtherGateway {
   child: ChildProcess;
-  /** The next line of that event; fails when the process ends without it. */
+  /** Resolves with the next line of that event. Fails if the process ends first. */
   next<E extends Line["event"]>(event: E): Promise<Extract<Line, { event: E }>>;
-  /** Ends its standard input, which makes it stop its server, and waits until it is gone. */
+  /** Closes its standard input, so that it stops its server, and waits for its end. */
   stop(): Promise<void>;
   kill(): Promise<void>;
 }

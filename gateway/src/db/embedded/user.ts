@@ -9,10 +9,10 @@ import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
 /** The user to become, or undefined to stay the user of this process. */
 export type RunAs = { uid: number; gid: number; name: string } | undefined;
 
-/** In order of preference. All but `no one` are made for PostgreSQL; initdb insists on a user with a passwd entry. */
+/** In order of preference. All but the last are created by PostgreSQL packages; initdb requires a user with a passwd entry. */
 const CANDIDATES = ["postgres", "_postgres", "nobody"];
 
-/** Nothing of the gateway's environment, which holds secrets, is passed on. */
+/** The gateway's environment is not passed on, because it contains secrets. */
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 const OUTPUT_BYTES_MAX = 1 << 20;
@@ -98,20 +98,20 @@ async function mustBecome(runAs: { uid: number; gid: number; name: string }): Pr
 
 /** How a child process is started under that user. */
 export function spawnOptions(runAs: RunAs) {
-  // The current directory may be one the other user cannot enter.
+  // The other user may be unable to enter the current directory.
   const common = { cwd: "/", env: ENVIRONMENT };
   return runAs ? { ...common, uid: runAs.uid, gid: runAs.gid } : common;
 }
 
 interface End {
-  /** The exit status, or the system's code when the process could not be started or was killed. */
+  /** The exit status, or the system's error code if the process could not start or was killed. */
   code: number | string;
   stdout: string;
   stderr: string;
   error: Error | undefined;
 }
 
-/** Runs a short command to its end. Never rejects: what went wrong is in the result. */
+/** Runs a short command to its end. Never rejects: the result has the error. */
 export function runToEnd(command: string, args: string[], runAs: RunAs, timeoutMs = 30_000): Promise<End> {
   return new Promise((resolve) => {
     const options = { ...spawnOptions(runAs), timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX };
@@ -122,7 +122,7 @@ export function runToEnd(command: string, args: string[], runAs: RunAs, timeoutM
     try {
       execFile(command, args, options, done);
     } catch (error) {
-      // A user id that cannot be taken, or a binary that cannot be executed, throws before there is a child.
+      // An invalid user ID or a binary that cannot be executed throws before a process exists.
       done(error instanceof Error ? error : new Error(String(error)), "", "");
     }
   });
@@ -132,7 +132,7 @@ function exitStatus(error: Error): number | undefined {
   return "code" in error && typeof error.code === "number" ? error.code : undefined;
 }
 
-/** Whether that user can enter `directory` and make files in it: the kernel is asked on its behalf. */
+/** Whether that user can enter `directory` and create files in it. Asks the kernel with a process of that user. */
 export async function canWrite(directory: string, runAs: RunAs): Promise<boolean> {
   const script = 'cd "$1" && test -r . && test -w .';
   return (await runToEnd("/bin/sh", ["-c", script, "sh", directory], runAs)).code === 0;

@@ -1,4 +1,4 @@
-/** Following a history on a real database. A failover is played by changing what the database says of itself. */
+/** Following the history of a real database. The tests simulate failovers by changing what the gateway or the database has recorded. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ describe("following the database's history", () => {
     await lineage.beat(db.pool, { ...looked, isDue: false, ...change });
   };
   const remembered = async () => JSON.parse(await readFile(join(directory, HISTORY_FILE), "utf8"));
-  /** As if this database were the one after a failover of what was seen. */
+  /** Changes the remembered history, so that the database looks like it had a failover since. */
   const seenBefore = async (change: object): Promise<void> =>
     writeFile(join(directory, HISTORY_FILE), JSON.stringify({ ...(await remembered()), ...change }));
 
@@ -100,7 +100,7 @@ describe("following the database's history", () => {
     const client = await db.pool.connect();
     try {
       await Promise.all([one, other].map((lineage) => lineage.beat(client, { ...looked, isDue: true })));
-      // Behind what the heartbeats sent on that connection.
+      // Waits for the heartbeat's commit on the same connection.
       await client.query("select 1");
     } finally {
       client.release();
@@ -173,7 +173,7 @@ describe("following the database's history", () => {
     const slow = {
       query: async (...given: unknown[]) => {
         const answer = await (db.pool.query as (...of: unknown[]) => Promise<{ rows: object[] }>)(...given);
-        // The heartbeat sees a later position meanwhile.
+        // A heartbeat sees a later position meanwhile.
         await beat(lineage, { position: 5 });
         return answer;
       },

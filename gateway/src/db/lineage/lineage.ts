@@ -1,9 +1,7 @@
 /**
- * The history that a gateway follows, compared on every new connection and with every heartbeat. What it may do with what a connection
- * finds is in `rules.ts`.
- *
- * Only the heartbeat moves on to a new timeline: it begins an epoch there, drops what was cached and has changes entered that would be
- * dangerous to miss, before anything else may connect. Everything else that the new history lacks is entered in the background.
+ * The database history that a gateway follows. Every new connection and heartbeat is compared with it by the rules in `rules.ts`. Only the
+ * heartbeat moves to a new timeline: before other connections are allowed, it starts an epoch there, clears caches and re-enters changes
+ * that must not be missing. Everything else that the new history lacks is re-entered in the background.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -17,14 +15,14 @@ import { queryOne, queryRow, row } from "../rows.ts";
 import type { Memory, Remembered } from "./remembered.ts";
 import { type Found, type History, judge, lostPositions } from "./rules.ts";
 
-/** The migration that brings its tables. */
+/** The migration that adds the tables. */
 export const LINEAGE_SINCE = 43;
-/** A heartbeat moves the position when no one did for so long: one small commit a second, however many gateways there are. */
+/** A heartbeat advances the position if none did for this long: one small commit per second, however many gateways there are. */
 const MOVE_EVERY = "1 second";
-/** How old the position on the disk may be. */
+/** The maximum age of the position on disk. */
 const REMEMBER_EVERY_MS = 10_000;
 
-/** A connection leads to a database that this gateway must not use. */
+/** The connection leads to a database that this gateway must not use. */
 export class WrongHistory extends Away {
   override name = "WrongHistory";
   readonly what: string;
@@ -41,12 +39,12 @@ type Client = pg.ClientBase | pg.Pool;
 
 export const Looked = row({
   system: z.string(),
-  /** Null: it is a standby. */
+  /** Null on a standby. */
   timeline: z.int().nullable(),
   epoch: z.string().nullable(),
   position: z.number().nullable(),
   reason: z.enum(EPOCH_REASONS).nullable(),
-  /** The timeline for which the epoch was begun. */
+  /** The timeline for which the epoch was started. */
   begunFor: z.int().nullable(),
   begunIn: z.string().nullable(),
   isDue: z.boolean().nullable(),
@@ -54,7 +52,7 @@ export const Looked = row({
 export type Looked = z.infer<typeof Looked>;
 type Complete = Found & Pick<Looked, "begunFor" | "begunIn" | "isDue">;
 
-/** What `rules.ts` decides by. */
+/** Reads what `rules.ts` needs. */
 export const LOOK = `select (select system_identifier::text from pg_control_system()) as system,
     case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline,
     h.epoch, h.position::float8 as position, h.reason, h.timeline as "begunFor", h.system as "begunIn",
@@ -63,24 +61,24 @@ export const LOOK = `select (select system_identifier::text from pg_control_syst
 const BEGIN = `insert into ledger_history (epoch, system, timeline, position, reason)
   select $1, $2, $3, coalesce(max(position), 0), case when count(*) = 0 then 'first' else 'failover' end from ledger_history
   on conflict do nothing`;
-/** Of several gateways one moves it; the others do not wait for its commit. */
+/** One of several gateways advances the position; the others do not wait for its commit. */
 const MOVE = `update ledger_history set position = position + 1, moved_at = clock_timestamp()
   where epoch = (select epoch from ledger_history where epoch = $1 and position = $2 for no key update skip locked)`;
 
 const There = row({ isThere: z.boolean() });
 const Known = row({ position: z.number() });
 
-/** A history that goes on from another one. */
+/** A move from one history to its successor. */
 export interface Move {
   epoch: string;
-  /** How far the gateway had seen the history that is missing now: about as many seconds. */
+  /** The extent of the missing history: about one position per second. */
   positions: number;
 }
 
 interface Follower {
-  /** Before anything may use the database: cached rows go, and changes are entered that must not be missing. */
+  /** Runs before the database is used again: clears caches and re-enters changes that must not be missing. */
   first: (client: Client, move: Move) => Promise<void>;
-  /** In the background. It is called again after a failure and a restart, until it resolves. */
+  /** Runs in the background. Called again after a failure or restart, until it resolves. */
   rest: (move: Move) => Promise<void>;
 }
 
@@ -94,18 +92,18 @@ interface LineageOptions {
 export class Lineage {
   readonly #options: LineageOptions;
   readonly #sparing: ReturnType<typeof sparingLog>;
-  /** The database has the tables. */
+  /** True once the database has the tables. */
   isOn = false;
   #seen: Remembered | undefined;
   #heardTimeline = 0;
   #rememberedAt = 0;
   #move: Move | undefined;
   #follower: Follower | undefined;
-  /** A timeline exists that the heartbeat has not moved to. */
+  /** Called when a timeline is found that the heartbeat has not moved to. */
   onNewer: () => void = () => {};
-  /** The heartbeat moved there. */
+  /** Called after the heartbeat has moved. */
   onMoved: () => void = () => {};
-  /** Connections that were refused. */
+  /** The number of refused connections. */
   refusals = 0;
 
   constructor(options: LineageOptions) {
@@ -113,12 +111,12 @@ export class Lineage {
     this.#sparing = sparingLog(options.log, options.clock);
   }
 
-  /** The history that is followed. */
+  /** The history that the gateway follows. */
   get seen(): Readonly<History> | undefined {
     return this.#seen;
   }
 
-  /** Throws `WrongHistory` where the database must not be used. Does nothing before the database has the tables. */
+  /** Throws `WrongHistory` if the database must not be used. No effect before the database has the tables. */
   async begin(client: Client): Promise<void> {
     if (this.isOn || !(await hasTables(client))) return;
     this.#seen = await this.#options.memory.read();
@@ -126,17 +124,17 @@ export class Lineage {
     this.isOn = true;
     const { found, judged } = this.#judged(await look(client), this.#seen);
     await this.#accept(client, found, judged);
-    // Its process ended before everything was entered.
+    // An earlier process ended before everything was re-entered.
     const seen = this.#seen as Remembered;
     if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
   }
 
-  /** The first history is kept on the disk once it is certain that the gateway belongs to it. */
+  /** Stores the first history on disk once the gateway certainly belongs to it. */
   async remember(): Promise<void> {
     if (this.#seen !== undefined) await this.#options.memory.write(this.#seen);
   }
 
-  /** Does what there is to do after a move, also after one that was found at the start. */
+  /** Does the work of a move, also for one found at the start. */
   async follow(follower: Follower, client: Client): Promise<void> {
     this.#follower = follower;
     const move = this.#move;
@@ -145,13 +143,13 @@ export class Lineage {
     this.#enterRest(move);
   }
 
-  /** Of a server among several, before it is chosen. Throws `WrongHistory` where another one has to be looked for. */
+  /** Checks one of several servers before it is chosen. Throws `WrongHistory` if another must be tried. */
   async suits(client: Client): Promise<void> {
     if (!this.isOn && !(await hasTables(client))) return;
     this.#judged(await look(client), this.#seen ?? (await this.#options.memory.read()));
   }
 
-  /** Of any connection but the heartbeat's, before it is used. */
+  /** Checks a connection before it is used, except the heartbeat's. */
   async check(client: Client): Promise<void> {
     if (!this.isOn) return;
     const before = this.#seen;
@@ -162,18 +160,18 @@ export class Lineage {
     throw new Away("database", "it failed over, and the heartbeat has not followed yet");
   }
 
-  /** On the heartbeat's connection, which alone moves on. */
+  /** Checks the heartbeat's connection, the only one that moves to a new history. */
   async beat(client: Client, looked: Looked): Promise<void> {
     const { found, judged } = this.#judged(looked, this.#seen);
     await this.#accept(client, found, judged);
     if (found.isDue !== true || judged === "moved") return;
-    // Not awaited: where commits hang, the next heartbeat waits behind it.
+    // Not awaited: if commits hang, the next heartbeat would wait too.
     client.query(MOVE, [found.epoch, found.position]).catch((error) => {
       this.#options.log.debug({ err: error }, "could not update the position in the database's history");
     });
   }
 
-  /** Another gateway follows this history. */
+  /** Another gateway reports the history that it follows. */
   hear({ system, timeline }: Pick<History, "system" | "timeline">): void {
     const seen = this.#seen;
     if (seen === undefined || system !== seen.system || timeline <= Math.max(seen.timeline, this.#heardTimeline))
@@ -182,7 +180,7 @@ export class Lineage {
     this.onNewer();
   }
 
-  /** `before`: what was seen when the question was asked. An answer that took longer may be older than what is seen now. */
+  /** `before`: the history known when the query was sent, because a slow answer may be older than the current one. */
   #judged(looked: Looked, before: Remembered | undefined): { found: Complete; judged: "same" | "moved" } {
     const found = complete(looked);
     const isNewest = this.#seen === undefined || this.#seen.epoch === before?.epoch;

@@ -1,4 +1,4 @@
-/** What failovers lost, as gateways recorded it, and an operator's word on which history to follow. */
+/** The losses of failovers as gateways recorded them, and an operator's decision on which history to follow. */
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId } from "../../base/ids.ts";
@@ -9,9 +9,9 @@ const Loss = row({
   timeline: z.int(),
   gateway: z.string(),
   foundAt: column.moment,
-  /** About as many seconds of history. */
+  /** The extent of the lost history: about one position per second. */
   positions: z.number(),
-  /** By kind. */
+  /** The number of re-entered rows by kind. */
   entered: z.record(z.string(), z.number()),
   notEntered: z.array(z.object({ kind: z.string(), id: z.string(), reason: z.string() })),
 });
@@ -19,7 +19,7 @@ export type Loss = z.infer<typeof Loss>;
 
 const There = row({ isThere: z.boolean() });
 
-/** Newest first. None where the database has no table for them yet. */
+/** Newest first. Empty if the database has no table for them yet. */
 export async function readLosses(pool: pg.Pool, since: Date = new Date(0)): Promise<Loss[]> {
   const { isThere } = await queryOne(pool, There, `select to_regclass('history_loss') is not null as "isThere"`);
   if (!isThere) return [];
@@ -36,7 +36,7 @@ export async function readLosses(pool: pg.Pool, since: Date = new Date(0)): Prom
 
 const Accepted = row({ epoch: column.uuid, system: z.string(), timeline: z.int() });
 
-/** From now on gateways that have seen a later or another history follow this one. */
+/** Makes gateways follow this history even if they have seen a later or another one. */
 export const acceptHistory = (pool: pg.Pool, newId: NewId): Promise<z.infer<typeof Accepted>> =>
   queryOne(
     pool,

@@ -1,7 +1,7 @@
 /**
- * The furthest history that the gateways of one directory have seen, in a file beside their spools. A gateway that starts compares the
- * database with it. The file is replaced whole, so that a crash leaves the old one or the new one. Each worker process writes one of its
- * own, and one that starts believes the furthest of them: its siblings enter the journals of all of them.
+ * Stores the furthest history that the gateways of one directory have seen, in a file beside their spools, which a starting gateway
+ * compares with the database. Written atomically. Each worker process writes its own file and reads all of them, because it also enters the
+ * journals of its siblings.
  */
 import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ const Remembered = z.strictObject({
   timeline: z.int(),
   epoch: z.uuid(),
   position: z.int(),
-  /** The last epoch for which the journals of this directory were entered. */
+  /** The last epoch for which this directory's journals were entered. */
   entered: z.uuid(),
 });
 export interface Remembered extends History {
@@ -24,12 +24,12 @@ export interface Remembered extends History {
 }
 
 export interface Memory {
-  /** Undefined: nothing was seen yet. Rejects with what is wrong with the file. */
+  /** Undefined before the first history. Rejects with the reason if the file is damaged. */
   read(): Promise<Remembered | undefined>;
   write(remembered: Remembered): Promise<void>;
 }
 
-/** `directories`: all those of its family; absent where it stands alone. */
+/** `directories`: the directories of all workers; absent for a single process. */
 export function historyFile(directory: string, directories = async (): Promise<string[]> => [directory]): Memory {
   const path = join(directory, HISTORY_FILE);
   let writing: Promise<void> = Promise.resolve();
@@ -44,7 +44,7 @@ export function historyFile(directory: string, directories = async (): Promise<s
     },
     write(remembered) {
       const written = writing.then(() => replaceFile(path, remembered));
-      // The caller gets the error; the next call writes again.
+      // The caller gets the error, and the next call writes again.
       writing = written.catch(() => undefined);
       return written;
     },
@@ -77,6 +77,6 @@ async function readHistory(path: string): Promise<Remembered | undefined> {
   }
 }
 
-/** Epochs are numbered by the time at which they began. */
+/** Epoch IDs contain their start time, which orders them. */
 const isFurther = (one: Remembered, other: Remembered): boolean =>
   one.epoch === other.epoch ? one.position > other.position : one.epoch > other.epoch;

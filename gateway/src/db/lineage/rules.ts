@@ -13,16 +13,16 @@ export interface History {
   position: number;
 }
 
-/** As a connection finds it. The epoch is the last one recorded there: on a server that was just promoted, one of its past. */
+/** The history that a connection reports. On a server that was just promoted, the epoch is an older one. */
 export interface Found extends History {
-  /** An operator said that this history is the one to follow (`tollgate admin history accept`). */
+  /** An operator ordered gateways to follow this history (`tollgate admin history accept`). */
   accepted: boolean;
 }
 
 type Judgement =
   /** The history that the gateway follows. */
   | { kind: "same" }
-  /** It goes on on a new timeline or in an accepted copy. Whether something is missing has to be looked at. */
+  /** A new timeline or an accepted copy of the history. Commits may be missing there. */
   | { kind: "moved" }
   | { kind: "refused"; why: string };
 
@@ -45,6 +45,6 @@ export function judge(seen: History | undefined, found: Found, heardTimeline = 0
   return { kind: "same" };
 }
 
-/** How far the database is behind what was seen: about as many seconds. `known`: the position of the epoch that was seen, there. */
+/** How far the database is behind, at about one position per second. `known`: the recorded position of the last seen epoch. */
 export const lostPositions = (seen: History, known: number | null): number =>
   known === null ? Math.max(1, seen.position) : Math.max(0, seen.position - known);

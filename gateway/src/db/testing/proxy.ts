@@ -1,6 +1,5 @@
 /**
- * For tests: a way to a database that can be cut. It passes bytes on, or holds them back as a frozen server or a network
- * without an answer does, or refuses as a server that is gone does; afterwards it passes them on again.
+ * Test helper: a proxy in front of a database that can hang (like a frozen server), refuse connections (like a stopped one), and resume.
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import pg from "pg";
@@ -9,13 +8,13 @@ import type { Connection } from "../pool.ts";
 export interface DatabaseProxy {
   /** The database through the proxy. */
   connection: { connectionString: string };
-  /** Connections are taken and nothing is answered, on old ones neither. */
+  /** Accepts connections but forwards nothing, on existing ones neither. */
   hang(): void;
-  /** Every connection is cut and every new one refused. */
+  /** Cuts every connection and refuses new ones. */
   refuse(): Promise<void>;
-  /** As before. What was held back arrives now. */
+  /** Forwards again, including what it held back. */
   resume(): Promise<void>;
-  /** How many connections there are now. */
+  /** The number of open connections. */
   readonly open: number;
   close(): Promise<void>;
 }
@@ -27,7 +26,7 @@ export async function openDatabaseProxy(target: Connection): Promise<DatabasePro
   let hanging = false;
   let refusing = false;
   const take = (socket: Socket): void => {
-    // It came in just before.
+    // The connection was accepted just before the proxy began to refuse.
     if (refusing) return void socket.destroy();
     const beyond = path === undefined ? connect(to.port, to.host) : connect(path);
     for (const [from, into] of [

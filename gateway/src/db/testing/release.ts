@@ -1,7 +1,6 @@
 /**
- * For tests and for making a release: what a release's gateways find in the database, written down when it is made
- * (gateway/sql/releases), so that later versions can be held to it: a gateway of the release goes on while the next one is rolled
- * out.
+ * Writes down what a release's gateways need of the database (gateway/sql/releases), for tests that later versions keep it while they are
+ * rolled out.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,22 +12,22 @@ import { SQL } from "./sql-directory.ts";
 
 const Form = row({
   name: z.string(),
-  /** In order, each with its direction, its name and its type: "in p_id uuid[]". */
+  /** In order, each with its direction, name and type: "in p_id uuid[]". */
   parameters: z.array(z.string()),
-  /** How many of the last may be left out. */
+  /** The number of trailing parameters with defaults. */
   optional: z.number(),
   result: z.string(),
 });
-/** How a function is called, and what comes of it. */
+/** A function's signature and result. */
 export type Form = z.infer<typeof Form>;
 
 const Release = z.strictObject({
   version: z.string().regex(/^\d+\.\d+\.\d+$/),
-  /** Where its sources are in the history. */
+  /** The release's commit. */
   commit: z.string().regex(/^[0-9a-f]{40}$/),
-  /** Its last migration. */
+  /** The release's last migration. */
   schema: z.number(),
-  /** Checksums by name. */
+  /** Migration checksums by name. */
   migrations: z.record(z.string(), z.string()),
   functions: z.array(Form),
 });
@@ -36,7 +35,7 @@ type Release = z.infer<typeof Release>;
 
 export const RELEASES: string = join(SQL, "releases");
 
-/** The one before what is being worked on: the newest that was made. */
+/** The newest release. */
 export function lastRelease(): Release {
   const releases = readdirSync(RELEASES).map((name) =>
     Release.parse(JSON.parse(readFileSync(join(RELEASES, name), "utf8"))),
@@ -56,7 +55,7 @@ export async function describeRelease(pool: pg.Pool, named: Pick<Release, "versi
   };
 }
 
-/** Of every function that is ours. */
+/** The forms of all our functions. */
 export function formsOf(pool: pg.Pool): Promise<Form[]> {
   return queryRows(
     pool,
@@ -71,7 +70,7 @@ export function formsOf(pool: pg.Pool): Promise<Form[]> {
   );
 }
 
-/** Why a gateway that calls the old form would not be served by the new one as before; undefined where it is. */
+/** Why callers of the old form would fail with the new one; undefined if they would not. */
 export function whyBroken(old: Form, now: Form | undefined): string | undefined {
   if (now === undefined) return "is gone";
   if (now.result !== old.result) return `gives ${now.result} and not ${old.result}`;
@@ -90,7 +89,7 @@ const isOutput = (parameter: string): boolean => /^(out|column) /.test(parameter
 const inputs = (form: Form): string[] => form.parameters.filter((parameter) => !isOutput(parameter));
 const outputs = (form: Form): string[] => form.parameters.filter(isOutput);
 
-/** A function that can be called like it and does nothing, for a database that stands at the release. */
+/** An empty function with the same signature, for a database of the release's version. */
 export function standIn({ name, parameters, optional, result }: Form): string {
   const taken = parameters.filter((parameter) => !parameter.startsWith("column "));
   const inputsCount = taken.filter((parameter) => !isOutput(parameter)).length;

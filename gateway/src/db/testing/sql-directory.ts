@@ -1,19 +1,19 @@
-/** For tests: directories like gateway/sql, made up or as an earlier version of the gateway had it. */
+/** Test helper: directories like gateway/sql, invented or of an earlier version. */
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The gateway's own. */
+/** The gateway's own directory. */
 export const SQL = fileURLToPath(new URL("../../../sql/", import.meta.url));
 
-/** A test, or its whole file: takes along what has to be removed when it ends. */
+/** A test's context or a whole file, which removes the directory at its end. */
 interface Cleaner {
   after(remove: () => Promise<void>): void;
 }
 
 interface SqlDirectory {
-  /** What files say, by their names. */
+  /** File contents by name. */
   migrations?: Record<string, string>;
   functions?: Record<string, string>;
 }
@@ -30,7 +30,7 @@ export async function makeSqlDirectory(t: Cleaner, contents: SqlDirectory = {}):
   return directory;
 }
 
-/** The migrations up to that number. Those before 0018 had the functions in them. */
+/** The migrations up to that number. Those before 0018 include the functions. */
 export async function sqlUpTo(t: Cleaner, last: string): Promise<string> {
   const directory = await makeSqlDirectory(t);
   for (const name of await readdir(join(SQL, "migrations"))) {

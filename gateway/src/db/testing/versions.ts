@@ -1,14 +1,11 @@
-/**
- * For tests: PostgreSQL of a major version. The one from npm is there wherever the gateway runs; others are those that Debian's
- * packages install beside each other.
- */
+/** Test helper: PostgreSQL of a major version. The npm package's version is always there; others come from Debian packages. */
 import { accessSync, constants } from "node:fs";
 import { type Binaries, installedBinaries, usableBinaries } from "../embedded/binaries.ts";
 import type { RunAs } from "../embedded/user.ts";
 
 const FOLDER = "/usr/lib/postgresql";
 
-/** Why that version cannot be run here; undefined when it can. */
+/** Why that version cannot run here; undefined if it can. */
 export async function whyNoPostgres(major: number): Promise<string | undefined> {
   if (major === (await installedBinaries()).major) return undefined;
   try {
@@ -19,7 +16,7 @@ export async function whyNoPostgres(major: number): Promise<string | undefined> 
   }
 }
 
-/** `place` is for a copy, where `runAs` cannot reach what npm installed. Undefined is the version from npm. */
+/** `place`: where to copy the npm package if `runAs` cannot reach it. Undefined: the npm package's version. */
 export async function binariesOf(
   major: number | undefined,
   { runAs, place }: { runAs: RunAs; place: string },

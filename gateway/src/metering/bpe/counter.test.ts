@@ -28,7 +28,7 @@ const anyText = fc
   )
   .map((parts) => parts.join(""));
 
-/** Positions at which a text is cut: the lengths of its parts, in turn. */
+/** The lengths of the parts into which a text is cut, in turn. */
 const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 40 });
 
 function* partsOf(text: string, lengths: number[]): Generator<string> {

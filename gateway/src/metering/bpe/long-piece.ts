@@ -1,15 +1,10 @@
 /**
- * Counts a piece of any length in time that grows with its length, and while it is still growing.
- *
- * It rests on one fact. Take a run of tokens in which every two neighbours, encoded together, come out as just those two.
- * Then the run is the encoding of its text: merges happen in one order everywhere, so a merge across some border would
- * also happen with only the two neighbours of that border present. (And the reverse: neighbours in an encoding always
- * come out as themselves.) So the encodings of two stretches of text may be put side by side if the last token of one
- * and the first of the other come out as themselves.
- *
- * A checkpoint says: the text up to `at` is `tokens` tokens, the last of which starts at `start`. That stays true
- * whatever is appended. What follows the checkpoint is encoded by itself; if its first token does not stand beside the
- * last token of the checkpoint, an earlier checkpoint is used.
+ * Counts a piece of any length in linear time, also while it grows. It uses this fact: if every two neighbours in a sequence of tokens,
+ * encoded together, yield just those two tokens, then the sequence is the encoding of its text. (Merges happen in one order everywhere, so
+ * a merge across a border would also happen with only the two neighbours present. Conversely, neighbours in an encoding always yield
+ * themselves.) So two encodings may be joined if the last token of one and the first of the other yield themselves. A checkpoint states
+ * that the text up to `at` is `tokens` tokens, the last of which starts at `start`; appending text does not change it. Text after the
+ * checkpoint is encoded separately; if its first token does not fit beside the checkpoint's last token, an earlier checkpoint is used.
  */
 import type { PieceCounter } from "./piece-counter.ts";
 import { BYTES_PER_UNIT_MAX, writeUtf8 } from "./utf8.ts";

@@ -18,7 +18,7 @@ import {
   SPACE,
 } from "../classes.ts";
 
-/** The text so far does not show where the piece ends. */
+/** The end of the piece is not known yet. */
 export const UNDECIDED = -1;
 
 const APOSTROPHE = 0x27;

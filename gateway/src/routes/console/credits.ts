@@ -1,6 +1,6 @@
 /**
- * Buying credits: the packs on offer, and the start of a checkout for one or for an amount. The buyer pays on the provider's page; the credit comes
- * with the provider's webhook, whatever the browser does afterwards.
+ * Buying credit: lists the packs, and starts a checkout for a pack or an amount. The buyer pays on the provider's page. The provider's
+ * webhook credits the account, whatever the browser does afterwards.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { paymentRoutes } from "@tollgate/api/console/credits.ts";

@@ -20,7 +20,7 @@ import { type KeyLimits, limitsCeiling, limitsInForce } from "../../limits/limit
 import type { SiteParts } from "../parts.ts";
 import { secretsPage } from "./secret-lists.ts";
 
-/** Whatever of them was named. */
+/** The fields that were sent. */
 type Fields = { [Name in keyof z.output<typeof KeyFields>]?: z.output<typeof KeyFields>[Name] | undefined };
 
 /** Spending by key id. */

@@ -4,7 +4,7 @@ import { parseId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { SessionKeys } from "../../keys/session-keys.ts";
 
-/** Undefined where none is named. */
+/** Undefined if the request names none. */
 export async function namedKeys(
   sessionKeys: Pick<SessionKeys, "ofAccount">,
   accountId: Uuid,

@@ -1,4 +1,4 @@
-/** The playground's key: one for each session and account, instead of one that the person would have to make and keep. */
+/** The playground's API key: one per session and account, so that the person need not create one. */
 import type { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";

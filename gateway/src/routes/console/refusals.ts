@@ -1,4 +1,4 @@
-/** Calls that were refused, by their codes: how many, with which keys, and the last of them. */
+/** Refused calls by error code: their number, their keys, and the latest examples. */
 import type { refusalRoutes } from "@tollgate/api/console/refusals.ts";
 import { publicId } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";

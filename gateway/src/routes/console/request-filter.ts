@@ -44,7 +44,7 @@ export function requestFilters({
     const found = await Promise.all((keys ?? []).map((key) => namedKeys(sessionKeys, accountId, key)));
     return keys && found.flatMap((ids) => ids ?? []);
   };
-  /** Records that are read for a span, with a label those of it. */
+  /** The number of records of a span; with a label, of that label. */
   const inSpan = async (accountId: Uuid, { label, from, to }: Filter): Promise<number> =>
     label === undefined
       ? (await history.total(accountId, { from, to }, now())).requests
@@ -76,7 +76,7 @@ export function requestFilters({
       if ((await inSpan(accountId, { label, from, to: filter.to })) > READ_MAX) throw tooMany(`sorted by ${sort}`);
       return filter;
     },
-    /** Throws where sums of a filter would have to read too much. */
+    /** Throws if the sums of a filter would read too many records. */
     async countable(accountId: Uuid, filter: Filter): Promise<void> {
       const isRead = isSearched(filter) || (filter.label !== undefined && isNamed(filter));
       if (isRead && (await inSpan(accountId, filter)) > READ_MAX) throw tooMany("counted when these filters are set");

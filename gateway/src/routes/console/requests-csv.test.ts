@@ -87,7 +87,7 @@ describe("an export of a hundred thousand rows", () => {
     await platform.pool.query("analyze request");
   });
 
-  /** A reader over a real socket, which has read nothing yet; the server's side of it; the pages that were read for it. */
+  /** Opens a CSV download over a real socket that reads nothing yet. Also returns the server's side, and the pages read so far. */
   async function open(
     t: TestContext,
   ): Promise<{ answer: IncomingMessage; response: ServerResponse; pages: () => number }> {

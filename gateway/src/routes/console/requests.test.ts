@@ -49,7 +49,7 @@ const get = (query: Record<string, string> = {}, person = owner) =>
 const idsOf = (answer: { body: Record<string, unknown> }): string[] =>
   (answer.body.data as RequestObject[]).map(({ id }) => id);
 
-/** Every page of a query, and that each but the last is full. */
+/** Returns every page of a query, and checks that each but the last is full. */
 async function allPages(query: Record<string, string>, limit = 7, person = owner): Promise<string[]> {
   const found: string[] = [];
   for (let cursor: unknown; cursor !== null; ) {
@@ -241,7 +241,7 @@ test("pages continue in every order, with and without a label, and totals cover 
       return { ...row, id: publicId("req", id) };
     }),
   );
-  // Some of them may lie in a day that has ended: its labels are in the rollups.
+  // Some requests may be on a past day, whose labels are in the rollups.
   await platform.rollUp();
   const from = at(0).toISOString();
   const orders: Record<string, (a: (typeof rows)[number], b: (typeof rows)[number]) => number> = {

@@ -1,4 +1,4 @@
-/** A builder's request history: pages with filters, one record, all of it as CSV, and signed receipts. */
+/** A builder's request history: filtered pages, single records, CSV export, and signed receipts. */
 import type { Request, requestRoutes } from "@tollgate/api/console/requests.ts";
 import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";

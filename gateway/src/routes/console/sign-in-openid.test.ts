@@ -1,4 +1,4 @@
-/** Signing in by an OpenID provider, and whose identity it is then. */
+/** Signing in with an OpenID provider, and the identity that results. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { totp } from "../../accounts/testing/totp.ts";

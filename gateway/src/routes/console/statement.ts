@@ -51,7 +51,7 @@ export function statementHandlers(
       csvFile({
         name: "statement.csv",
         columns: CSV_COLUMNS,
-        // All rows in one query, so that the balances are of one moment; a row per day is little data.
+        // Reads all rows in one query, so that the balances belong to one moment. A row per day is little data.
         read: async (last) => (last === undefined ? await statement.byDay(account.id) : []),
       }),
   };
@@ -67,7 +67,7 @@ export function checkedMicro(text: string): Pico {
 const DAY_S = 86_400n;
 const LASTS_S_MAX = 3_650n * DAY_S;
 
-/** At so much a day; undefined where nothing is spent. */
+/** How long the balance lasts at this daily spend; undefined if nothing is spent. */
 export function lastsS(balance: Pico, perDay: Pico): number | null {
   if (perDay <= 0n) return null;
   const lasts = balance <= 0n ? 0n : (balance * DAY_S) / perDay;

@@ -1,6 +1,6 @@
 /**
- * Runs the console's queries once after the start for an account that does not exist. The first run of a query is slower: the server fills
- * the catalogue caches of each connection, and code is compiled here. Only reads, and little.
+ * Runs the console's queries once after the start, for an account that does not exist, because a query's first run is slower: each
+ * connection fills its catalogue caches, and code is compiled. Only reads.
  */
 
 import type { AccountParts } from "../../accounts/parts.ts";

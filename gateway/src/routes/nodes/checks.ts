@@ -1,4 +1,4 @@
-/** The spot checks of a node, with their verdicts in words. */
+/** A node's spot checks, with their verdicts as text. */
 import type { SpotCheck, SpotCheckList } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";

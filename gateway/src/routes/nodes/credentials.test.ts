@@ -1,6 +1,6 @@
 /**
- * Credentials that are not given: there is no dispatch plane, or it refuses, or the token was revoked. Fleet and tokens are
- * real; the rest of the node API is in e2e/node-api.test.ts.
+ * Requests for credentials that fail: there is no dispatch plane, the plane refuses, or the token was revoked. Fleet and tokens are real;
+ * e2e/node-api.test.ts covers the rest of the node API.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -17,7 +17,7 @@ export type MarketParts = Pick<HistoryParts, "market"> &
   Pick<InferenceParts, "catalogue"> &
   Pick<NodeParts, "nodes" | "fleet">;
 
-/** `node`: whose speeds and slots are meant, of those of `accountId`. */
+/** `node`: the node of `accountId` whose speeds and slots are used. */
 export async function marketOf(
   { market, catalogue, nodes, fleet }: MarketParts,
   accountId: Uuid,

@@ -110,7 +110,7 @@ function refusedMove(standing: string, refuse: RefuseMove): Fault {
 
 export const notAllowed = (standing: string): string => `This is not possible while the node is ${standing}.`;
 
-/** Without the description of its machine, which would make a page too large. */
+/** Omits the hardware description, which would make a page too large. */
 export function showListed({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
   const id = publicId("node", node.id);
   return {

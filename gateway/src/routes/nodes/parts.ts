@@ -37,16 +37,16 @@ interface LiveNode {
 
 export interface ConnectedNodes {
   count: () => number;
-  /** Each of them once, whatever it serves. */
+  /** All connected nodes, each once. */
   all: () => SeenNode[];
   /** The node as it reports itself; undefined when it is not connected. */
   find: (nodeId: string) => LiveNode | undefined;
-  /** Over all that serve the model, both of these. */
+  /** The median speed over all nodes that serve the model. */
   speedOf: (model: string) => MedianSpeed;
   capacityOf: (model: string) => Capacity;
-  /** Requests of this gateway for which none of them has a free slot. */
+  /** Requests of this gateway that wait for a free slot. */
   waitingFor: (model: string) => number;
-  /** Whether one of them keeps to an output format. */
+  /** Whether an engine of the model's nodes enforces an output format. */
   keepsFormat: (model: string) => boolean;
   speedOfNode: (nodeId: string, model: string) => MedianSpeed;
   reliabilityOf: (nodeId: string) => Standing;

@@ -15,7 +15,7 @@ const IGNORED_UNSTREAMED: readonly string[] = [...IGNORED_FIELDS, "stream_option
 
 type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
 
-/** Out of the fields of a body, and the body itself. */
+/** Builds the request from the fields of a body and the body itself. */
 export function generationAsk(
   fields: Generation,
   body: unknown,

@@ -28,7 +28,7 @@ export function openReading(options: ReadingData & { log: Log; workersMax?: numb
     onCrash: (error) => log.error({ err: error }, "request reading worker crashed"),
   });
   const run = async (body: Body, order: ReadJob["order"], payer: string): Promise<Read> => {
-    // Out of the body: once they are given back they are another's.
+    // Takes the pieces out of the body, because their memory is reused after their release.
     const pieces = body.pieces.splice(0);
     const job: ReadJob = { pieces, order };
     const units = pieces.reduce((sum, piece) => sum + piece.length, 0);

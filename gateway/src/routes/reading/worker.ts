@@ -33,7 +33,7 @@ const endpoints: Record<Endpoint["schema"], Endpoint> = {
   quote: quoteEndpoint,
 };
 const utf8 = new TextEncoder();
-/** The models of the last order, as they came and as they are looked up. */
+/** The models of the previous order, as received and as a map. */
 let catalogue = { models: "[]", active: readModels("[]") };
 
 port.on("message", async ({ pieces, order }: ReadJob) => {

@@ -1,4 +1,4 @@
-/** For tests: a console with an OpenID provider, browsers that sign in there, and the log of it. */
+/** Test helper: a console with an OpenID provider, browsers that sign in there, and the log. */
 import assert from "node:assert/strict";
 import { type Mischief, openTestIssuer, type Person, type TestIssuer } from "../../accounts/testing/oidc.ts";
 import { createLog } from "../../base/log.ts";
@@ -10,11 +10,11 @@ export const PUBLIC_URL = "http://gate.test";
 
 export interface OpenIdStage {
   issuer: TestIssuer;
-  /** Knows the issuer twice: as `test`, and as `company`, whose addresses are trusted. */
+  /** The provider is configured twice: as `test`, and as `company`, whose addresses are trusted. */
   platform: TestPlatform;
   /** The parsed log. */
   logged: Record<string, unknown>[];
-  /** Goes to the provider and back. */
+  /** Follows the redirects to the provider and back. */
   signIn(browser: Browser, who: Person, more?: { provider?: string; mischief?: Mischief }): Promise<string>;
   /** Returns the result, and the single log line of a refused sign-in. */
   told(happens: () => Promise<unknown>): Promise<[outcome: unknown, reason: unknown][]>;

@@ -31,7 +31,7 @@ export const nothingOutside = (): Outside => ({
   counting: {},
 });
 
-/** Counts words, where nothing hangs on which tokens there are. */
+/** Counts words, for tests that do not depend on real tokens. */
 export const WORDS: Meter = {
   tokenizer: "words",
   tokenizerSha256: "",

@@ -17,7 +17,7 @@ export async function signedIn(
   return { ...person, browser };
 }
 
-/** `param` where the refusal has no code: a 400 that names the field. */
+/** `param`: the field named by a 400 without a code. */
 export function assertRefused(answer: Answer, status: number, codeOrParam: string): void {
   assert.equal(answer.status, status, answer.text);
   const { code, type, param, message } = answer.body.error ?? {};

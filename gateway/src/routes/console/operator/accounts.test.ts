@@ -1,4 +1,4 @@
-/** Accounts as operators handle them, grouped by status. Every act is looked up in the record. */
+/** Operators' actions on accounts, grouped by status. Every action is looked up in the audit log. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";

@@ -143,7 +143,7 @@ function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
   };
 }
 
-/** Which of the limits were set for this key, null where the platform's holds; and the platform's. */
+/** The limits set for this key (null where the platform's apply), and the platform's. */
 function ownAndDefault(overrides: LimitOverrides) {
   return {
     own_limits: limitsObject(overrides),

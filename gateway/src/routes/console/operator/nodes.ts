@@ -99,7 +99,7 @@ export function operatorNodeHandlers(
 /** The standing in the records for this state; the records do not know which nodes are connected. */
 const standingOf = (state: NodeState | undefined) => (state === "online" ? "ready" : state);
 
-/** Reads on where rows were read that do not match, until there are enough or no more. */
+/** Continues reading if rows did not match, until there are enough or no more. */
 async function readMatching(
   read: (before: Uuid | undefined) => Promise<ListedEntry[]>,
   matches: (node: ListedEntry) => boolean,

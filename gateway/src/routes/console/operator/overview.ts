@@ -1,4 +1,4 @@
-/** The platform at a glance, and the proof of its ledger. */
+/** The operators' overview of the platform, and its ledger check. */
 import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
 import { exactMicro, pico } from "../../../base/money.ts";
 import { DAY_MS, seconds } from "../../../base/time.ts";

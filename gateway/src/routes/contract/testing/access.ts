@@ -22,7 +22,7 @@ export interface Access extends Operation {
 
 interface Row {
   thing?: Thing;
-  /** A function where no two may be alike. */
+  /** A function if every call needs another body. */
   body?: object | (() => object);
   status?: number;
   except?: Access["except"];
@@ -36,7 +36,7 @@ const NO_OPERATORS: Row["except"] = { operator: "operator_excluded" };
 let names = 0;
 
 const ROWS: Record<string, Row> = {
-  // No two nodes of a host have one name.
+  // Node names are unique per host.
   renameNode: { body: () => ({ name: `renamed ${names++}` }) },
   signUp: NOTHING,
   signIn: NOTHING,
@@ -105,7 +105,7 @@ const THINGS: Record<string, Thing> = {
   inc: "incident",
 };
 
-/** In an order in which no operation removes what a later one needs. */
+/** Ordered so that no operation removes what a later one needs. */
 export function accessOf(api: Api): Access[] {
   const inOrder = operationsOf(api).toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id));
   return inOrder.map((operation) => {

@@ -1,4 +1,4 @@
-/** For tests: a stream of server-sent events, read as it comes. */
+/** Test helper: reads a stream of server-sent events as it arrives. */
 import type { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import type { Answer, Browser } from "../../testing/browser.ts";

@@ -1,4 +1,4 @@
-/** For tests: a platform with one of every kind of person, things that belong to two of them, and snapshots of its database. */
+/** Test helper: a platform with one person of every kind, resources that belong to two of them, and snapshots of its database. */
 
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import { systemClock } from "../../../base/clock.ts";
@@ -60,7 +60,7 @@ export interface Fixture {
   people: Record<Who, Person>;
   /** A new one of the builder's, of the host's, or of the platform's; its public id. */
   make(thing: Thing): Promise<string>;
-  /** Text that no one but they themselves, and operators, may ever be shown. */
+  /** Text that only its owner and operators may see. */
   marks: Record<"builder" | "host", string[]>;
   /** The database's content, without what reading changes and without these tables. */
   snapshot(without?: string[]): Promise<string>;
@@ -218,7 +218,7 @@ async function snapshotOf({ pool }: TestPlatform, without: string[]): Promise<st
       `select '${name}', count(*), md5(coalesce(string_agg(t::text, e'\\n' order by t::text), '')) from "${name}" t`,
   );
   const { rows } = await pool.query({ text: digests.join(" union all "), rowMode: "array" });
-  // The parts of a union come in whatever order the planner likes.
+  // A union returns its parts in any order.
   return rows
     .map((row: unknown[]) => row.join(" "))
     .sort()

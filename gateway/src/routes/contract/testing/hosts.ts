@@ -74,7 +74,7 @@ export async function callInsight({ platform, people, make }: Fixture, { ask }: 
   assert.deepEqual([series.length, series.at(-1)?.requests, earnings.length], [24, 2, 24]);
   for (const range of ["1h", "6h", "7d", "30d", "90d"]) {
     const all = (await ask(browser, 200, "getInsight", { query: `range=${range}` })).body as unknown as InsightBody;
-    // Others of its nodes worked too.
+    // Other nodes of the host worked too.
     const own = all.nodes.find((each) => each.node === node)?.total;
     assert.partialDeepStrictEqual(own, { requests: 2, earned_micro: "0.000700" });
     assert.equal(

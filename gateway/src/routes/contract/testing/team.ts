@@ -9,7 +9,7 @@ import { type Person, signedIn } from "../../testing/signed-in.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
-/** The token of a link that could not be mailed. */
+/** The token of a link that was not emailed. */
 const tokenOf = (link: unknown): string => decodeURIComponent(/#token=(\S+)$/.exec(String(link))?.[1] ?? "");
 
 export async function callTeam(fixture: Fixture, { ask }: Coverage): Promise<void> {
