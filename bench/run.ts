@@ -15,6 +15,7 @@ const BENCHES: Record<string, string> = {
   metering: "./metering/run.ts",
   parts: "./parts/run.ts",
   scale: "./scale/run.ts",
+  soak: "./soak/run.ts",
   "spot-checks": "./spot-checks/run.ts",
   start: "./start/run.ts",
   streams: "./streams/run.ts",

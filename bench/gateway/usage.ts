@@ -82,6 +82,15 @@ export function residentMib(watched: Watched): number {
   return memoryMib(watched, "VmRSS");
 }
 
+/** What a tree has for itself and its part of what it shares: PostgreSQL's backends share most of their memory. */
+export function proportionalMib(watched: Watched): number {
+  let kib = 0;
+  for (const pid of processesOf(watched)) kib += numberAfter(readProc(`${pid}/smaps_rollup`) ?? "", "Pss");
+  return kib / KIB_PER_MIB;
+}
+
+export const processCount = (watched: Watched): number => processesOf(watched).length;
+
 /** Needs to be the process's owner; elsewhere the peak is the one since it started. */
 export function forgetPeak(watched: Watched): void {
   for (const pid of processesOf(watched)) {

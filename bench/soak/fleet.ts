@@ -1,0 +1,95 @@
+/** Nodes: two agents that stay, one that comes and goes, and a light node that joins and leaves every few seconds. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { openHost } from "@tollgate/stage/accounts.ts";
+import { honest } from "@tollgate/stage/nodes/behaviours.ts";
+import { HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import type { Process } from "@tollgate/stage/process.ts";
+import { agentOf, MODELS, type Platform } from "./platform.ts";
+
+const STAYS_MS = 60_000;
+const AWAY_MS = 20_000;
+const LIGHT_STAYS_MS = 9_000;
+const LIGHT_AWAY_MS = 3_000;
+/** A light node is a new one after so many visits; the one before is retired. */
+const VISITS_PER_NODE = 20;
+/** Every third visit ends with SIGKILL. */
+const KILLED_ONE_IN = 3;
+
+type Count = (kind: string, outcome: string) => void;
+
+export class Fleet {
+  readonly #platform: Platform;
+  readonly #outDir: string;
+  readonly #count: Count;
+  readonly #over = new AbortController();
+  readonly #agents: Process[] = [];
+  #comings: Promise<void>[] = [];
+
+  constructor(platform: Platform, outDir: string, count: Count) {
+    this.#platform = platform;
+    this.#outDir = outDir;
+    this.#count = count;
+  }
+
+  async start(): Promise<void> {
+    for (const name of ["stays-1", "stays-2"]) {
+      const agent = agentOf(this.#platform, this.#outDir, name);
+      this.#agents.push(agent);
+      await agent.start();
+    }
+    this.#comings = [
+      this.#comesAndGoes("agent", (nth) => this.#visit(nth)),
+      this.#comesAndGoes("light node", this.#lightVisits()),
+    ];
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await Promise.all(this.#comings);
+    for (const agent of this.#agents) await agent.end("SIGTERM");
+  }
+
+  async #comesAndGoes(kind: string, visit: (nth: number) => Promise<void>): Promise<void> {
+    for (let nth = 0; !this.#over.signal.aborted; nth++) {
+      try {
+        await visit(nth);
+        this.#count(kind, "came and went");
+      } catch (error) {
+        if (this.#over.signal.aborted) return;
+        this.#count(kind, (error as Error).message.split("\n")[0] ?? "");
+        await this.#pause(AWAY_MS);
+      }
+    }
+  }
+
+  async #visit(nth: number): Promise<void> {
+    const agent = agentOf(this.#platform, this.#outDir, "comes-and-goes");
+    await agent.start();
+    await this.#pause(STAYS_MS);
+    if (nth % KILLED_ONE_IN === 0) await agent.kill();
+    else await agent.end("SIGTERM");
+    await this.#pause(AWAY_MS);
+  }
+
+  #lightVisits(): (nth: number) => Promise<void> {
+    const stage = { baseUrl: this.#platform.ready.gateway_url, balance: async () => 0n };
+    const behaviour = honest(undefined, { delayMs: 50 });
+    const hosting = openHost(this.#platform.query);
+    let last: string | undefined;
+    return async (nth) => {
+      const host = await hosting;
+      const name = `light-${Math.floor(nth / VISITS_PER_NODE)}`;
+      const node = await HandMadeNode.join(stage, host, { name, models: MODELS.slice(0, 1), behaviour, waits: false });
+      if (last !== undefined && last !== node.id) await nodeApi(stage, host.token, "POST", `/nodes/${last}/retire`);
+      last = node.id;
+      await this.#pause(LIGHT_STAYS_MS);
+      await node.leave();
+      await this.#pause(LIGHT_AWAY_MS);
+    };
+  }
+
+  /** Ends with the run. */
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#over.signal }).catch(() => undefined);
+  }
+}

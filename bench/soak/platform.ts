@@ -1,0 +1,107 @@
+/** The platform of a soak: one gateway as its own process with the private PostgreSQL, accounts, and two agents that stay. */
+import { chmod, mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Host, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { PEPPER, type Query } from "@tollgate/stage/database.ts";
+import type { Ready } from "@tollgate/stage/dev.ts";
+import { newAgent } from "@tollgate/stage/nodes/agent.ts";
+import { freePort, type Process } from "@tollgate/stage/process.ts";
+import pg from "pg";
+import { readIfThere } from "../../gateway/src/base/files.ts";
+import { dollars } from "../../gateway/src/base/money.ts";
+import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { gatewayCommand } from "../gateway/command.ts";
+import { Child } from "../gateway/processes.ts";
+
+export const MODELS = ["tiny-3b", "small-7b-alt", "embed-m3"];
+const BUILDERS = 5;
+const CREDIT = dollars(100_000);
+const AGENT_SLOTS = 64;
+const POOR_CREDIT = 1n;
+
+export interface Payer {
+  account: string;
+  token: string;
+}
+
+export interface Platform {
+  ready: Ready;
+  port: number;
+  internalPort: number;
+  dataDir: string;
+  query: Query;
+  builders: Payer[];
+  /** Has no credit. */
+  poor: Payer;
+  host: Host;
+  close(): Promise<void>;
+}
+
+export async function openPlatform(outDir: string, dataDir: string): Promise<Platform> {
+  await mkdir(dataDir, { recursive: true });
+  // As root the database runs as another user, who has to pass through.
+  await chmod(dataDir, 0o711);
+  const readyFile = join(outDir, "ready.json");
+  const internalPort = await freePort();
+  const { command, env } = gatewayCommand(resolve(fileURLToPath(new URL("../..", import.meta.url))));
+  const gateway = new Child({
+    name: "gateway",
+    command: [...command, "dev", "--no-node", "--port", "0", "--data", dataDir, "--ready-file", readyFile],
+    processors: null,
+    outDir,
+    env: { ...env, KEY_PEPPER: PEPPER, INTERNAL_PORT: String(internalPort), LOG_LEVEL: "info" },
+  });
+  const ready = await gateway.eventually(async () => {
+    const text = await readIfThere(readyFile);
+    return text === undefined ? undefined : (JSON.parse(text) as Ready);
+  });
+  const pool = new pg.Pool({ ...(await findPrivatePostgres({ dataDir })), max: 2, application_name: "soak" });
+  const query: Query = async (sql, values = []) => (await pool.query(sql, values)).rows;
+  const own = await ownPayer(query, ready);
+  const others = await Promise.all(Array.from({ length: BUILDERS - 1 }, () => openPayer(query, CREDIT)));
+  return {
+    ready,
+    port: Number(new URL(ready.gateway_url).port),
+    internalPort,
+    dataDir,
+    query,
+    builders: [own, ...others],
+    poor: await openPayer(query, POOR_CREDIT),
+    host: await openHost(query),
+    async close() {
+      await pool.end();
+      await gateway.stop("SIGINT");
+    },
+  };
+}
+
+/** The account whose owner is at the console. */
+async function ownPayer(query: Query, { api_key: token }: Ready): Promise<Payer> {
+  const [row] = await query<{ account_id: string }>(
+    `update api_key set in_flight_max = $1, requests_per_minute_max = $2, tokens_per_minute_max = $3, labels = true
+     returning account_id`,
+    [NO_LIMITS.inFlight, NO_LIMITS.requests, NO_LIMITS.tokens],
+  );
+  const account = row?.account_id as string;
+  await query("select ledger_transfer(gen_random_uuid(), 'grant', $1, $2, 'soak')", [account, CREDIT.toString()]);
+  return { account, token };
+}
+
+async function openPayer(query: Query, credit: bigint): Promise<Payer> {
+  const account = await openBuilder(query, credit);
+  const { token } = await makeKey(query, account, { ...NO_LIMITS, labels: true });
+  return { account, token };
+}
+
+/** An agent with the scripted engine; it is not started. */
+export function agentOf({ ready, host }: Platform, outDir: string, name: string): Process {
+  return newAgent({
+    name,
+    gatewayUrl: ready.gateway_url,
+    hostToken: host.token,
+    models: MODELS,
+    slots: AGENT_SLOTS,
+    logFile: join(outDir, "agents.log"),
+  });
+}

@@ -1,0 +1,89 @@
+/**
+ * Hours of a modest mixed load on one gateway: whether memory, descriptors, timers, tables and latency stay as they are.
+ *
+ *   npm run bench -- soak [--minutes 120] [--out DIR]
+ *   npm run bench -- soak --report DIR [--pictures DIR]     the report of samples that are there, from a run that may still be running
+ *
+ * Samples are appended to OUT/samples.jsonl every ten seconds, so that a run that breaks off has a result too. Linux only.
+ */
+import { appendFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { tollgate } from "@tollgate/stage/dev.ts";
+import { Fleet } from "./fleet.ts";
+import { People } from "./people.ts";
+import { openPlatform } from "./platform.ts";
+import { openSampler, type Sample } from "./samples.ts";
+import { Traffic } from "./traffic.ts";
+
+const SAMPLE_MS = 10_000;
+/** After the load, until all of it is in the ledger and in the rollups. */
+const REST_MS = 90_000;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "120" },
+    out: { type: "string", default: `.cache/soak/${new Date().toISOString().slice(0, 16).replaceAll(":", "-")}` },
+    report: { type: "string" },
+    pictures: { type: "string" },
+  },
+});
+
+if (values.report !== undefined) {
+  const { report } = await import("./report.ts");
+  await report(resolve(values.report), values.pictures);
+} else {
+  const outDir = resolve(values.out);
+  await mkdir(outDir, { recursive: true });
+  await soak(outDir, Number(values.minutes) * 60);
+}
+process.exit(0);
+
+async function soak(outDir: string, seconds: number): Promise<void> {
+  const over = new AbortController();
+  process.once("SIGINT", () => over.abort());
+  process.once("SIGTERM", () => over.abort());
+  const dataDir = await mkdtemp(join(tmpdir(), "tollgate-soak-"));
+  const platform = await openPlatform(outDir, dataDir);
+  const traffic = new Traffic(platform);
+  const count = (kind: string, outcome: string): void => traffic.count(kind, outcome);
+  const fleet = new Fleet(platform, outDir, count);
+  const people = new People(platform, count);
+  try {
+    await fleet.start();
+    await people.start();
+    traffic.start();
+    const sampler = openSampler(platform, traffic);
+    await keepSampling(sampler, seconds);
+    await Promise.all([traffic.stop(), people.stop(), fleet.stop()]);
+    await sleep(REST_MS);
+    await appendFile(join(outDir, "at-rest.json"), JSON.stringify(await sampler()));
+    const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    const code = await check.ended;
+    console.log(check.output());
+    await appendFile(join(outDir, "ledger-check.txt"), `${check.output()}\nexit ${code}\n`);
+  } finally {
+    await platform.close();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+  console.log(`Samples: ${outDir}. The report: npm run bench -- soak --report ${outDir}`);
+
+  async function keepSampling(sample: () => Promise<Sample>, until: number): Promise<void> {
+    const file = join(outDir, "samples.jsonl");
+    for (let nth = 0; !over.signal.aborted; nth++) {
+      const taken = await sample();
+      await appendFile(file, `${JSON.stringify(taken)}\n`);
+      if (nth % 6 === 0) {
+        const { at, requests, gauges, latenciesMs } = taken;
+        const rss = gauges["gateway RSS, MiB"]?.toFixed(0);
+        console.log(
+          `${(at / 60).toFixed(0)} min: ${requests} requests, ${rss} MiB, p99 ${latenciesMs.p99.toFixed(1)} ms`,
+        );
+      }
+      if (taken.at >= until) return;
+      await sleep(SAMPLE_MS, undefined, { signal: over.signal }).catch(() => undefined);
+    }
+  }
+}
