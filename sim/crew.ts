@@ -1,6 +1,6 @@
 /**
- * Runs worlds on several threads and reports them in order. If each world is run twice, the two runs are on different threads, so that
- * state left in a thread cannot make them equal.
+ * Runs worlds on several threads and reports them in order. If each world is run twice, the two runs are on different
+ * threads, so that state left in a thread cannot make them equal.
  */
 import { Worker } from "node:worker_threads";
 import type { Plan } from "./plan.ts";
@@ -9,14 +9,17 @@ import type { Outcome } from "./simulate.ts";
 export interface Lived {
   plan: Plan;
   outcome: Outcome;
-  /** The second run's outcome; undefined if the seed runs once. */
+  /** The result of the second run; undefined if the world was run once. */
   again: Outcome | undefined;
 }
 
 /** The number of worlds per thread that may start before earlier ones are reported. */
 const AHEAD = 3;
 
-/** Worlds create many short-lived objects; a large young generation avoids most collections. */
+/**
+ * A world creates many objects that live shortly. With a large young generation most of them are never looked at by the
+ * garbage collector.
+ */
 const YOUNG_MB = 64;
 
 export async function* liveThrough(
@@ -31,7 +34,7 @@ export async function* liveThrough(
     for (const plan of plans) {
       const [one, other] = [handOf(turn).live(plan), isTwice(turn) ? handOf(turn + 1).live(plan) : undefined];
       const both = Promise.all([one, other]).then(([outcome, again]) => ({ plan, outcome, again }));
-      // The error is reported where the result is awaited.
+      // The error is thrown when the result is awaited later. Until then it must not count as an unhandled rejection.
       both.catch(() => {});
       inFlight.push(both);
       turn += 1;
@@ -43,7 +46,7 @@ export async function* liveThrough(
   }
 }
 
-/** A thread that runs one world after the other. */
+/** One thread, which runs one world after the other. */
 class Hand {
   readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },

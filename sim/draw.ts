@@ -1,4 +1,4 @@
-/** Draws a plan from a seed. `scenes.ts` and `people.ts` add their parts. */
+/** Draws a plan: the seed decides all of it. This file has the general part; `scenes.ts` and `people.ts` add theirs. */
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { addPeople } from "./people.ts";
@@ -12,20 +12,20 @@ export interface PlanOptions {
   faults?: number | undefined;
   gateways?: number | undefined;
   nodes?: number | undefined;
-  /** A steady sequence of mostly short faults, for soaks. */
+  /** Many short faults one after the other instead of a few, for soaks. */
   isDense?: boolean;
 }
 
-/** Faults per virtual minute of a dense world. */
+/** The number of faults in a virtual minute of a dense world. */
 const DENSE_PER_MINUTE = 240;
 
 const EMBEDDING = "embed-m3";
 const MODELS = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
-/** Half of the requests ask models without thinking. */
+/** Half of the requests ask for plain text. */
 const ASKED_MODELS = ["tiny-3b", "small-8b", ...MODELS];
 /**
- * A stop string that comes at once, one that comes later, one across the end of the word list, and one that begins often but never
- * completes.
+ * Stop strings that occur at once, later, across the point where the words begin again, and never (only beginnings of
+ * it occur).
  */
 const STOPS = [" river", " engine", " paper river", " engine silver"];
 
@@ -41,7 +41,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   const { isDense = false } = options;
   const faults =
     options.faults ?? (isDense ? Math.ceil(options.minutes * DENSE_PER_MINUTE) : chance.pick([0, 3, 6, 12]));
-  // In a calm world every node is honest, so every failure is the platform's.
+  // In a calm world every node is honest, so that every failure is the platform's.
   const isCalm = faults === 0 && chance.oneIn(2);
   const plan: Plan = {
     seed,
@@ -61,7 +61,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
     plan.items.push({ atMs: chance.below(endMs), do: "ask", ask: askPlan(chance, { gateways, accounts, isCalm }) });
   for (let i = 0; i < faults; i++)
     plan.items.push(isDense ? briefly(chance, denseFault(chance, plan)) : faultPlan(chance, plan));
-  // An outage of the database followed by the crash of a gateway: its spool is the only copy of the settlements.
+  // A request answered while the database is unreachable is settled only on one disk, and then its gateway dies.
   if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);
@@ -74,7 +74,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   return plan;
 }
 
-/** Sends some of the text requests to /v1/completions. */
+/** Sends some of the text requests to the older endpoint, /v1/completions. */
 function addCompletions(chance: Chance, { items }: Plan): void {
   for (const item of items)
     if (item.do === "ask" && chance.oneIn(6) && item.ask.model !== EMBEDDING) item.ask.endpoint = "completion";
@@ -92,7 +92,7 @@ function nodePlan(chance: Chance, { hosts, isHonest }: { hosts: number; isHonest
 
 function accountPlan(chance: Chance): AccountPlan {
   const isPoor = chance.oneIn(4);
-  // A token costs about 40,000 picodollars; a poor account can pay for a few requests.
+  // A token costs about 40,000 picodollars, so a poor account can pay for a few requests.
   const credit = isPoor ? BigInt(chance.between(0, 60)) * 1_000_000n : 5_000_000_000_000n;
   return {
     credit: String(credit),
@@ -192,7 +192,7 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
 const denseFault = (chance: Chance, plan: Plan): Item =>
   chance.oneIn(5) ? storeFault(chance, plan) : faultPlan(chance, plan);
 
-/** Most faults are short, so that the next fault finds something to hit. */
+/** Shortens most faults, so that the next fault finds something that it can strike. */
 function briefly(chance: Chance, item: Item): Item {
   if (chance.oneIn(40)) return item;
   const ms = chance.pick([10, 100, 400, 1_000, 2_500]);
@@ -212,7 +212,7 @@ function doubleFault(chance: Chance, { endMs, gateways }: Plan): Item[] {
   ];
 }
 
-/** The plane disconnects busy nodes and notices it. Gateways must not blame the nodes. */
+/** The plane loses nodes that are at work, and notices it. Gateways must not blame the nodes. */
 function plainCuts(chance: Chance, { endMs, nodes }: Plan): Item[] {
   return Array.from({ length: 3 }, () => {
     const cut = { node: chance.below(nodes.length), downMs: chance.pick([10, 1_000]), how: "plane" as const };
@@ -232,7 +232,7 @@ function operationPlan(chance: Chance, { endMs, accounts, nodes }: Plan): Item {
     case 2:
       return { atMs, do: "payout batch", minimum: String(BigInt(chance.below(100)) * 10_000n) };
     case 3:
-      // With a single account, a revoked key would end all requests.
+      // If the only account were revoked, no more requests would be sent.
       return accounts.length > 1 ? { atMs, do: "revoke key", account } : { atMs, do: "reload catalogue" };
     case 4:
       return { atMs, do: "reload catalogue" };

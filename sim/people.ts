@@ -33,7 +33,7 @@ function purchase(chance: Chance, { endMs, accounts }: Plan): Item {
   };
 }
 
-/** A person buys credit, spends some, gets a refund for the purchase, and earns as a host meanwhile. */
+/** An owner without money buys credits, spends some of them, has the purchase reversed, and meanwhile earns as a host. */
 function debt(chance: Chance, { endMs, accounts, gateways }: Plan, account: number): Item[] {
   Object.assign(accounts[account] as object, { credit: "0", budgetDay: null, tokensPerMinute: null });
   const asks = Array.from({ length: 6 }, (): Item => {

@@ -29,12 +29,12 @@ export interface NodePlan {
   host: number;
   slots: number;
   models: string[];
-  /** The engine supports output formats, and its node announces it. */
+  /** The node's engine supports output formats, and the node reports that. */
   formats: boolean;
 }
 
 export interface AccountPlan {
-  /** Picodollars, as text. */
+  /** An amount in picodollars, as text. */
   credit: string;
   inFlight: number | null;
   requestsPerMinute: number | null;
@@ -44,37 +44,37 @@ export interface AccountPlan {
 
 /** How an honest node answers a request. */
 export interface Script {
-  /** The number of words in the answer, and in the thinking before it. */
+  /** The number of words in the answer, and of words of thinking before it. */
   words: number;
   thinkWords: number;
   perDelta: number;
   ttftMs: number;
   everyMs: number;
-  /** On the n-th attempt (0: on every attempt), after this many words. */
+  /** The fault happens on this attempt (0: on every one) after this many words. */
   fault: { kind: "fail" | "stall" | "drop" | "prompt"; attempt: number; after: number } | null;
 }
 
 export interface Ask {
   account: number;
   gateway: number;
-  /** Sends the request to /v1/completions instead of the model's usual endpoint. */
+  /** If set, the request goes to /v1/completions; otherwise to the endpoint that the model supports. */
   endpoint?: "completion";
   model: string;
   stream: boolean;
   promptWords: number;
   maxTokens: number;
-  /** The request's stop string. */
+  /** The stop string of the request. */
   stop: string | null;
   /** The request asks for an output format. */
   formatted: boolean;
-  /** The number of texts to embed, for embedding models. */
+  /** The number of texts to embed, if the model embeds. */
   texts: number;
-  /** The client leaves after this time. */
+  /** When the client leaves, counted from its request. */
   leavesMs: number | null;
   script: Script;
 }
 
-/** Statements during whose commit a gateway may crash. */
+/** Statements after whose commit a gateway may die without receiving the answer. */
 export const COMMIT_KINDS = [
   "ledger_hold",
   "ledger_settle",
@@ -98,11 +98,11 @@ export type Item = { atMs: number } & (
   | { do: "store loses"; percent: number; forMs: number }
   | { do: "store slow"; delayMsMax: number; forMs: number }
   | { do: "store crashes"; forMs: number }
-  /** Commits hang for `hangMs`; then a standby replaces the primary, and takes writes after `forMs`. */
+  /** Commits hang for `hangMs`. Then a standby answers reads, and after `forMs` it also accepts writes. */
   | { do: "store fails over"; hangMs: number; forMs: number }
   | { do: "store answers late"; delayMsMax: number; forMs: number }
   | { do: "store refuses"; percent: number; forMs: number }
-  /** The gateway crashes after the commit of its next statement of this kind, before the answer arrives. */
+  /** The gateway dies between the commit of its next statement of this kind and the answer. */
   | { do: "crash at commit"; gateway: number; of: CommitKind; downMs: number; powerLoss: boolean }
   | { do: "disk full"; gateway: number; forMs: number }
   | { do: "limits away"; how: "hangs" | "dies"; forMs: number }
@@ -112,10 +112,10 @@ export type Item = { atMs: number } & (
       account: number;
       cents: number;
       seen: "paid" | "expired";
-      /** What happens to the whole amount afterwards. */
+      /** How a refund or a dispute of the whole amount ends. */
       refund: "succeeded" | "failed" | null;
       dispute: "won" | "lost" | null;
-      /** The delay until the payment's next event. */
+      /** The time between two steps in the life of the payment. */
       stepMs?: number;
     }
   | { do: "payout batch"; minimum: string }
@@ -128,16 +128,16 @@ export interface Plan {
   seed: number;
   endMs: number;
   gateways: { skewMs: number }[];
-  /** The gateways' setting LIMITS_WHEN_AWAY. */
+  /** What gateways do while the limits server is unreachable (LIMITS_WHEN_AWAY). */
   limitsWhenAway: "refuse" | "local";
   hosts: number;
   nodes: NodePlan[];
   accounts: AccountPlan[];
   items: Item[];
-  /** The days for which earnings are held back (PAYOUT_HOLD_DAYS). */
+  /** The number of days for which earnings are held back. */
   payoutHoldDays?: number;
-  /** For each host, the index of the builder account with the same owner. */
+  /** For each host: the index of the builder account with the same owner. */
   hostOwners?: (number | null)[];
-  /** The world runs until the end of the healing time, even if nothing is pending. */
+  /** The world runs to the end of the time for healing even if everything is settled before. */
   livesOn: boolean;
 }

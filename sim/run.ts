@@ -49,7 +49,7 @@ const OPTIONS = {
 const MINUTES = 2;
 /** Long enough that the healing phase is a small part of the run. */
 const SOAK_MINUTES = 3;
-/** CI checks repeatability of every world. Soaks check it now and then. */
+/** CI checks that every world repeats exactly; a soak only checks one world in ten. */
 const SOAK_TWICE_EVERY = 10;
 
 class WrongUse extends Error {}
@@ -119,14 +119,14 @@ async function main(): Promise<number> {
   return wrong > 0 ? 1 : 0;
 }
 
-/** Runs worlds on this thread. Imported late, because the threads of a crew need nothing of it here. */
+/** Runs worlds on this thread. The modules are imported here, so that runs on other threads need not load them in this one. */
 async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<Outcome>> {
   const [{ simulate }, { loadTokens }] = [await import("./simulate.ts"), await import("./tokens.ts")];
   const tokens = await loadTokens();
   return (plan, options) => simulate(plan, tokens, options);
 }
 
-/** A single world runs on this thread, where its trace can be read. Several are shared among threads. */
+/** A single world runs on this thread, where its trace can be read; many are distributed over threads. */
 async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions): AsyncGenerator<Lived> {
   const threads = wholeOf("threads", flags.threads, { least: 1 }) ?? Math.min(8, availableParallelism());
   const plans = plansOf(flags, options);
@@ -187,7 +187,7 @@ class Sums {
   }
 }
 
-/** New seeds, so that every CI run also covers unknown worlds. */
+/** Random seeds, so that every run of CI tests new worlds. */
 const freshSeed = (): number => Math.floor(Math.random() * 2 ** 31);
 
 function* plansOf(flags: ReturnType<typeof readFlags>, options: PlanOptions): Generator<Plan> {

@@ -6,19 +6,19 @@
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Ask, Item, Plan } from "./plan.ts";
 
-/** Scenes use this model and make sure that nodes with free slots serve it. */
+/** The model that scenes ask for. Every scene makes sure that some node serves it and has free slots. */
 const MODEL = "tiny-3b";
 const EMBEDDING = "embed-m3";
 const EVERY_MODEL = ["tiny-3b", "small-8b", "reason-32b", EMBEDDING];
 const RICH = "5000000000000";
 const WORDS = 20;
 
-/** Faults that could end an attempt of a scene in an unintended way. */
+/** Other faults that could end an attempt. They would disturb the scene. */
 const TROUBLE = /^(store|cut|slow|crash|drain)/;
 
-/** Faults after which a key cannot reach its limit of requests in flight. */
+/** Items that keep a key from using all its slots, or from sending anything more. */
 const ENDS_SCENE = /^(store|cut|slow|crash|drain|limits|revoke)/;
-/** Earlier faults may last this long. */
+/** How long an earlier fault may still have effects. */
 const LASTS_MS = 15_000;
 
 export function addScenes(chance: Chance, plan: Plan): void {
@@ -36,8 +36,9 @@ export function addScenes(chance: Chance, plan: Plan): void {
 }
 
 /**
- * The limits server fails while a key has its maximum of requests in flight. Some end during the outage, some continue; new ones arrive
- * before the gateways notice, and while they refuse or count alone. After the recovery the key sends more.
+ * The limits server fails while a key has all its slots in use. Some requests end meanwhile, some continue; some arrive
+ * before the gateways notice the failure, and some while gateways refuse or count alone. After the recovery the key
+ * sends more requests.
  */
 function limitsAway(chance: Chance, plan: Plan): Item[] {
   makeRoom(plan);
@@ -61,7 +62,7 @@ function limitsAway(chance: Chance, plan: Plan): Item[] {
   return [
     { atMs, do: "limits away", how, forMs },
     ...some(inFlight, atMs - 1_500, atMs - 300, endsMeanwhile ? brief : long),
-    // Jobs that nodes never answer.
+    // The limits server receives these and never answers.
     ...some(2, atMs + 20, atMs + 1_000, brief),
     ...some(2 * inFlight + 2, atMs + 200, backMs - 100, long),
     ...some(inFlight + 1, backMs + 5_500, backMs + 9_000, brief),
@@ -69,7 +70,10 @@ function limitsAway(chance: Chance, plan: Plan): Item[] {
   ];
 }
 
-/** One gateway is cut off from the database for longer than a lease. It settles what it answered meanwhile late. */
+/**
+ * One gateway loses the database for longer than a lease while the others keep it. The gateway itself enters late what
+ * it answers meanwhile.
+ */
 function cutFromStore(chance: Chance, plan: Plan): Item[] {
   makeRoom(plan);
   const gateway = chance.below(plan.gateways.length);
@@ -84,15 +88,15 @@ function cutFromStore(chance: Chance, plan: Plan): Item[] {
   return [...asks, { atMs, do: "store cut", gateway, forMs: chance.between(70_000, 110_000) }];
 }
 
-/** Adds a node that gives the same answer to every question, in a world where canaries can find it. */
+/** Adds a node that answers every question alike, to a world with other nodes that can expose it. */
 function addImpostor(plan: Plan): void {
   const last = plan.nodes[2];
   if (last !== undefined) Object.assign(last, { kind: "constant", models: EVERY_MODEL });
 }
 
 /**
- * Embeddings of several texts, sent to nodes with wrong vectors, or to honest nodes whose first attempt falls silent after one vector. If
- * the gateway kept that vector, the next node's answer would be wrong.
+ * Embedding requests with several texts each. Their nodes send wrong vectors, or are honest and fall silent after one
+ * vector of the first attempt. If the gateway kept that vector, it would blame the node that answers next.
  */
 function embeddings(chance: Chance, plan: Plan): Item[] {
   makeRoom(plan);
@@ -111,7 +115,7 @@ function embeddings(chance: Chance, plan: Plan): Item[] {
   });
 }
 
-/** Adds two honest nodes that serve every model. */
+/** Makes two nodes honest and lets them serve every model. */
 function makeRoom(plan: Plan): void {
   for (const node of plan.nodes.slice(0, 2)) Object.assign(node, { slots: 4, models: EVERY_MODEL });
 }
@@ -120,7 +124,7 @@ interface Plain {
   account: number;
   gateway: number;
   stream: boolean;
-  /** From the acceptance to the last word. */
+  /** The time from acceptance to the last word. */
   lastsMs: number;
 }
 

@@ -1,10 +1,11 @@
 /**
- * Finds a shorter plan that breaks the same rule: removes halves of the items, then single items, then unused gateways, nodes and accounts.
+ * Searches for the shortest plan that fails by the same rule: removes items, first in halves, then one by one, then
+ * gateways, nodes and accounts that no item needs. A shorter plan that still fails replaces the longer one.
  */
 import type { Item, Plan } from "./plan.ts";
 import type { Outcome } from "./simulate.ts";
 
-/** The maximum number of tries; each try runs a world. */
+/** The maximum number of tries: each one runs a whole world. */
 const TRIES_MAX = 300;
 
 export async function shrink(plan: Plan, failed: Outcome, run: (plan: Plan) => Promise<Outcome>): Promise<Plan> {
@@ -35,7 +36,7 @@ export async function shrink(plan: Plan, failed: Outcome, run: (plan: Plan) => P
   return best;
 }
 
-/** The highest index that the item uses; -1 for none. */
+/** The highest index that the item needs; -1 if it needs none. */
 function usedBy(item: Item, name: "nodes" | "gateways" | "accounts"): number {
   if (name === "nodes") return "node" in item ? item.node : -1;
   const of = item.do === "ask" ? item.ask : item;

@@ -25,7 +25,7 @@ describe("a simulation", () => {
     });
   }
 
-  test("differs for another seed", async () => {
+  test("differs with another seed", async () => {
     const [one, other] = [1, 2].map((seed) => makePlan(seed, { minutes: 0.2, faults: 0 })) as [Plan, Plan];
     assert.notEqual((await simulate(one, tokens)).hash, (await simulate(other, tokens)).hash);
   });
@@ -47,7 +47,7 @@ describe("a simulation", () => {
     assert.deepEqual(outcomes, { ok: 1, "client: answered": 1 });
   });
 
-  test("answers every request without faults and dishonest nodes", async () => {
+  test("answers every request if nothing fails and every node is honest", async () => {
     const plan = makePlan(3, { minutes: 0.5, faults: 0, gateways: 1, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 8 });
     for (const account of plan.accounts)
@@ -66,17 +66,21 @@ describe("a simulation", () => {
   });
 });
 
-/** Plans that once failed the audit, shortened, each with its outcomes. */
+/**
+ * Plans that once made the auditor report a broken rule, shrunk as far as possible, with the outcomes that each must
+ * have now.
+ */
 const FOUND: [string, Record<string, number>][] = [
-  // Database unreachable, disk full, power lost (seed 67): the request was answered after two seconds with its settlement in memory only.
-  // The platform logs this.
+  // Database unreachable, disk full, power lost (seed 67): the request is answered after two seconds, and its
+  // settlement is only in memory. The platform accepts that.
   ["admitted-loss", { gateway_lost: 1, "told 502": 1 }],
   // A client left when half of `<think>` had arrived (seed 51): the half was billed as two tokens of output.
   ["half-a-delimiter", { ok: 1, client_closed: 1, "client: answered": 1, "client: left": 1 }],
-  // The plane lost vectors, then the same node failed without any (seed 635386407): the host is owed nothing. The auditor was wrong.
+  // The plane lost vectors, and then the same node failed without sending any (seed 635386407): the node is owed
+  // nothing. The bug was in the auditor.
   ["vectors-lost", { upstream_failed: 1, "told 502": 1 }],
-  // A node drops its connection while the last frames of another job are in transit (seed 1161679889): that job is also the node's fault.
-  // The auditor was wrong.
+  // A node drops its connection while the last frames of another job are in flight (seed 1161679889): that job fails
+  // because of the node too. The bug was in the auditor.
   ["done-and-dropped", { upstream_stall: 2, ok: 2, "told 502": 1, "told 200": 1, "client: answered": 2 }],
 ];
 
@@ -91,7 +95,7 @@ describe("failures found earlier", () => {
   }
 });
 
-describe("the guard", () => {
+describe("the guard against real time and randomness", () => {
   const reaching: [string, () => unknown][] = [
     ["Date.now", () => Date.now()],
     ["new Date()", () => new Date()],
@@ -118,7 +122,7 @@ describe("the guard", () => {
   }
 });
 
-test("keeps what a failure needs when it shrinks a plan", async () => {
+test("the shrinker keeps the items of a plan that its failure needs", async () => {
   const plan = makePlan(7, { minutes: 0.5 });
   const needed = plan.items.filter((_, i) => i % 11 === 3).slice(0, 2);
   const violation = { rule: "both are there" } as Outcome["violation"];

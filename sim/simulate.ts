@@ -1,4 +1,7 @@
-/** Runs one world: builds it from a plan, carries the plan out, heals all faults, and audits the result. */
+/**
+ * Runs one world from its first moment to its audit: builds it from a plan, carries out the plan, heals everything, and
+ * checks the result.
+ */
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import { LeasesAudit } from "./audit/leases.ts";
 import { LedgerAudit } from "./audit/ledger.ts";
@@ -14,14 +17,17 @@ import type { FaultCounts } from "./world/faults.ts";
 import { forbidOutsideWorld } from "./world/guard.ts";
 import { type Violation, World } from "./world/world.ts";
 
-/** The time before the first request, in which gateways start and nodes connect. */
+/** Time in which gateways start and learn of the nodes before the first request. */
 const LEAD_MS = 3_000;
-/** The time after the plan, without faults, in which leases, sweeps and spools complete. */
+/**
+ * The time after the plan in which everything is healed and everything open must be settled: leases, sweeps, spools of
+ * other gateways.
+ */
 const HEALING_MS = 330_000;
-/** A world ends after it was idle for this many checks. Only probes would follow. */
+/** Most worlds end this long after no one waits and nothing is owed: later only probes of idle nodes would follow. */
 const QUIET_LOOKS = 30;
 const LOOK_EVERY_MS = 1_000;
-/** How often a node's disconnect by the plane is excused. */
+/** How many losses of its connection gateways excuse in a node. */
 const EXCUSES_MAX = 3;
 
 export interface Outcome {
@@ -31,16 +37,16 @@ export interface Outcome {
   virtualMs: number;
   requests: number;
   faults: FaultCounts;
-  /** Operations by people: transfers, payments, payouts, revocations, reloads, quarantines. */
+  /** The number of operators' and people's actions: transfers, payments, payouts, revocations, reloads, quarantines. */
   operations: number;
   trace: string[];
-  /** The number of requests by ending. */
+  /** The number of requests by outcome. */
   outcomes: Record<string, number>;
 }
 
 interface SimulateOptions {
   keepsTrace?: boolean;
-  /** Called before the first event. */
+  /** Called with the world before anything happens in it. */
   begun?: (world: World) => void;
 }
 
@@ -74,7 +80,7 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   const storeWasWell = !has(/^store/);
   const booksAudit = new LedgerAudit(world);
   const leasesAudit = new LeasesAudit(stage);
-  /** Every hold ever placed, whatever its ending. */
+  /** Requests for which a hold was taken, whatever happened to it later. */
   const held = new Set<Uuid>();
   world.committed = (text) => {
     if (text.includes("ledger_hold")) for (const id of ledgerModel.holds.keys()) held.add(id);
@@ -100,7 +106,8 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   if (isWrong()) return;
   booksAudit.lookAtAll();
   auditMoney(stage);
-  // A node that the plane disconnected unnoticed looks silent to its gateway; the audit of nodes checks that it is not quarantined.
+  // A cut that the plane did not notice looks like silence to the waiting client. The audit of nodes checks that nobody
+  // is barred for it.
   const cuts = plan.items.filter((item) => item.do === "cut node");
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
   const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;

@@ -1,13 +1,14 @@
 /**
- * Database faults other than outages: it crashes, fails over, answers late, refuses connections, or commits for a gateway that dies before
- * the answer. Drawn from a separate random stream, for worlds that have faults already; other worlds keep their stricter rules.
+ * Database faults other than outages: it crashes, fails over, answers late, refuses connections, or commits for a
+ * gateway that dies before the answer. Drawn from a separate random stream and only for worlds that have other faults;
+ * worlds without any keep their stricter rules.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { COMMIT_KINDS, type Item, type Plan } from "./plan.ts";
 import { plainAsk } from "./scenes.ts";
 
-/** The requests sent around the moment of a fault, so that the fault hits some. */
+/** Requests sent around the moment of a fault, so that the fault can strike one. */
 const ASKS = 4;
 
 export function addStoreFaults(chance: Chance, plan: Plan): void {

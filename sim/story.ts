@@ -1,4 +1,4 @@
-/** Prints a failed world for a person: its actors, its plan and its last events. */
+/** Describes a failing world in readable lines: who was there, what was planned, and the last events. */
 import type { Plan } from "./plan.ts";
 import type { Outcome } from "./simulate.ts";
 

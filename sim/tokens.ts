@@ -1,5 +1,6 @@
 /**
- * The real meters of the simulated models, and a check that each of the simulator's words is one token. Loaded before virtual time begins.
+ * The real token counter of the simulated models, and a check that each of the simulator's words is one token. Loaded
+ * before virtual time begins.
  */
 import { invariant } from "../gateway/src/base/invariant.ts";
 import type { Meter } from "../gateway/src/metering/meter.ts";
@@ -9,9 +10,9 @@ import { sentence } from "./world/words.ts";
 
 export interface Tokens {
   meter: Meter;
-  /** The tokens that the template adds to a prompt of one message. */
+  /** The number of tokens that the chat template adds to a prompt of one message. */
   templateTokens: number;
-  /** The tokens counted in addition to the words of a text to embed. */
+  /** The number of tokens counted in addition to the words of a text to embed. */
   textTokens: number;
 }
 

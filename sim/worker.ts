@@ -3,7 +3,7 @@ import { enableCompileCache } from "node:module";
 import { parentPort } from "node:worker_threads";
 import type { Plan } from "./plan.ts";
 
-// Must come before the imports, because every thread loads all sources.
+// Enabled before the sources are loaded, because every thread loads all of them.
 enableCompileCache();
 const ready = Promise.all([import("./simulate.ts"), import("./tokens.ts").then(({ loadTokens }) => loadTokens())]);
 let last: Promise<unknown> = ready;
@@ -12,7 +12,7 @@ parentPort?.on("message", (plan: Plan) => {
   last = last.then(async () => {
     const [{ simulate }, tokens] = await ready;
     const outcome = await simulate(plan, tokens);
-    // The trace is not sent; running the seed again shows it.
+    // The trace is not sent: to read it, the world is run again on the main thread.
     parentPort?.postMessage({ ...outcome, trace: [] });
   });
 });

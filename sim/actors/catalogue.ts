@@ -1,4 +1,7 @@
-/** The model catalogue of the simulated world. A reload changes every price and the price version. */
+/**
+ * The models on offer in the simulated world. Every reload of the catalogue changes every price and the version of the
+ * prices.
+ */
 import { type Catalogue, parseCatalogue } from "../../gateway/src/metering/catalogue.ts";
 
 interface Prices {
@@ -16,7 +19,7 @@ export const VECTOR_WIDTH = 64;
 interface Traits {
   class: string;
   prices: [least: number, most: number];
-  /** Whether gateways send canaries to nodes. */
+  /** Whether gateways send nodes canaries (questions with known answers). */
   asksCanaries?: boolean;
 }
 
@@ -27,7 +30,7 @@ const MODELS: Record<string, Traits> = {
   [EMBEDDING_MODEL]: { class: "embed", prices: [10_000, 0], asksCanaries: true },
 };
 
-/** Picodollars per token, computed from the public catalogue. */
+/** Prices in picodollars per token, as the catalogue publishes them. */
 export function pricesOf(model: string, version: number): Prices {
   const [least, most] = (MODELS[model] as Traits).prices;
   const rise = 1_000 * (version - 1);
@@ -55,12 +58,12 @@ function catalogueOf(version: number): Catalogue {
         ...(id === THINKING_MODEL && { reasoning: THINKING }),
         ...(isEmbedding && { vector_width: VECTOR_WIDTH }),
       },
-      // Undefined: only made-up canaries. An empty list: no canaries at all.
+      // Without a list, gateways use only the canaries that they make up; with an empty list they use none.
       ...(!asksCanaries && { canaries: [] }),
     };
   });
   return parseCatalogue(JSON.stringify({ price_version: version, models }), "simulated");
 }
 
-/** Every catalogue version that a world can reach. */
+/** Every catalogue version that a world can reach by reloads. */
 export const CATALOGUES = Array.from({ length: VERSIONS }, (_, i) => catalogueOf(i + 1));

@@ -1,4 +1,4 @@
-/** A simulated client: sends one request to one gateway and records everything it receives. */
+/** A client: sends one request to one gateway and records every word of the answer that it receives. */
 import { Away } from "../../gateway/src/base/dependency.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
@@ -21,16 +21,19 @@ interface Usage {
   completion_tokens_details?: { reasoning_tokens: number };
 }
 
-/** What a client received. */
+/** What a client observed of its request. */
 export interface Sight {
   id: Uuid;
   ask: Ask;
   gateway: string;
   machine: number;
   askedMs: number;
-  /** When the last byte came or the connection ended. */
+  /** When the last byte arrived or the connection ended. */
   endedMs: number | null;
-  /** `answered`: a whole response, or a stream with [DONE]. `refused`: an error status, or a stream whose last event is an error. */
+  /**
+   * `answered`: the client got the whole answer, or the whole stream with its [DONE]. `refused`: it got an error, as a
+   * status or as the stream's last event.
+   */
   end: "answered" | "refused" | "left" | "connection lost" | null;
   status: number | null;
   code: string | null;
@@ -38,9 +41,9 @@ export interface Sight {
   reasoning: string;
   vectors: number[][];
   usage: Usage | null;
-  /** When the gateway's process crashed or ended after a drain; null while it runs. */
+  /** When the process of the request's gateway ended, by a crash or after a drain; null while it runs. */
   gatewayEndedMs: number | null;
-  /** The gateway sent something after the end of the response. */
+  /** Whether the gateway sent anything after the end of the answer. */
   saidAfterEnd: boolean;
 }
 
@@ -139,7 +142,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
   return sight;
 }
 
-/** The same mapping as `http/call.ts`. */
+/** Status and error code that the HTTP layer would answer (`http/call.ts`). */
 function refusalOf(error: unknown): [number, string | null] {
   if (error instanceof Fault) return [error.status, error.code ?? null];
   if (error instanceof Away || isStorageTrouble(error)) return [503, "no_capacity"];
@@ -166,12 +169,12 @@ const generationBody = (order: Ask): object => ({
 
 const embeddingBody = (order: Ask): object => ({
   model: order.model,
-  // Each text begins with another word.
+  // Each text begins with a different word.
   input: Array.from({ length: order.texts }, (_, i) => sentence(i, order.promptWords)),
 });
 
 interface WholeAnswer {
-  /** A chat has a message, a completion a text. */
+  /** A chat answer has messages, a completion has texts. */
   choices?: { message?: { content: string; vendor_reasoning_content?: string }; text?: string }[];
   data?: { index: number; embedding: number[] }[];
   usage: Usage;
@@ -192,7 +195,7 @@ interface Chunk {
   error?: { code: string };
 }
 
-/** Returns true for the stream's error event. */
+/** Returns whether the event was the stream's terminal error. */
 function readEvent(sight: Sight, data: string): boolean {
   const { choices, usage, error } = JSON.parse(data) as Chunk;
   if (error !== undefined) {

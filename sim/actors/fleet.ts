@@ -1,4 +1,4 @@
-/** Converts node IDs between their public and their database form. */
+/** Converts between the database IDs of nodes and their public IDs. */
 import { parseId, publicId, type Uuid } from "../../gateway/src/base/ids.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A simulated gateway: the real `assemble` on simulated ports. It has no listener, so clients call `serve` directly. Only the machine's
- * disk survives the gateway's process.
+ * A gateway: the real one, assembled by `assemble`, on simulated ports. It has no listener: clients call `serve`. Only
+ * its machine's disk survives when the gateway dies.
  */
 
 import type { Ports } from "../../gateway/src/assemble/ports.ts";
@@ -45,9 +45,9 @@ export interface RunningGateway {
   gateway: Gateway;
   newId: NewId;
   payouts: Payouts;
-  /** Handles an event of the payment provider. Resolves when all its effects are committed. */
+  /** Receives an event of the payment provider. Resolves once everything that follows from the event is committed. */
   receive(event: ProviderEvent): Promise<Taken>;
-  /** Accepts no more requests, ends those in flight after the grace period, then exits. */
+  /** Stops accepting requests, waits up to `graceMs` for those in flight, and ends. */
   drain(graceMs: number): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ interface Machine {
   number: number;
   skewMs: number;
   disk: SimDisk;
-  /** How often this machine started its gateway. */
+  /** How often this machine's gateway was started. Each start is a new process. */
   starts: number;
 }
 
@@ -85,7 +85,7 @@ export async function startGateway(deployment: Deployment, machine: Machine, lif
   };
 }
 
-/** IDs and all other draws use separate random streams. */
+/** Random numbers come from a separate stream for each purpose: one for IDs, one for everything else in the gateway. */
 function portsOf(
   { world, limitsWhenAway, catalogue, meter }: Deployment,
   { name, machine, life }: { name: string; machine: Machine; life: Life },
@@ -106,7 +106,7 @@ function portsOf(
     store: {
       ...testStore({ pool: world.store.pool(life) }),
       broadcast: world.store.broadcast(life),
-      // The simulated database has no tables for spot checks; sim/hosts covers them.
+      // The simulated database has no tables for spot checks; sim/hosts simulates their rules.
       schema: {
         number: WITHOUT_SPOT_CHECKS,
         reached: (number) => (number <= WITHOUT_SPOT_CHECKS ? Promise.resolve() : NEVER),

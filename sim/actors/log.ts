@@ -1,4 +1,4 @@
-/** A gateway's log. Its lines become part of the trace. */
+/** A gateway's log, written into the trace, because what a gateway logs is part of what happened. */
 import type { Log } from "../../gateway/src/base/log.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
 import type { Life } from "../world/life.ts";
@@ -7,15 +7,15 @@ import type { World } from "../world/world.ts";
 
 type Level = "debug" | "info" | "warn" | "error";
 
-/** The only loss that the platform admits: neither the database nor the disk took the settlement (ledger/settling.ts). */
+/** The one loss that the platform accepts: neither database nor disk could be written to (ledger/settling.ts). */
 const UNSAFE = "request answered, but its settlement is only in memory";
 
 export function logOf(world: World, life: Life, name: string): Log {
   const write =
     (level: Level) =>
     (fields: unknown, message?: string): void => {
-      // A process that ended logs nothing. Reads `hears` instead of `mayAct`, because a log line is no effect on the world and must not use
-      // up the fuse.
+      // A process that ended writes no log lines. `hears` is checked and not `mayAct`, because a log line has no effect
+      // on the world and must not use up the fuse.
       if (!life.hears || !isWritten(level)) return;
       const said = typeof fields === "string" ? fields : `${message} ${JSON.stringify(plain(fields as object))}`;
       world.trace.add(name, `${level} ${said}`);
@@ -31,7 +31,7 @@ export function logOf(world: World, life: Life, name: string): Log {
 /** The default log level of a gateway. */
 const isWritten = (level: string): boolean => level !== "debug";
 
-/** Errors that injected faults cause. Any other error is a bug of the gateway. */
+/** Errors that the simulated world causes; any other error is a bug of the gateway. */
 const isExpected = (error: Error): boolean => isStorageTrouble(error) || error.message === PLANE_AWAY;
 
 const plain = (fields: object): object =>

@@ -1,7 +1,7 @@
-/** The simulated embedding of a text by an honest engine. */
+/** The vector that an honest engine returns for a text to embed. */
 import { VECTOR_WIDTH } from "./catalogue.ts";
 
-/** Texts that share words get similar vectors. Whole numbers keep sums exact. */
+/** Texts that share words get similar vectors. The numbers are whole, so that sums are exact. */
 export function meaningOf(text: string): Float32Array {
   const sum = new Float32Array(VECTOR_WIDTH);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {

@@ -1,6 +1,6 @@
 /**
- * A simulated node: speaks the real frames, and answers as its kind and the request's script say. Records what it really did for the
- * auditor.
+ * A node: an agent that speaks the real frames, with an engine that behaves as its kind and the request's script say.
+ * The node records what it really did with each job, for the auditor.
  */
 import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
@@ -20,26 +20,26 @@ export interface JobFacts {
   nodeId: string;
   offeredMs: number;
   accepted: boolean;
-  /** All output in order of sending: thinking, the answer, vectors. */
+  /** All output that the node sent, in order: thinking, answer text, vectors. */
   thought: string;
   said: string;
   vectors: Float32Array[];
-  /** False if the output has no words to count, such as white space. */
+  /** The output contains white space only, so it cannot be counted in words. */
   isCountable: boolean;
   /** The request asked for an output format. */
   isFormatted: boolean;
-  /** The job belongs to a client's request, not to a probe or canary. */
+  /** A client sent the request; false for the platform's own jobs. */
   isRequest: boolean;
-  /** The job was a canary. */
+  /** The job was a canary (a question with a known answer). */
   isCanary: boolean;
-  /** The requests that the node ran at acceptance, and its standing at that time. */
+  /** When the node accepted the job: how many other requests it was running, and its standing in its record. */
   beside: number;
   standing: "trusted" | "on probation" | "barred";
   /** The node caused the failure. */
   isAtFault: boolean;
-  /** The node refused the prompt. Gateways blame the prompt, because they cannot check the refusal. */
+  /** The node said that it cannot take the prompt, which is not held against the node. */
   refusedPrompt: boolean;
-  /** The time of the last sign of life: the acceptance or output. */
+  /** When the node last showed a sign of life: by accepting the job or by sending output. */
   aliveMs: number;
   endedMs: number | null;
   end: "done" | "failed" | "broken" | "silent" | "dropped" | "cancelled" | "busy" | "running";
@@ -61,15 +61,15 @@ interface Running {
 }
 
 interface Knowing {
-  /** Finds a request's script by its ID suffix; undefined for jobs of the platform. */
+  /** The script of a request, found by the 26 characters of the request's ID; undefined for other jobs. */
   scriptOf: (request: string) => Script | undefined;
-  /** The node's standing in the database. */
+  /** The node's standing in its record. */
   standing: () => JobFacts["standing"];
 }
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
-/** Probes have no script; this short one is used. */
+/** A probe has no script of its own: the node answers it with this short one. */
 const PROBE: Script = { words: 12, thinkWords: 4, perDelta: 3, ttftMs: 30, everyMs: 40, fault: null };
 const REPORT_EVERY_MS = 5_000;
 const TOLD_MS = 60;
@@ -83,7 +83,7 @@ export class SimNode {
   readonly #link: NodeLink;
   readonly #running = new Map<string, Running>();
   readonly #joining = new Map<string, JobJoiner>();
-  /** Jobs accepted before their bodies arrived, with the time. */
+  /** Jobs that the node accepted before their bodies arrived, with the time of acceptance. */
   readonly #early = new Map<string, number>();
   readonly #scriptOf: (request: string) => Script | undefined;
   readonly #standing: () => JobFacts["standing"];
@@ -104,12 +104,12 @@ export class SimNode {
     world.scheduler.every(REPORT_EVERY_MS, () => this.#tell());
   }
 
-  /** Runs no job. */
+  /** Whether the node runs no client's request. */
   get isIdle(): boolean {
     return ![...this.#running.keys()].some((job) => this.#isRequest(job));
   }
 
-  /** False for jobs of the platform, such as probes. */
+  /** False for the platform's own jobs. */
   #isRequest(job: string): boolean {
     return this.#scriptOf(job.slice(0, 26)) !== undefined;
   }
@@ -121,7 +121,7 @@ export class SimNode {
     this.#report();
   }
 
-  /** Ends the node's process and restarts it after `downMs`. */
+  /** The node's process ends and starts again after `downMs`. */
   crash(downMs: number): boolean {
     if (!this.#isUp) return false;
     this.#comeBackMs = downMs;
@@ -156,7 +156,7 @@ export class SimNode {
     this.#comeBackMs = 1_000;
   }
 
-  /** The disconnect also loses the last frames of jobs that ended in this moment. */
+  /** Jobs that ended a moment ago are lost with the connection too if their last frames are still in flight. */
   #takeAlong(): void {
     const { scheduler, network } = this.#world;
     for (const facts of this.jobs.values()) {
@@ -164,7 +164,7 @@ export class SimNode {
     }
   }
 
-  /** Reports the state once per moment, however often it changes. */
+  /** Sends one report within a moment, however often the state changes meanwhile. */
   #tell(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -201,7 +201,7 @@ export class SimNode {
     this.#offered(joiner.header, joiner.body() as JobText);
   }
 
-  /** A job whose body follows in pieces is accepted before the body has arrived. */
+  /** A job whose body comes in a later message is accepted before the body arrives. */
   #consider(joiner: JobJoiner): void {
     const { job, gateway } = joiner.header;
     if (!joiner.complete) {
@@ -258,7 +258,8 @@ export class SimNode {
     facts.accepted = true;
     if (early === undefined) say({ kind: "accepted", job });
     this.#tell();
-    // Dishonest nodes answer probes and canaries normally, except the kinds that answer nothing or always the same.
+    // Jobs of the platform itself are answered honestly by all nodes except those that say nothing and those that say
+    // always the same.
     const isHonest = script === undefined && this.plan.kind !== "empty" && this.plan.kind !== "constant";
     this.#begin(running, script ?? PROBE, isHonest ? "honest" : this.plan.kind);
   }
@@ -280,7 +281,7 @@ export class SimNode {
         this.#output(running, answer(text));
       this.#done(running);
     } else if (BREAKS.includes(kind)) {
-      // Sends some output, then breaks the protocol.
+      // These kinds of nodes send some output first, and then something that the protocol forbids.
       this.#output(running, answer(sentence(0, 2)));
       this.#after(running, 30, () => this.#misbehave(running, kind));
     } else {
@@ -289,7 +290,7 @@ export class SimNode {
     }
   }
 
-  /** One vector per text; some kinds of nodes send wrong ones. */
+  /** Sends one vector for each text; some kinds of nodes send wrong vectors. */
   #embed(running: Running, script: Script, kind: NodeKind): void {
     const texts = running.body.input ?? [];
     const constant = meaningOf("constant");
@@ -301,7 +302,7 @@ export class SimNode {
     else this.#after(running, script.ttftMs, () => this.#speak(running, script, vectors));
   }
 
-  /** In turn: too few vectors, too many, vectors of a wrong width, vectors with NaN. */
+  /** Sends wrong vectors, a different mistake each time: too few, too many, a wrong width, or values that are not numbers. */
   #sendBadVectors(running: Running, vectors: Float32Array[]): void {
     running.facts.isAtFault = true;
     const turn = this.jobs.size % 4;
@@ -319,7 +320,7 @@ export class SimNode {
     this.#done(running, "broken");
   }
 
-  /** Reports prefill progress just often enough to avoid the silence timeout. */
+  /** Sends empty output repeatedly, each time just before the gateway's timeout for silence. */
   #sayNothing(running: Running): void {
     this.#output(running, answer(""));
     this.#after(running, 1_500, () => this.#sayNothing(running));
@@ -348,7 +349,7 @@ export class SimNode {
     running.stop = this.#world.scheduler.after(ms, run);
   }
 
-  /** Sends the whole output, then ends the job as the script says. */
+  /** Sends all output or vectors, and ends the job as the script says. */
   #speak(running: Running, script: Script, vectors?: Float32Array[]): void {
     const attempt = Number(running.header.job.slice(-2));
     const { fault, perDelta } = script;
@@ -388,7 +389,7 @@ export class SimNode {
   #strike(running: Running, kind: NonNullable<Script["fault"]>["kind"]): void {
     running.facts.isAtFault = true;
     this.#world.faults["job failed"] += 1;
-    // A failure with an output format counts as a refusal of the prompt, because engines do not support every format.
+    // No engine supports every output format, so such a failure counts as a refused prompt.
     running.facts.refusedPrompt = kind === "prompt" || (kind === "fail" && running.facts.isFormatted);
     const { job, gateway } = running.header;
     if (kind === "stall") running.stop = this.#world.scheduler.after(60_000, () => this.#end(running, "silent"));
@@ -449,8 +450,8 @@ export class SimNode {
 
 const answer = (text: string): Piece => ({ channel: "answer", text, thought: "", said: text });
 
-/** Kinds of nodes that break off after some output. */
+/** The kinds of nodes that break the protocol or fail after some output. */
 const BREAKS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
 
-/** Sends more output than the request allows. */
+/** A script with more output than the request allows. */
 const overrunning = (script: Script): Script => ({ ...script, words: script.words + 400, fault: null });

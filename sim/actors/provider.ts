@@ -13,7 +13,7 @@ import { EPOCH_MS } from "../world/life.ts";
 type PaymentItem = Extract<Item, { do: "payment" }>;
 
 const PICO_PER_CENT = 10_000_000_000n;
-/** The maximum delay of an event, and of the next step in the life of a payment. */
+/** The maximum delay of an event, and the time between two steps in the life of a payment. */
 const NEWS_MS_MAX = 8_000;
 const STEP_MS = 4_000;
 
@@ -54,7 +54,7 @@ export function pay(stage: Stage, item: PaymentItem): void {
       for (const news of told)
         tell(stage, { id: `evt_${world.newId()}`, type: news.kind, live: true, occurredAt, news });
     });
-  // Counts as pending until all events are sent, so that the world does not end earlier.
+  // Counts as an open errand until all events are sent, so that the world does not end before.
   stage.errandsUnderWay += 1;
   world.scheduler.after(steps.length * (item.stepMs ?? STEP_MS), () => {
     stage.errandsUnderWay -= 1;
@@ -62,7 +62,7 @@ export function pay(stage: Stage, item: PaymentItem): void {
   world.trace.add("provider", `sells ${amount} to ${accountId}`);
 }
 
-/** Sends the event once, and sometimes twice. */
+/** Delivers the event once, and sometimes a second time. */
 function tell(stage: Stage, event: ProviderEvent): void {
   const { scheduler, trace, chance } = stage.world;
   const luck = chance.of(event.id);

@@ -1,4 +1,4 @@
-/** The output of a simulated engine for a job, in the pieces that its agent sends. */
+/** An engine's output for a job, divided into the pieces that its agent sends. */
 import type { Script } from "../plan.ts";
 import { sentence, untilStop, wordsIn } from "../world/words.ts";
 import { THINKING } from "./catalogue.ts";
@@ -6,7 +6,7 @@ import { THINKING } from "./catalogue.ts";
 export interface Piece {
   channel: "answer" | "reasoning";
   text: string;
-  /** The thinking part and the answer part of the output. */
+  /** The part of the piece that is thinking, and the part that is the answer. */
   thought: string;
   said: string;
 }
@@ -16,7 +16,7 @@ interface Manner {
   thinks: "by tags" | "by channel" | null;
   /** The stop string at which the engine ends the answer. */
   stop: string | null;
-  /** The output cap in words. */
+  /** The maximum number of words. */
   wordsMax: number;
 }
 
@@ -33,7 +33,7 @@ export function piecesOf(script: Script, { thinks, stop, wordsMax }: Manner): Pi
   return pieces;
 }
 
-/** Sent in two pieces, so that the gateway must join them to recognise the tag. */
+/** Sends the tag in two halves, so that the gateway has to join them to recognise it. */
 function tag(text: string): Piece[] {
   const half = { channel: "answer", thought: "", said: "" } as const;
   return [

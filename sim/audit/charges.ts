@@ -1,6 +1,6 @@
 /**
- * The charge and the payee of each ending: the table of decisions §9 implemented a second time, from what clients received and what nodes
- * did. Shares no code with the gateway.
+ * The charge and the payee of each ending: the rules of decisions §9 implemented a second time, from what clients
+ * received and what nodes did. Shares no code with the gateway.
  */
 import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { Sight } from "../actors/client.ts";
@@ -8,16 +8,16 @@ import type { JobFacts } from "../actors/node.ts";
 import type { Request } from "../world/store/ledger-model.ts";
 import { untilStop, wordsIn } from "../world/words.ts";
 
-/** Everything known of a finished request. */
+/** Everything known about a finished request. */
 interface Case {
   sight: Sight;
   record: Request;
   promptTokens: number;
   /** Every job that nodes ran for the request, in order. */
   jobs: JobFacts[];
-  /** The jobs of the node that the record names. */
+  /** The jobs that the node named in the record ran. */
   served: JobFacts[];
-  /** That node's host. */
+  /** The host that owns that node. */
   host: string | null;
 }
 
@@ -29,14 +29,14 @@ interface Bill {
 }
 
 /**
- * Who gets the host's share: the host, the reserve, or no one. `either`: the host or the reserve, depending on timing that the auditor
- * cannot know.
+ * Who gets the host's share: the host, the reserve, or no one. `either`: the host or the reserve, depending on the
+ * order of events.
  */
 type Share = "paid" | "withheld" | "none" | "either";
 
 const FREE = "free";
 
-/** Describes what is wrong with the charge; undefined if it is correct. */
+/** Describes what is wrong with the charge; undefined when the charge is correct. */
 export function wrongCharge(known: Case): string | undefined {
   const { record, promptTokens, host } = known;
   const bill = billOf(known);
@@ -65,7 +65,7 @@ export function wrongCharge(known: Case): string | undefined {
   return undefined;
 }
 
-/** The output that counts: thinking, and the answer up to the stop string. */
+/** The words of a job's output that can be billed: thinking, and the answer up to its stop string. */
 const outputOf = ({ thought, said }: JobFacts, { ask }: Sight): number =>
   wordsIn(thought) + wordsIn(untilStop(said, ask.stop));
 
@@ -77,7 +77,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
   const last = served.findLast(({ accepted }) => accepted);
   if (served.some(({ isCountable }) => !isCountable)) return uncountableBill(known);
   const said = Math.min(cap, last === undefined ? 0 : outputOf(last, sight));
-  // Clients receive thinking only at the end.
+  // Thinking reaches a client of this endpoint only with the end of the answer.
   const answered = Math.min(cap, last === undefined ? 0 : wordsIn(untilStop(last.said, sight.ask.stop)));
   const isFailure = served.some(({ end }) => end === "failed");
   switch (record.outcome) {
@@ -88,9 +88,10 @@ function billOf(known: Case): Bill | typeof FREE | string {
       return FREE;
     case "upstream_failed":
       if (last === undefined) return "it failed upstream, and no node had accepted it";
-      // A format from which no grammar can be built costs nothing. From outside it looks like any other failure with a format.
+      // No one pays for an output format that no grammar can be built from. From outside, that looks like any failure
+      // of such a request.
       if (isFailure && last.isFormatted && last.thought + last.said === "" && record.charge === 0n) return FREE;
-      // The node reported the failure, or broke the protocol.
+      // The node reported a failure or broke the protocol.
       if (isFailure) return { least: said, most: said, share: "withheld" };
       return delivered > 0 ? { least: delivered, most: answered, share: "none" } : partlySeen(known, answered, "none");
     case "upstream_stall":
@@ -103,7 +104,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
     case "client_closed":
       if (sight.end !== "left") return `the client had not left: ${sight.end}`;
       if (!jobs.some(({ accepted }) => accepted)) return FREE;
-      // The client may have left at the moment when the node accepted.
+      // The node may have accepted the job at the moment in which its client left.
       if (record.charge === 0n && record.node === null) return FREE;
       return { least: delivered, most: said, share: record.completionTokens > 0 ? "paid" : "either" };
     default:
@@ -111,7 +112,10 @@ function billOf(known: Case): Bill | typeof FREE | string {
   }
 }
 
-/** A client that lost its connection did not see all output, so a bill between zero and everything sent is accepted. */
+/**
+ * A client that lost its connection did not see all that was sent: the delivered output that may be billed lies between
+ * nothing and everything that the node sent.
+ */
 function partlySeen({ sight, record }: Case, said: number, share: Share): Bill | typeof FREE {
   const sawLess = sight.end === "connection lost" || sight.end === "left";
   if (!sawLess || !sight.ask.stream || record.charge + record.short === 0n) return FREE;
@@ -123,7 +127,7 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
   if (sight.end === "answered") {
     const { usage } = sight;
     const toldThought = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
-    // Completions do not return their thinking, so only the node's record has its length.
+    // A completion does not return its thinking, so only the node knows how much thinking there was.
     const isHidden = sight.ask.endpoint === "completion";
     const thought = isHidden ? toldThought : wordsIn(sight.reasoning);
     const read = thought + wordsIn(sight.text);
@@ -137,8 +141,8 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
     if (read > 0) return { least: read, most: read, share: "paid" };
     const blanks = jobs.filter((job) => isComplete(job, sight) && outputOf(job, sight) === 0).length;
     if (blanks === 0) return "an empty answer, and no node had given one";
-    // The prompt is billed if two nodes produced no output or one sent a stop string at once. If a single node produced nothing, nothing is
-    // billed.
+    // The prompt is due if two nodes returned empty answers, or if one answer began with a stop string. A single empty
+    // answer costs nothing.
     const isStopped = served.some(({ said }) => said !== "" && wordsIn(untilStop(said, sight.ask.stop)) === 0);
     if (record.charge + record.short === 0n) return isStopped ? "an answer that a stop string ended was free" : FREE;
     return blanks >= 2 || isStopped ? { least: 0, most: 0, share: "paid" } : "one empty answer was billed";
@@ -147,23 +151,23 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
   return { least: 0, most: said, share: "paid" };
 }
 
-/** The node sent its whole output, or reached the stop string. */
+/** The node sent its whole answer, or a stop string, after which nothing counts. */
 const isComplete = ({ end, said }: JobFacts, { ask }: Sight): boolean =>
   end === "done" || untilStop(said, ask.stop) !== said;
 
-/** Output without words: only its maximum is known. */
+/** White space contains no words: the auditor knows only that no more is billed than the request allows. */
 function uncountableBill({ sight, record }: Case): Bill | typeof FREE {
   if (record.charge + record.short === 0n) return FREE;
   const share = record.host !== null ? "paid" : record.withheld !== null ? "withheld" : "none";
   return { least: 0, most: sight.ask.maxTokens, share };
 }
 
-/** Embeddings have no output: either the prompt is billed or nothing. */
+/** The only billable input of an embedding is its texts: the full prompt is due, or nothing. */
 function embeddingBill({ sight, record, jobs, served }: Case): Bill | typeof FREE | string {
   const isFree = record.charge + record.short === 0n;
   const paid = { least: 0, most: 0, share: "paid" } as const;
   const hadOutput = served.some(({ vectors }) => vectors.length > 0);
-  // Output of an earlier attempt that the plane lost does not count for the failed one.
+  // Output of an earlier attempt that the plane lost does not count for the attempt that failed.
   const failed = served.findLast(({ end }) => end === "failed");
   switch (record.outcome) {
     case "ok":

@@ -1,19 +1,20 @@
 /**
- * Audits that a request in flight does not lose its hold: a running gateway renews the lease until the request is settled. Exception: a
- * gateway that cannot reach the database while others can. Requests whose leases expire that way are settled late.
+ * A living request does not lose its hold: while its gateway lives, the gateway renews the hold's lease, whether the
+ * request is answered and settled yet or not. The exception is a gateway that does not reach the database while others
+ * do: it cannot renew, and requests whose leases expire are settled late.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Sight } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 
-/** Leases last 60 s and are renewed every 15 s at most. */
+/** A lease lasts one minute, and a gateway renews it at least every quarter of a minute. */
 const RENEWED_BEFORE_MS = 40_000;
-/** A gateway that reconnects renews immediately, but another gateway's sweep may be earlier. */
+/** A gateway that reaches the database again renews at once, but another gateway's sweep may come first. */
 const RENEWED_AGAIN_MS = 5_000;
 
 export class LeasesAudit {
   readonly #stage: Stage;
-  /** Requests whose hold is known to have expired. */
+  /** Requests that are already known to have lost their holds. */
   readonly #seen = new Set<Uuid>();
 
   constructor(stage: Stage) {
@@ -24,7 +25,7 @@ export class LeasesAudit {
     const { world, sights } = this.#stage;
     for (const sight of sights) {
       if (sight.gatewayEndedMs !== null || this.#seen.has(sight.id)) continue;
-      // A refused request is dispatched to no node; its hold may wait for its release.
+      // The hold of a refused request may wait to be released; such a request is dispatched to no node.
       if (world.ledgerModel.requests.get(sight.id)?.outcome !== "gateway_lost" || sight.end === "refused") continue;
       this.#seen.add(sight.id);
       if (!this.#wasCutOff(sight))

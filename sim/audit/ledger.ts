@@ -5,7 +5,7 @@ import type { World } from "../world/world.ts";
 export class LedgerAudit {
   readonly #world: World;
   readonly #ledgerModel: LedgerModel;
-  /** The number of entries already checked. */
+  /** How many entries were already checked. */
   #entriesSeen = 0;
 
   constructor(world: World) {
@@ -30,7 +30,7 @@ export class LedgerAudit {
     this.#lookAtEntries();
   }
 
-  /** The final check of all entries from the beginning. */
+  /** Runs once at the end: checks all entries again from the first. */
   lookAtAll(): void {
     const byAccount = new Map<string, bigint>();
     for (const { account, amount } of this.#ledgerModel.entries)

@@ -1,38 +1,43 @@
 /**
- * Audits limits at every moment: a key never has more held and unanswered requests than it may have in flight, and a key that was revoked
- * more than a minute ago starts no request.
+ * Limits hold at every moment. A request that has a hold and no answer yet occupies a slot of its key, so there are
+ * never more of those than the key may have in flight. A key that was revoked more than a minute ago starts no request.
  */
 import type { Sight } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 import { EPOCH_MS } from "../world/life.ts";
 import type { Request } from "../world/store/ledger-model.ts";
 
-/** A revocation takes at most a minute without the limits server (decisions §13), plus time for requests in flight. */
+/**
+ * Where gateways do not hear of a revocation, it takes effect within a minute (decisions §13); the rest is for requests
+ * in flight.
+ */
 const REVOKED_MS_MAX = 62_000;
-/** The maximum time of a revocation that all gateways could be notified of. */
+/** The maximum where every gateway hears of the revocation. */
 const TOLD_MS_MAX = 1_000;
 
-/** Slots of a model that every account may use, however small the fleet. */
+/** The slots of a model that every account may use, however small the fleet is. */
 const PLACES_MIN = 8;
-/** The maximum time that a dead gateway's slots stay taken. */
+/** How long the slots of a dead gateway stay taken. */
 const LEASE_MS = 62_000;
 const MINUTE_MS = 60_000;
-/** A request is counted shortly after its arrival. */
-/** How long an account shares a model after its last request, with the delay until it is counted. */
+/** An account that asked for a model counts as sharing it for 10 s; the rest is time on the way to the count. */
 const SHARING_MS_MAX = 10_000 + 15_000;
 const COUNTED_MS_MAX = 100;
 
 /**
- * The time after an outage of the limits server until all gateways have reconnected and released the slots of ended requests. They retry
- * every second.
+ * How long after an outage of the limits server every gateway has recovered: it has reported its requests in flight,
+ * and signed off those that ended meanwhile (it retries every second).
  */
 const BACK_MS = 5_000;
-/** The maximum time that a slow database takes to look up a key. */
+/** How long a slow database may take to look up a key. */
 const SLOWLY_COUNTED_MS_MAX = 4_000;
 /** How long a gateway waits for the limits server before it counts alone. */
 const UNANSWERED_MS_MAX = 1_600;
 
-/** The final audit: every refusal was justified by other requests, and no key exceeded its minute. */
+/**
+ * Checks at the end that requests were refused only because of other requests, and that none exceeded the limit of a
+ * minute.
+ */
 export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, sights, builders } = stage;
   const limitsWereWell = world.limitsServer.outages.length === 0;
@@ -45,10 +50,10 @@ export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boo
     const beside = sights.filter((other) => other !== sight && isRival(other) && overlaps(stage, other, sight));
     const rivals = beside.length;
     const whole = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
-    // A gateway that counts alone allows its share of every limit.
+    // A gateway that counts alone applies its share of every limit.
     const isAlone = stage.limitsWhenAway === "local" && wasAway(stage, sight.askedMs, sight.endedMs ?? sight.askedMs);
     const least = isAlone ? Math.max(1, Math.floor(whole / stage.machines.length)) : whole;
-    // While several accounts use a model, each gets an equal share.
+    // While several accounts ask for a model, each has an equal share of its slots.
     const untilMs = sight.endedMs ?? sight.askedMs;
     const asking = sights.filter(
       (other) => isRival(other) && other.askedMs <= untilMs && other.askedMs >= sight.askedMs - SHARING_MS_MAX,
@@ -81,7 +86,10 @@ function auditCounts({ world, sights, builders }: Stage): void {
   }
 }
 
-/** Only a key that used up the minute's tokens is refused for them. Tokens are counted before the response ends. */
+/**
+ * Checks that a key that used up its tokens of a minute is refused in that minute, and that no other key is. Tokens are
+ * counted before the client gets the end of the answer.
+ */
 function auditTokens({ world, sights, builders }: Stage): void {
   for (const sight of sights) {
     const limit = builders[sight.ask.account]?.key.tokensPerMinute ?? null;
@@ -103,7 +111,7 @@ function auditTokens({ world, sights, builders }: Stage): void {
   }
 }
 
-/** A request whose client left or lost its connection may still run and be counted for a short time. */
+/** A request whose client left or lost its connection may be processed and counted a little longer. */
 const isAfloat = (other: Sight, { ask, askedMs }: Sight): boolean =>
   other.ask.account === ask.account &&
   other.askedMs <= askedMs &&
@@ -118,16 +126,16 @@ const minuteOf = (atMs: number): number => Math.floor((EPOCH_MS + atMs) / MINUTE
 
 const DEFAULT_IN_FLIGHT = 64;
 
-/** Whether the limits server was unreachable in this period, or so shortly before that released slots were still counted. */
+/** Whether the limits server was unreachable in that period, or so shortly before that ended requests may still be counted. */
 const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
   world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + BACK_MS >= fromMs);
 
-/** Whether `other` may have had a slot when `sight` was refused. */
+/** Whether `other` may have occupied a slot when `sight` was refused. */
 function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
-  // A request whose client left keeps its slot for a moment. Slots of a dead gateway, or of one that ended during an outage of the server,
-  // stay taken until their leases expire.
+  // A request whose client left is processed a moment longer. A dead gateway's slots stay taken until their leases
+  // expire, and so do those of a gateway that ends while the limits server is unreachable.
   const isLeft = other.gatewayEndedMs !== null && wasAway(stage, other.askedMs, other.gatewayEndedMs);
   const isGone = other.end === "left" || other.end === "connection lost";
   const isKept = isGone || isLeft || wasAway(stage, sight.askedMs, refusedMs);
@@ -135,21 +143,25 @@ function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
 }
 
 /**
- * Whether the limits server must have counted the request: it was reachable at the request's start, and after an outage the gateways
- * reported their requests again.
+ * Whether the limits server must have counted the request and still know it: the server was well when it was asked, and
+ * after an outage gateways report again what it may have forgotten.
  */
 const isCountedThere = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
   !world.limitsServer.outages.some(({ fromMs, toMs }) => askedMs >= fromMs - enteredMs && askedMs <= toMs + BACK_MS);
 
-/** Whether the request's gateway must have counted it alone: the server was unreachable from before its start until long after. */
+/**
+ * Whether the gateway must have counted the request alone: the server was unreachable from before the request until
+ * long after.
+ */
 const isCountedAlone = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
   world.limitsServer.outages.some(
     ({ fromMs, toMs }) => askedMs >= fromMs && askedMs + enteredMs + UNANSWERED_MS_MAX < toMs,
   );
 
 /**
- * How far a limit may be exceeded after an outage of the server: a restarted server counts from zero, expired leases are given to others,
- * and gateways that count alone allow the limit once more in sum, at least one request each.
+ * How many requests beyond a limit may be in flight after the limits server was unreachable: a server that lost its
+ * memory counts from zero, and slots whose leases expired are taken again. Gateways that count alone allow the limit
+ * once more between them, and at least one request each.
  */
 function beyond({ world, machines }: Stage, limit: number): number {
   if (world.limitsServer.outages.length === 0) return 0;
@@ -164,7 +176,7 @@ export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: bool
   const open = new Map<number, Sight[]>();
   for (let i = sights.length - 1; i >= 0; i--) {
     const sight = sights[i] as (typeof sights)[number];
-    // No request lasts this long, so the oldest need no check.
+    // Older requests have ended: none lasts that long.
     if (nowMs - sight.askedMs > REVOKED_MS_MAX) break;
     if (sight.end !== null || !world.ledgerModel.holds.has(sight.id)) continue;
     const beside = open.get(sight.ask.account);

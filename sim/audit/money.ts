@@ -1,6 +1,7 @@
 /**
- * Balances computed a second time: a builder has the payments minus the charges; a host has its shares, except for credit granted to
- * itself, minus its payouts; an owner's debt is taken from the owner's earnings before a payout.
+ * Balances computed a second time: a builder has the payments minus the charges. A host has its shares (except those
+ * paid with credit that was granted to the host's owner) minus its payouts. An owner's debt is deducted from the
+ * owner's earnings before a payout.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Stage } from "../stage/stage.ts";
@@ -24,7 +25,7 @@ export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {
   }
 }
 
-/** When a batch is created: a debtor's host is paid nothing, and has nothing left to pay the debt with. */
+/** Runs when a batch is created: the hosts of an owner in debt have no balance beyond what earlier batches promise them. */
 export function auditSetOffs({ world, hosts }: Stage): void {
   const { payouts } = world.store.tables;
   const nowMs = EPOCH_MS + world.scheduler.nowMs;
@@ -44,7 +45,7 @@ export function auditSetOffs({ world, hosts }: Stage): void {
   }
 }
 
-/** Runs at the end of the world. */
+/** Runs at the end of a world. */
 export function auditMoney(stage: Stage): void {
   const { world, builders, hosts, credited } = stage;
   const { payouts } = world.store.tables;

@@ -1,33 +1,41 @@
-/** Audits that no honest node is quarantined, and that a cheating node is quarantined within 20 jobs. */
+/** Checks that an honest node is never quarantined and that a cheating node is quarantined within 20 jobs. */
 import type { NodeKind } from "../plan.ts";
 import type { Stage } from "../stage/stage.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
 
 /** These kinds of nodes fail every job. */
 const FAILS_ALWAYS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice", "bad vectors"];
-/** The minimum number of the node's own failures by reason for quarantine. No other reason occurs for an honest node. */
+/** The minimum number of a node's own failures for each reason; an honest node is never quarantined for another reason. */
 const LEAST: Record<string, number> = { failures: 5, refused_prompts: 10 };
 const JOBS_MAX = 20;
-/** This many wrong answers prove that a node does not run the model, even if one in four honest nodes fails the question. */
+/**
+ * This many wrong answers prove that a node does not run its model, even with questions that one in four honest nodes
+ * gets wrong.
+ */
 const WRONG_ENOUGH = 12;
-/** The maximum of wrong answers that a gateway gets before the quarantine: for two models, and again after a release. */
+/**
+ * The maximum number of wrong answers that one gateway hears before it bars a node: for two models, and again after a
+ * release.
+ */
 const WRONG_MAX = 4 * WRONG_ENOUGH;
 
 export function auditNodes(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, nodes, records, machines } = stage;
-  // Each gateway process asks canaries itself and quarantines only for answers that it received itself.
+  // Each gateway asks its own canaries and bars a node only by the answers that it got itself; it forgets them when it
+  // ends.
   const gateways = machines.reduce((sum, { starts }) => sum + starts, 0);
   for (const [i, node] of nodes.entries()) {
     const { quarantine } = records[i] as NodeRecord;
     const jobs = [...node.jobs.values()].filter(({ accepted }) => accepted);
     for (const { job, standing, beside } of storeWasWell ? jobs.filter(({ isRequest }) => isRequest) : []) {
       if (standing === "barred") world.fail("who is barred is asked nothing", `${job} was offered to ${node.id}`);
-      // On probation each gateway gives the node one job; a job of a dead gateway may still run.
+      // Each gateway gives a node on probation one request at a time; requests of a gateway that died may still run
+      // there.
       if (standing === "on probation" && beside >= gateways)
         world.fail("who is new has one request at a time", `${job} beside ${beside} others on ${node.id}`);
     }
     if (stage.isHonest(node.id) && quarantine?.by === "platform") {
-      // Failures of the node's engine or process count. Refused prompts are counted separately.
+      // Failures of its own engine or process count against the node; prompts that it refuses are counted apart.
       const refused = jobs.filter(({ refusedPrompt }) => refusedPrompt).length;
       const failed = jobs.filter(({ isAtFault }) => isAtFault).length - refused;
       const least = LEAST[quarantine.reason] ?? Number.POSITIVE_INFINITY;

@@ -1,4 +1,7 @@
-/** The invariants of finished requests: one ending, which matches the answer and the charge, from one attempt's output. */
+/**
+ * The rules for finished requests: each has one ending, which matches the answer and the charge, and its answer comes
+ * from one attempt.
+ */
 
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { publicId, suffixOf } from "../../gateway/src/base/ids.ts";
@@ -15,14 +18,14 @@ import { wrongCharge } from "./charges.ts";
 interface Facts {
   stage: Stage;
   tokens: Tokens;
-  /** No gateway was disconnected from the plane, and no node was disconnected more often than is excused. */
+  /** No gateway lost the plane, and no node lost it more often than gateways accept without blame. */
   calmPlane: boolean;
   diskWasFull: boolean;
-  /** Every hold ever placed, whatever its ending. */
+  /** Requests for which a hold was taken, whatever happened to it later. */
   held: ReadonlySet<Uuid>;
 }
 
-/** The possible responses by ending. */
+/** The answers that are possible for each outcome. */
 const TOLD: Record<string, string[]> = {
   ok: ["answered"],
   upstream_failed: ["upstream_failed"],
@@ -31,13 +34,13 @@ const TOLD: Record<string, string[]> = {
   gateway_stopped: ["upstream_stall", "no_capacity"],
   no_capacity: ["no_capacity"],
 };
-/** These responses place no hold, or void it without a record. */
+/** Statuses that leave no record: nothing was held, or the hold was voided without a record. */
 const NO_RECORD = [400, 401, 402, 404, 413, 429, 503];
 
-/** A cancellation takes a moment to arrive. Silence counts from 2.3 s and is noticed slightly later. */
+/** A cancellation takes a moment to reach the node. A gateway counts silence from 2.3 s on and notices it a moment later. */
 const STOPPED_MS_MAX = 1_000;
 const SILENCE_MS_MAX = 4_000;
-/** A longer job ends as a stall without blame. */
+/** A longer job ends as a stall, and the node is not blamed. */
 const JOB_MS_MAX = 119_000;
 
 export function auditRequests(facts: Facts): void {
@@ -61,7 +64,7 @@ export function auditRequests(facts: Facts): void {
     if (facts.calmPlane) auditJobs(world, sight, of);
     const record = world.ledgerModel.requests.get(sight.id);
     const refusal = world.store.tables.refusals.get(sight.id);
-    // If the database became unreachable after the record, the client was told that instead.
+    // If the database became unreachable after it wrote the record, the client got a 503 instead.
     const isRecorded = refusal !== undefined;
     if (sight.end === "refused" && sight.status !== 503 && (sight.status === 429) !== isRecorded)
       world.fail("every 429 is recorded, and nothing else as one", `${sight.id}: ${sight.status}, recorded ${refusal}`);
@@ -105,7 +108,7 @@ function auditForm({ world, nodes }: Stage, jobs: JobFacts[]): void {
 
 function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: JobFacts[]): void {
   if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
-  // A void is only right if nothing was dispatched, or if the client could not be answered.
+  // The hold was voided as if nothing had been dispatched. That is correct only if nothing was dispatched.
   const isTold = sight.end === "refused" && NO_RECORD.includes(sight.status ?? 0);
   if (isTold && jobs.some(({ accepted }) => accepted))
     world.fail("what a node ran is in the books", `${sight.id} was told ${sight.status} ${sight.code}`);
@@ -115,7 +118,7 @@ function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: 
     world.fail("a lost request leaves a record", `${sight.id} was held and dispatched`);
 }
 
-/** Nodes stop working for a client that left or a node that fell silent. */
+/** Checks that no node works longer for a client that left, and that no client waits for a silent node. */
 function auditJobs(world: World, sight: Sight, jobs: JobFacts[]): void {
   if (sight.gatewayEndedMs !== null) return;
   for (const { job, endedMs, aliveMs, accepted } of jobs) {
@@ -132,9 +135,12 @@ interface Outcome {
   node: Uuid | null;
 }
 
-/** Failures are recorded only against nodes that caused them. Repeated losses by the plane are excused three times. */
+/**
+ * Checks that no record blames a node for what it did not do. A node whose connection the plane loses repeatedly is
+ * excused three times.
+ */
 function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, jobs: JobFacts[]): void {
-  // The node was quarantined and disconnected while the offer was on its way.
+  // The platform quarantined the node and closed its connection while the offer was in flight.
   const isCut = stage.records.some(({ id, quarantine }) => id === node && quarantine?.by === "platform");
   if (jobs.length === 0 && isCut) return;
   if (outcome !== "upstream_failed" && !(outcome === "upstream_stall" && calmPlane)) return;
@@ -146,9 +152,9 @@ function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, job
 
 function auditTold({ stage: { world }, diskWasFull }: Facts, sight: Sight, outcome: string): void {
   if (sight.end === "left" || sight.end === "connection lost") return;
-  // The gateway answered 503 and ended before it could void a hold that the database may have placed.
+  // The request was refused, and its gateway died before it could void a hold that the database may have made.
   if (outcome === "gateway_lost" && sight.status === 503 && sight.gatewayEndedMs !== null) return;
-  // The gateway could write to neither database nor disk, logged that, and died.
+  // The gateway could write to neither database nor disk, logged that, and then died.
   const isAdmitted = diskWasFull && world.toldUnsafe.has(publicId("req", sight.id));
   if (outcome === "gateway_lost" && isAdmitted && sight.gatewayEndedMs !== null) return;
   const told = sight.end === "answered" ? "answered" : (sight.code ?? "");

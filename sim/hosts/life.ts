@@ -1,6 +1,7 @@
 /**
- * One host's life under the platform's own rules: which answers are checked, what a check comes to, when a node is barred, and which
- * endings are paid. All of these are the gateway's code; only the answers, the verifiers' machines and the time are simulated.
+ * One host's life under the platform's own rules: which answers are checked, how a check is decided, when a node is
+ * barred, and which ended requests are paid. All of these are the gateway's code; only the answers, the verifiers'
+ * machines and the time are simulated.
  */
 import { explainsPace, judge } from "../../gateway/src/inference/endings.ts";
 import { Reliability } from "../../gateway/src/trust/reliability.ts";
@@ -23,7 +24,7 @@ import { type Act, HONEST_NOISE, honest, type Strategy } from "./strategies.ts";
 const FALSE_ALARMS = 1e-4;
 const SHARE = 0.7;
 const JOB_EVERY_MS = 10_000;
-/** The duration of a request, and of a silence. */
+/** How long a request lasts, and how long a silence. */
 const JOB_MS = 3_000;
 const TEMPERATURES = [0, 0.3, 0.7, 1];
 const LENGTHS = [12, 24, 50, 120];
@@ -33,19 +34,22 @@ const OPENING = 16;
 export interface Life {
   strategy: string;
   jobs: number;
-  /** Sums in shares of a job's price: what the host kept, what was withheld or deducted, what the work cost. */
+  /**
+   * Sums over all jobs, in parts of a job's price: what the host was paid and kept, what was withheld or taken back,
+   * and what its work cost.
+   */
   kept: number;
   withheld: number;
   cost: number;
-  /** For each quarantined identity: after how many jobs, and why. */
+  /** For each identity that was barred: after how many jobs, and for which reason. */
   barred: { after: number; by: string }[];
   checks: number;
-  /** Tokens that verifiers read per token that the host served. */
+  /** The number of tokens that verifiers read, and that the host served. */
   tokensChecked: number;
   tokensServed: number;
 }
 
-/** The calibration of a fleet, computed once from six honest identities. */
+/** A fleet's calibration, computed from nodes in good standing of six identities. */
 export function calibrated(seed: number): Calibration {
   const roll = seeded(seed);
   const calibration = new Calibration();
@@ -90,7 +94,7 @@ interface Identity {
   reliability: Reliability;
   test: TestState;
   dueAt: number;
-  /** The shares paid, with their times. After a bad score, shares since the check before it are withheld. */
+  /** Payments with their times. When a node is barred, those since the last check before its first bad score are taken back. */
   paid: { at: number; amount: number }[];
 }
 
@@ -114,10 +118,10 @@ interface Job {
   friends: number;
 }
 
-/** Returns the reason for the quarantine if this job caused one. */
+/** Returns the reason if this job got the host barred. */
 function serve(job: Job): string | undefined {
   const { life, identity, act, asked, now } = job;
-  // A node that declined is chosen last from then on, and is paid nothing.
+  // The gateway asks a node that declined last from then on, and pays it nothing.
   if (act.does === "decline") return undefined;
   life.tokensServed += asked.tokens;
   const paceExplained = act.does !== "crawl" || explainsPace(crawlOf(act.wordEveryMs), MODEL_SPEED);
@@ -141,7 +145,7 @@ function serve(job: Job): string | undefined {
 const ENDS = { answer: "finished", stall: "quiet", fail: "failed", disconnect: "quiet", crawl: "cancelled" } as const;
 const FAILURES = { answer: null, stall: "silent", fail: "engine", disconnect: "lost", crawl: null } as const;
 
-/** How long clients wait for an answer that crawls. */
+/** How long clients wait for an answer that arrives very slowly. */
 const CLIENT_MS = 10_000;
 const MODEL_SPEED = { tokensPerSecond: 60 };
 const crawlOf = (wordEveryMs: number): { tokens: number; outputMs: number } => {
@@ -163,7 +167,7 @@ function check(
     life.checks += 1;
     life.tokensChecked += asked.tokens;
     const judged = score && calibration.judge(bench, { identity: "the host", score });
-    // A verifier that is the host's friend reports good scores.
+    // A verifier that colludes with the host gives every answer a very high score.
     const found = roll() < friends ? judged?.map(() => 0.9) : judged;
     return { factors: found && factorsOf(found), reference: false };
   };
@@ -201,7 +205,7 @@ function logprobsOf(
 ): number[] {
   const own = { ...asked, noise: pick(HONEST_NOISE, roll), ...served };
   if (!cached) return answerLogprobs(own, roll);
-  // A fluent answer to another prompt: its first tokens are unlikely.
+  // A fluent answer to another prompt: only its beginning is unlikely.
   const opening = answerLogprobs({ ...own, tokens: Math.min(OPENING, own.tokens), text: "junk" }, roll);
   return [...opening, ...answerLogprobs({ ...own, tokens: Math.max(0, own.tokens - OPENING) }, roll)];
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run sim:hosts -- [--jobs 100000] [--lives 20] [--seed 1]`: what each strategy of a host earns over this many jobs, compared with
- * honest work, and after how many jobs it is quarantined. Exits with 1 if a strategy earns more per job than honest work.
+ * `npm run sim:hosts -- [--jobs 100000] [--lives 20] [--seed 1]`: what each strategy of a host earns in that many jobs,
+ * beside honest work, and how many jobs it lasts. Ends with an error if a strategy earns more per job than honest work
+ * does.
  */
 import { parseArgs } from "node:util";
 import { calibrated, type Life, live } from "./life.ts";
@@ -9,10 +10,10 @@ import { STRATEGIES } from "./strategies.ts";
 const { values } = parseArgs({
   options: {
     jobs: { type: "string", default: "100000" },
-    /** The number of simulated hosts per strategy. The curves use all of them; the first has all the jobs. */
+    /** The number of simulated hosts per strategy. The curves are averages over all; the first one runs all jobs. */
     lives: { type: "string", default: "20" },
     seed: { type: "string", default: "1" },
-    /** Runs only strategies whose name contains this, and honest work. */
+    /** Part of a strategy's name: only matching strategies run, and honest work. */
     only: { type: "string", default: "" },
   },
 });
@@ -23,7 +24,8 @@ const profitOf = (all: Life[]): number => sum(all, ({ kept, cost }) => kept - co
 const sum = (all: Life[], of: (life: Life) => number): number => all.reduce((total, life) => total + of(life), 0);
 
 const rows = STRATEGIES.filter(({ honest, name }) => honest || name.includes(values.only)).map((strategy) => {
-  // A host that returns after quarantine runs all jobs; another only a few.
+  // A host that is barred permanently serves few jobs, so each life gets the full number. A host that returns serves
+  // all of them, so its lives share the number.
   const each = strategy.returns === true ? Math.ceil(jobs / lives) : jobs;
   const all = Array.from({ length: lives }, (_, i) =>
     live(strategy, { jobs: each, seed: seed * 1000 + i, calibration }),

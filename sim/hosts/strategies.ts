@@ -1,6 +1,6 @@
 /**
- * How hosts may try to earn without work. A strategy decides what its node does with each job and what that costs the host. Costs are
- * shares of a job's price: a host is paid 0.70, and honest work is assumed to cost 0.40.
+ * How hosts may try to earn without work. A strategy decides what its node does with each job and what that costs the
+ * host. Costs are fractions of a job's price: a host is paid 0.70, and honest work is assumed to cost 0.40.
  */
 import type { Served, Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
 
@@ -9,13 +9,13 @@ const HONEST_COST = 0.4;
 export const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 
 export type Act =
-  /** Completes the job with an answer produced in this way. */
+  /** The job ends well. `served` says how the answer was produced. */
   | { does: "answer"; served: Partial<Served> & { cached?: boolean }; cost: number }
-  /** Breaks off after some output: by silence, by reporting a failure, or by disconnecting. */
+  /** The job breaks off after some output: the node falls silent, reports a failure, or closes its connection. */
   | { does: "stall" | "fail" | "disconnect"; cost: number }
-  /** Sends a word every `wordEveryMs` until the client leaves. */
+  /** The node sends a word every `wordEveryMs`, until the client leaves. */
   | { does: "crawl"; wordEveryMs: number; cost: number }
-  /** Reports that it is busy. */
+  /** The node says that it is busy. */
   | { does: "decline"; cost: number };
 
 interface Moment {
@@ -28,11 +28,11 @@ interface Moment {
 export interface Strategy {
   name: string;
   act: (moment: Moment) => Act;
-  /** The simulation fails if such a host is quarantined. */
+  /** An honest host, which must never be barred. */
   honest?: true;
-  /** Returns with a new identity after a quarantine. */
+  /** After it is barred, the host comes back under a new identity. */
   returns?: boolean;
-  /** The probability that a verifier is a friend who reports good scores. */
+  /** The chance that a verifier colludes with the host and approves everything. */
   friends?: number;
 }
 
@@ -45,7 +45,7 @@ const poorlyQuantised: Act = { does: "answer", served: { noise: 1.2 }, cost: 0.2
 const cached: Act = { does: "answer", served: { cached: true }, cost: 0.01 };
 const stall: Act = { does: "stall", cost: 0.02 };
 
-/** Does `bad` in one job of `of`, chosen at random, and honest work otherwise. */
+/** Does `bad` with one job in `of`, chosen at random, and honest work with the others. */
 const oneIn =
   (of: number, bad: Act) =>
   ({ roll }: Moment): Act =>

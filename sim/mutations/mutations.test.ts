@@ -1,4 +1,4 @@
-/** Checks that the code which each planted bug replaces still exists. */
+/** Checks that the text that each planted bug replaces still exists in the sources. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -13,7 +13,7 @@ describe("each planted bug matches exactly one place in the sources", () => {
     });
   }
 
-  test("and has a unique name", () => {
+  test("and each has a unique name", () => {
     assert.equal(new Set(MUTATIONS.map(({ name }) => name)).size, MUTATIONS.length);
   });
 });

@@ -2,7 +2,7 @@
 
 interface Mutation {
   name: string;
-  /** Relative to the repository root. */
+  /** Path from the repository's root. */
   file: string;
   find: string;
   replace: string;

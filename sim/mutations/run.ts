@@ -1,12 +1,12 @@
 /**
- * `npm run sim:mutations [-- NAME…]`: plants each bug in turn and runs the seeds of CI until the simulator reports a failure. Prints which
- * rule found each bug and after how many seeds. An unnoticed bug is a gap in the auditor.
+ * `npm run sim:mutations [-- NAME…]`: plants each bug in turn, runs the worlds of CI until a rule of the auditor fails,
+ * and prints which rule it was and after how many worlds. A bug that no rule notices is a gap in the auditor.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { MUTATIONS } from "./mutations.ts";
 
-/** CI runs this many seeds, so a bug must show within them. */
+/** Every bug must be noticed within this many worlds, the ones that CI runs every time. */
 const SEEDS_MAX = 250;
 const WORLDS = ["--seeds", `1-${SEEDS_MAX}`, "--minutes", "1", "--once", "--quiet"];
 

@@ -1,4 +1,4 @@
-/** Records a world's ledger: the accounts at the start, every statement with its answer, and the final state. */
+/** Records a world's ledger: the accounts at the beginning, every statement with its answer, and the final tables. */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Plan } from "../plan.ts";
 import { simulate } from "../simulate.ts";
@@ -10,7 +10,7 @@ import type { World } from "../world/world.ts";
 export interface Recording {
   seed: number;
   accounts: { id: Uuid; kind: string }[];
-  /** The initial credit of the accounts. */
+  /** The credit granted to accounts at the start. */
   credits: Entry[];
   keys: {
     id: Uuid;
@@ -19,14 +19,14 @@ export interface Recording {
     hash: Buffer;
     budget: { day: bigint | null; month: bigint | null };
   }[];
-  /** For each host account, the builder accounts of the same owner. */
+  /** For each host account, the builder accounts with the same owner. */
   ownedWith: [host: Uuid, builders: Uuid[]][];
   checkouts: { id: Uuid; accountId: Uuid; pack: string; amount: bigint; session: string }[];
   done: Done[];
   end: Left;
 }
 
-/** The final state of the ledger. Each list is sorted, so that both databases give the same order. */
+/** The final content of the ledger. Each list is sorted by its own key, so that both databases give the same order. */
 export interface Left {
   accounts: { id: string; balance: bigint; held: bigint; overdrawn: boolean; granted: bigint }[];
   requests: {
@@ -42,14 +42,14 @@ export interface Left {
   holds: { id: string; expiresMs: number }[];
 }
 
-/** The platform's own accounts have no row; their balances are the sums of their entries. */
+/** Accounts that have no row in the table of accounts: their balances are the sums of their entries. */
 const OWN = new Set(["platform", "outside", "reserve"]);
 
 export async function record(plan: Plan, tokens: Tokens): Promise<Recording> {
   const done: Done[] = [];
   let world: World | undefined;
   let start: Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> | undefined;
-  // A broken rule is reported by `npm run sim`. Here such a world merely ends early.
+  // `npm run sim` reports broken rules. Such a world ends early, and its ledger can be replayed like any other.
   await simulate(plan, tokens, {
     begun(begun) {
       world = begun;
@@ -79,7 +79,7 @@ function startOf({ ledgerModel, store }: World): Pick<Recording, "accounts" | "c
 function leftIn({ ledgerModel }: World): Left {
   return {
     accounts: [...ledgerModel.accounts.values()].map(({ id, kind, balance, held, overdrawn, granted }) => {
-      // PostgreSQL limits granted credit to the balance on read, the simulated ledger on use.
+      // PostgreSQL caps `granted` at the balance when the row is read, the ledger model when the credit is used.
       return { id, balance, held, overdrawn: kind === "builder" && overdrawn, granted };
     }),
     requests: [...ledgerModel.requests.values()].map(({ id, outcome, charge, short, share, granted, host }) => ({

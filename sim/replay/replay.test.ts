@@ -1,4 +1,4 @@
-/** Repeats simulated worlds' ledger operations with the real SQL: `npm run sim:replay` runs 200 worlds. */
+/** Replays the ledger operations of simulated worlds with the real SQL. `npm run sim:replay` does it for 200 worlds. */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
@@ -15,7 +15,7 @@ before(async () => {
   tokens = await loadTokens();
 });
 
-/** `planted`: a change of the database before the replay. */
+/** `planted`: a statement that changes the database before the replay. */
 async function replayed(recording: Recording, planted = "select"): Promise<string[]> {
   const db = await openTestDatabase();
   const client = await db.pool.connect();
@@ -37,7 +37,7 @@ describe("a recorded simulation replayed on PostgreSQL", () => {
 });
 
 describe("detects a difference", () => {
-  /** In this world leases expire and settlements come late. */
+  /** Leases expire and settlements come late in this seed's world. */
   const SEED = 16;
   const WITHOUT_PAYOUTS = 6;
   let recording: Recording;

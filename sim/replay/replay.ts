@@ -1,6 +1,7 @@
 /**
- * Replays the statements of a world's ledger on a real PostgreSQL and compares every answer and the final state. `now()` and
- * `clock_timestamp()` return the world's time, because a schema before PostgreSQL's own replaces them.
+ * Runs the statements of a simulated world once more on a real PostgreSQL, in the order in which the gateways sent
+ * them, and compares every answer and the final tables. The database shows the world's time: `now()` and
+ * `clock_timestamp()` are found in a schema that comes before PostgreSQL's own.
  */
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
@@ -15,10 +16,13 @@ const CLOCK = `
   create function world.clock_timestamp() returns timestamptz language sql stable as $$ select world.now() $$;
   set search_path = world, public, pg_catalog`;
 
-/** Statements about money. Node records are compared by another test; statements that only count have no answer. */
+/**
+ * Only statements about money are replayed. The node records have a test of their own, and statements of counters
+ * return nothing.
+ */
 const MONEY = /ledger_|payout/;
 
-/** Returns the first differences; an empty list if there are none. */
+/** Returns the first differences; an empty list if both databases agree. */
 export async function replay(client: pg.ClientBase, recording: Recording): Promise<string[]> {
   let shown = Number.NaN;
   const showTime = async (ms: number): Promise<void> => {
@@ -66,9 +70,9 @@ async function ask(client: pg.ClientBase, { text, values }: Statement): Promise<
 
 type Rows = Exclude<Statement["answer"], string>;
 
-/** Reduces an answer to its meaning where the two databases may word it differently. */
+/** Compares answers by their meaning where the two databases word them differently. */
 const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
-  // The available balance is only reported with a refusal.
+  // Only refused holds return the available credit.
   [
     /from ledger_hold\(/,
     ([row]) => {
@@ -77,7 +81,7 @@ const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
     },
   ],
   [/from ledger_hold_one\(/, ([row]) => [Number(row?.code), Number(row?.code) <= 0 ? String(row?.available) : null]],
-  // Line IDs and the batch's time differ between the databases.
+  // Each database makes its own IDs for the lines of a batch, and its own time for the batch.
   [/select p\.id from payout p /, (rows) => rows.length],
   [
     /from payout_batch b /,
@@ -100,7 +104,7 @@ function plainValue(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** Sorts columns by name. */
+/** Serialises a row with its columns sorted by name. */
 const textOf = (row: Record<string, unknown>): string =>
   JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
 
@@ -109,7 +113,7 @@ const shownAs = (answer: Statement["answer"]): string =>
 
 async function populate(client: pg.ClientBase, recording: Recording): Promise<void> {
   const { accounts, credits, keys, ownedWith, checkouts } = recording;
-  // Worlds begin shortly before the end of a month, and a slow clock can lag behind: both months need partitions.
+  // Some worlds reach the next month, and a gateway whose clock is behind may still be in the month before.
   await client.query("select history_make_partitions(1)");
   await client.query("update hold_sweep set at = now()");
   for (const { id, kind } of accounts) {
@@ -158,7 +162,7 @@ async function leftIn(client: pg.ClientBase): Promise<Left> {
   };
 }
 
-/** Each database generates its own IDs for the operations of a payout batch. */
+/** Kinds of operations whose IDs each database makes itself. */
 const OWN_IDS = new Set(["payout", "setoff"]);
 
 function compareLeft(real: Left, simulated: Left): string[] {
@@ -175,7 +179,7 @@ function compareLeft(real: Left, simulated: Left): string[] {
   ]);
 }
 
-/** Returns the lines that occur more often than in `others`. */
+/** Removes each line as often as `others` contains it. */
 function without(lines: string[], others: string[]): string[] {
   const left = Map.groupBy(others, (line) => line);
   return lines.filter((line) => left.get(line)?.pop() === undefined);

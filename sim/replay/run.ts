@@ -1,4 +1,7 @@
-/** `npm run sim:replay`: replays the ledgers of simulated worlds on a real PostgreSQL. Exits with 1 if an answer or balance differs. */
+/**
+ * `npm run sim:replay`: replays the ledgers of simulated worlds with the ledger's SQL on a real PostgreSQL. Exits with
+ * 1 if any answer or balance differs.
+ */
 import { parseArgs } from "node:util";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
 import { makePlan } from "../draw.ts";
@@ -34,7 +37,7 @@ for (let seed = Number(from); seed <= Number(to); seed++) {
   const db = await openTestDatabase();
   const client = await db.pool.connect();
   const differences = await replay(client, recording);
-  // Closes the connection, because its settings were changed.
+  // The connection's settings must not reach another replay, so it is closed.
   client.release(true);
   await db.close();
   worlds += 1;

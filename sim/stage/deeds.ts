@@ -10,7 +10,7 @@ import type { Item } from "../plan.ts";
 import { insist } from "./insist.ts";
 import type { Stage } from "./stage.ts";
 
-/** False if there was nothing to act on. */
+/** Returns false if there was nothing to strike. */
 type Deeds = { [Do in Item["do"]]: (stage: Stage, item: Extract<Item, { do: Do }>) => boolean | undefined };
 
 const DEEDS: Deeds = {
@@ -36,7 +36,8 @@ const DEEDS: Deeds = {
   "store cut": (stage, { gateway, forMs }) => {
     const { store, scheduler } = stage.world;
     if (!store.cut(gateway)) return false;
-    // Not healed early: the cut must outlast a lease.
+    // The cut heals at its own time, not with everything else, because it must last longer than a lease to have an
+    // effect.
     scheduler.after(forMs, () => store.mend(gateway));
     return true;
   },
@@ -114,7 +115,7 @@ const DEEDS: Deeds = {
   },
 };
 
-/** Operations of people, which are not faults. */
+/** Actions of people on a working platform. */
 const OPERATIONS: Item["do"][] = [
   "transfer",
   "payment",
@@ -132,7 +133,7 @@ export function perform(stage: Stage, item: Item): void {
   else if (isStruck) stage.world.faults.struck += 1;
 }
 
-/** Does nothing if the world was healed before. */
+/** Skipped if everything was healed before. */
 function later(stage: Stage, ms: number, run: () => void): true {
   stage.world.scheduler.after(ms, () => {
     if (!stage.isHealed) run();
@@ -157,7 +158,10 @@ function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
   });
 }
 
-/** Creates a batch and marks every open one as paid. A batch whose creation got no answer is found in the list. */
+/**
+ * Creates a batch and marks every open one as paid. The list of batches must be read, because the answer to whoever
+ * created one may have been lost.
+ */
 function payOut(stage: Stage, minimum: bigint): void {
   const { trace, store } = stage.world;
   insist(stage, {

@@ -1,11 +1,11 @@
-/** Repeats an outside action on any running gateway until one has done it. */
+/** Repeats an action on any running gateway until one gateway has carried it out. */
 import type { RunningGateway } from "../actors/gateway.ts";
 import type { Stage } from "./stage.ts";
 
 const AGAIN_MS = 1_000;
 
 interface Errand<T> {
-  /** The gateway tried first. */
+  /** The index of the gateway that is asked first. */
   first: number;
   act: (running: RunningGateway) => Promise<T>;
   done: (result: T) => void;

@@ -1,4 +1,4 @@
-/** The machines of the gateways: each has a disk and a supervisor that restarts its gateway. */
+/** The machines that gateways run on: each has a disk, and a supervisor that restarts its gateway after a crash. */
 import { type Deployment, type RunningGateway, startGateway } from "../actors/gateway.ts";
 import { SimDisk } from "../world/disk.ts";
 import { Life } from "../world/life.ts";
@@ -10,9 +10,9 @@ export class Machine {
   readonly number: number;
   readonly skewMs: number;
   readonly disk: SimDisk;
-  /** How often its gateway was started. */
+  /** How often the machine's gateway was started. Each start is a new process. */
   starts = 0;
-  /** Its gateway, while it accepts requests. */
+  /** The machine's gateway while it accepts requests. */
   running: RunningGateway | undefined;
   readonly #world: World;
   readonly #deployment: Deployment;
@@ -26,7 +26,7 @@ export class Machine {
     this.disk = new SimDisk(this.#world.scheduler, this.#world.chance.of(`disk ${number}`));
   }
 
-  /** Does nothing while the gateway runs, drains or is about to start. */
+  /** Does nothing if the gateway runs, drains or is about to start. */
   start(): void {
     if (this.#life?.hears === true) return;
     const life = new Life({ machine: this.number });
@@ -39,7 +39,7 @@ export class Machine {
         this.running = running;
       },
       (error: Error) => {
-        // A process that cannot start ends and is restarted.
+        // A process that cannot start ends, and the supervisor starts it again.
         this.#say(`its gateway did not start: ${error.message}`);
         life.end();
         this.#world.scheduler.after(RESTART_AGAIN_MS, () => this.start());
@@ -47,7 +47,7 @@ export class Machine {
     );
   }
 
-  /** Returns false if no gateway runs. The gateway dies after `fuse` more uses of its handles; 0: now. */
+  /** The gateway dies before its `fuse`-th next use of a handle; 0: now. Returns false if none runs. */
   crash({ fuse, powerLoss, downMs }: { fuse: number; powerLoss: boolean; downMs: number }): boolean {
     const life = this.#life;
     if (life === undefined || !life.hears) return false;
@@ -64,7 +64,7 @@ export class Machine {
   drain({ graceMs, downMs }: { graceMs: number; downMs: number }): boolean {
     const { running } = this;
     if (running === undefined) return false;
-    // Accepts no more requests; the next process starts when this one has ended.
+    // The gateway accepts no more requests from now on; the next one starts when it has ended.
     this.running = undefined;
     running.life.onEnd(() => this.#world.scheduler.after(downMs, () => this.start()));
     void running.drain(graceMs);

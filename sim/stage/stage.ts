@@ -1,4 +1,4 @@
-/** The actors of a world as its plan has them: machines, nodes, hosts, accounts, and what clients received. */
+/** Everyone in a world: machines, nodes, hosts and accounts of the plan, and what clients observed. */
 import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
@@ -13,9 +13,9 @@ import type { Key } from "../world/store/statements.ts";
 import type { World } from "../world/world.ts";
 import { Machine } from "./machines.ts";
 
-/** The maximum duration of a request, whatever happens. */
+/** The maximum duration of a request, whatever happens to it. */
 const REQUEST_MS_MAX = 200_000;
-/** The number of answers after which a node is trusted. */
+/** The number of answers that end a node's probation. */
 const TRUSTED = 20;
 const BARRED_MS_MAX = 1_000;
 const PLANE_MS = 8;
@@ -37,13 +37,13 @@ export class Stage {
   readonly sights: Sight[] = [];
   readonly limitsWhenAway: Plan["limitsWhenAway"];
   priceVersion = 1;
-  /** The plan is over and all faults are healed. */
+  /** The plan is over: no more faults happen. */
   isHealed = false;
-  /** Operations by people: transfers, payments, payouts, revocations, reloads, quarantines. */
+  /** The number of operators' and people's actions: transfers, payments, payouts, revocations, reloads, quarantines. */
   operations = 0;
-  /** The number of unfinished actions of people outside. */
+  /** Actions from outside that are not completed yet. */
   errandsUnderWay = 0;
-  /** Payments less refunds by account, once all of them are complete. */
+  /** The sum of payments minus refunds of each account once all errands are done. */
   readonly credited: Map<Uuid, bigint> = new Map();
   readonly payoutHoldDays: number;
   readonly #scripts = new Map<string, Script>();
@@ -64,7 +64,7 @@ export class Stage {
     this.#populate(plan);
   }
 
-  /** The gateway with this number, or the next that accepts requests. */
+  /** A gateway that accepts requests: the one with this number, or the next. */
   gatewayFrom(number: number): RunningGateway | undefined {
     const { length } = this.machines;
     return this.machines
@@ -116,13 +116,14 @@ export class Stage {
     limitsServer.comeBack();
     for (const machine of this.machines) {
       machine.disk.isFull = false;
-      // A machine that is down restarts by itself; meanwhile other gateways release its holds, and it settles late.
+      // A gateway that is down comes back at its own time. Meanwhile others end its holds, and its settlements are
+      // entered late.
       if (machine.running !== undefined) network.healGateway(machine.running.name);
     }
     for (const node of this.nodes) node.connect();
   }
 
-  /** Nothing is pending that could change the ledger. */
+  /** Whether nothing can change the ledger any more: nobody waits, and nothing is owed. */
   isQuiet(): boolean {
     if (!this.isHealed || this.errandsUnderWay > 0 || this.world.ledgerModel.holds.size > 0) return false;
     if (this.world.store.isCutOff) return false;
@@ -131,7 +132,7 @@ export class Stage {
     return this.sights.every(({ end }) => end !== null) && this.nodes.every(({ isIdle }) => isIdle);
   }
 
-  /** Counts a payment or refund. */
+  /** Records a payment, or a refund as a negative amount. */
   credit(accountId: Uuid, amount: bigint): void {
     this.credited.set(accountId, (this.credited.get(accountId) ?? 0n) + amount);
   }
@@ -145,7 +146,7 @@ export class Stage {
     return this.records.find((record) => nodeIdOf(record) === nodeId)?.accountId as Uuid;
   }
 
-  /** Offers sent before a quarantine may still arrive. */
+  /** A node that was barred a moment ago may still receive an offer that was in flight. */
   #standing({ answers, quarantine }: NodeRecord): JobFacts["standing"] {
     if (quarantine !== null && this.world.scheduler.nowMs - quarantine.atMs > BARRED_MS_MAX) return "barred";
     return answers < TRUSTED ? "on probation" : "trusted";

@@ -21,13 +21,13 @@ export class SimDisk {
   readonly #chance: Chance;
   #inodes = 0;
   #names = new Map<string, Inode>();
-  /** The directory entries at the last sync. */
+  /** The file names at the last sync of their directories. */
   #syncedNames = new Map<string, Inode>();
-  /** Incremented on power loss: pending operations are dropped. */
+  /** Incremented on a power loss: operations requested before it and not done are dropped. */
   #epoch = 0;
-  /** Every write fails while true. */
+  /** While set, every write fails. */
   isFull = false;
-  /** The number of failed writes. */
+  /** The number of writes that a full disk refused. */
   refused = 0;
 
   constructor(scheduler: Scheduler, chance: Chance) {
@@ -35,7 +35,7 @@ export class SimDisk {
     this.#chance = chance;
   }
 
-  /** Power loss: unsynced data remains completely, partly or not at all. */
+  /** The machine loses its power: unsynced data is kept in full, in part or not at all. */
   crash(): void {
     this.#epoch += 1;
     const names = new Map<string, Inode>();
@@ -48,7 +48,7 @@ export class SimDisk {
     for (const inode of new Set(names.values())) {
       if (inode.now.equals(inode.synced)) continue;
       const kept = this.#chance.below(inode.now.length + 1);
-      // Either the synced content, or a part of what was written after it.
+      // Keeps either the synced content, or some of what was written after it.
       inode.now = this.#chance.oneIn(2) || kept < inode.synced.length ? inode.synced : inode.now.subarray(0, kept);
       inode.synced = inode.now;
     }
@@ -56,19 +56,20 @@ export class SimDisk {
     this.#syncedNames = new Map(names);
   }
 
-  /** Whether a file with this ending has content. */
+  /** Whether a non-empty file whose name has this ending exists. */
   holds(ending: string): boolean {
     return [...this.#names].some(([name, { now }]) => name.endsWith(ending) && now.length > 0);
   }
 
-  /** The disk as a process sees it. */
+  /** The disk as a process uses it. */
   of(life: Life): Disk {
     const act = <T>(what: () => T): Promise<T> => {
       if (!life.mayAct()) return life.never();
       const epoch = this.#epoch;
       return new Promise((resolve, reject) => {
         this.#scheduler.after(this.#chance.between(1, 4), () => {
-          // An operation completes even if its process dies meanwhile, but not on power loss.
+          // An operation that a process requested is carried out even if the process dies first, but not after a power
+          // loss.
           if (this.#epoch !== epoch) return;
           try {
             const result = what();
@@ -99,7 +100,7 @@ export class SimDisk {
 
   #open(path: string, flags: "r" | "wx" | "a", act: <T>(what: () => T) => Promise<T>): DiskFile {
     const known = this.#names.get(path);
-    // Directories are opened to sync them.
+    // A directory is opened only to be synced.
     if (flags === "r" && known === undefined && !path.endsWith(".spool")) return this.#directory(act);
     if (flags === "wx" && known !== undefined) throw trouble("EEXIST", path);
     if (flags === "r" && known === undefined) throw trouble("ENOENT", path);
@@ -123,7 +124,7 @@ export class SimDisk {
     return {
       write: (bytes, offset, length, position) =>
         act(() => {
-          // Writes may be short.
+          // A write may be partial.
           const bytesWritten = length > 1 && this.#chance.oneIn(8) ? this.#chance.between(1, length) : length;
           put(bytes.subarray(offset, offset + bytesWritten), position);
           return { bytesWritten };

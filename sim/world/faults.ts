@@ -1,14 +1,16 @@
 /** Counts the injected faults by kind. */
 
 export type FaultKind =
-  /** Items of the plan: crashes, drains, cuts, outages, full disks, slow networks. */
+  /** An item of the plan: a crash, drain, cut, outage, full disk or slow connection. */
   | "struck"
-  /** A statement whose connection was lost before or after its execution. */
+  /** A statement whose connection was lost before or after the statement was carried out. */
   | "statement lost"
   /** A statement that got no connection, or one to a standby. */
   | "connection refused"
+  /** A job that a node failed or answered dishonestly. */
   | "job failed"
   | "client left"
+  /** A write refused by a full disk. */
   | "write refused";
 
 export type FaultCounts = Record<FaultKind, number>;

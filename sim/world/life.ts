@@ -1,12 +1,16 @@
 /**
- * The life of a simulated process. Everything it does goes through handles (clock, plane, database, disk), which check first that the
- * process still lives. After its end, promises never settle and timers never fire, so its code stops. A fuse ends it after a number of
- * handle uses, which can be between any two effects of its code.
+ * The life of a simulated process. All its effects on the world go through handles (clock, plane, database, disk) that
+ * check here first. After the process ended they do nothing: awaited answers never come and timers never fire, so its
+ * code stops. A fuse ends the process after a number of uses of handles, so it can die between any two effects of its
+ * code.
  */
 import type { Clock } from "../../gateway/src/base/clock.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Every world begins at this moment, a few minutes before midnight, so that a day and a month end in it. */
+/**
+ * The first moment of every simulated world: a few minutes before midnight on 31 May 2030, so that a day and a month
+ * end in it.
+ */
 export const EPOCH_MS = Date.UTC(2030, 4, 31, 23, 50);
 
 export class Life {
@@ -20,7 +24,7 @@ export class Life {
     this.machine = machine;
   }
 
-  /** Must be called before every effect. */
+  /** Must be called before every effect on the world. */
   mayAct(): boolean {
     if (this.#isAlive) {
       this.#fuse -= 1;
@@ -29,7 +33,7 @@ export class Life {
     return this.#isAlive;
   }
 
-  /** Like `mayAct`, without using the fuse: for events from outside. */
+  /** The same without using up the fuse: for what reaches the process from outside. */
   get hears(): boolean {
     return this.#isAlive;
   }
@@ -48,7 +52,7 @@ export class Life {
     for (const run of this.#ends) run();
   }
 
-  /** A promise that never settles, for effects after the end. */
+  /** The answer to an operation of a process that ended. */
   never<T>(): Promise<T> {
     return new Promise<T>(() => {});
   }
@@ -60,7 +64,7 @@ export function processClock(
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},
 ): Clock {
-  // The scheduler skips timers of a process that ended.
+  // Timers of a process that ended count as over, so the scheduler skips them.
   const isOver = (): boolean => !life.hears;
   const idle = (): void => {};
   return {

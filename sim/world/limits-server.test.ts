@@ -1,6 +1,7 @@
 /**
- * Compares the simulated limits server with the limits in memory, which other tests compare with a real server. Also its outages: commands
- * sent while it hangs are executed when it continues, and its memory is empty after it died.
+ * The simulated server counts as the limits in memory do, which other tests compare with a real server. Its outages are
+ * like those of a real one: after a hang it carries out what was sent to it before, and when it dies it loses what it
+ * knew.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -23,7 +24,7 @@ class Bench {
   readonly life = new Life();
   readonly clock = processClock(this.life, this.scheduler);
 
-  /** Runs the world until the answer is there, and a moment longer. */
+  /** Advances time until the answer is known, and a moment longer for effects that no one awaits. */
   async known<T>(answer: Promise<T>): Promise<T> {
     let isKnown = false;
     const both = answer.finally(() => {
@@ -44,11 +45,11 @@ class Bench {
   }
 }
 
-/** Executes one step on every adapter and compares the answers. */
+/** Does one step on an adapter and returns the answer, if there is one. */
 async function step(on: Limits, draw: { what: number; id: string; tokens: number }): Promise<unknown> {
   if (draw.what < 4) {
     const entry = await on.enter("key", draw.id, TIGHT);
-    // The time left in the minute depends on the moment of counting, which differs.
+    // The time left in a minute depends on the moment of counting, which differs between the two.
     return [
       entry.admitted,
       entry.admitted || entry.code,
@@ -63,7 +64,7 @@ async function step(on: Limits, draw: { what: number; id: string; tokens: number
 }
 
 describe("the simulated limits server", () => {
-  test("decides every history as the memory limits do", async () => {
+  test("makes the same decisions as the memory limits for every history", async () => {
     const seed = process.env.TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
     for (let i = 0; i < HISTORIES; i++) {
       const chance = new Chance(`${seed} ${i}`);
@@ -78,7 +79,7 @@ describe("the simulated limits server", () => {
           await bench.pass(chance.pick([999, 7_000, 20_000]));
           continue;
         }
-        // The minute must not change between the two.
+        // The minute must not end between the two steps.
         if (bench.clock.now() % 60_000 > 59_900) await bench.pass(200);
         const expected = await step(memory[which] as Limits, draw);
         const found = await bench.known(step(shared[which] as Limits, draw));
@@ -87,7 +88,7 @@ describe("the simulated limits server", () => {
     }
   });
 
-  test("replies to no one while it hangs, and has executed what it received when it continues", async () => {
+  test("replies to no one while it hangs, and executes what it received when it continues", async () => {
     const bench = new Bench();
     const [one, other] = [await bench.gateway(), await bench.gateway()];
     bench.server.hang();
@@ -98,13 +99,13 @@ describe("the simulated limits server", () => {
     });
     assert.equal(one.health.isAway, true);
     bench.server.comeBack();
-    // The slot was taken although the answer was lost; the caller releases it.
+    // The slot had been taken after all. The gateway that got no answer gives it back.
     await bench.pass(5_000);
     assert.equal((await bench.known(other.enter("key", "b", single))).admitted, true);
     assert.equal(one.health.isAway, false);
   });
 
-  test("forgets everything when it dies, and receives the requests in flight again", async () => {
+  test("forgets everything when it dies, and gateways report the requests in flight again", async () => {
     const bench = new Bench();
     const limits = await bench.gateway();
     const single = { ...DEFAULT_LIMITS, inFlight: 1 };

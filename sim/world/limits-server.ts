@@ -1,6 +1,7 @@
 /**
- * The simulated limits server and its client: commands are delayed but stay in order, connections end, the server hangs, or dies and
- * returns with empty memory. Implements the server's scripts a second time; limits-server.test.ts compares them with the limits in memory.
+ * The server that counts limits, and the client that gateways reach it with. Commands take a moment and keep their
+ * order, connections end, and the server hangs, or dies and restarts without its memory. Its scripts are implemented
+ * here a second time; limits-server.test.ts compares them with the limits in memory.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -33,7 +34,7 @@ export class LimitsServer {
   /** Commands that arrived while the server hung. */
   #unread: (() => void)[] = [];
   readonly #clients = new Set<Client>();
-  /** Outages in virtual milliseconds; the last may be open. */
+  /** Periods in which the server was unreachable, in virtual milliseconds; the last may not be over. */
   readonly outages: { fromMs: number; toMs: number }[] = [];
 
   constructor(scheduler: Scheduler, chance: Chance) {
@@ -45,14 +46,14 @@ export class LimitsServer {
     return this.#state;
   }
 
-  /** Stops answering. Commands are executed when it continues. */
+  /** The server answers nothing. It reads the commands sent meanwhile when it continues. */
   hang(): boolean {
     if (this.#state !== "well") return false;
     this.#goes("hangs");
     return true;
   }
 
-  /** Dies with all its memory. */
+  /** The server stops and loses everything that it knew. */
   die(): boolean {
     if (this.#state === "dead") return false;
     this.#goes("dead");
@@ -71,7 +72,7 @@ export class LimitsServer {
     for (const client of [...this.#clients]) client.greeted();
   }
 
-  /** The part of the ioredis API that the gateway's link uses. */
+  /** The part of ioredis's client that the gateway's link uses. */
   client(life: Life, { retryStrategy }: Pick<RedisOptions, "retryStrategy"> = {}): ScriptedRedis {
     const client = new Client({
       life,
@@ -96,7 +97,7 @@ export class LimitsServer {
     return client as unknown as ScriptedRedis;
   }
 
-  /** Executes commands: now, after a hang, or never. */
+  /** Carries out a command: now, when the server continues, or never. */
   read(what: () => void): void {
     if (this.#state === "well") what();
     else if (this.#state === "hangs") this.#unread.push(what);
@@ -122,7 +123,7 @@ export class LimitsServer {
     return [verdict, requests, tokens, (minute + 1) * MINUTE_MS - now];
   }
 
-  /** Members whose leases have not expired. */
+  /** The entries of a group whose leases have not expired. */
   #living(group: string, now: number): Map<string, number> {
     const leases = this.#leases.get(group) ?? new Map<string, number>();
     for (const [id, endMs] of leases) if (endMs <= now) leases.delete(id);
@@ -188,7 +189,7 @@ class Client {
   readonly stream = { writableLength: 0, destroy: (): void => this.closed() };
   readonly #options: ClientOptions;
   readonly #on = new Map<Emitted, (error: Error) => void>();
-  /** The callers that wait for an answer on this connection. */
+  /** Callbacks that end the commands waiting on this connection. */
   readonly #waiting = new Set<(error: Error) => void>();
   #sentMs = 0;
   #answeredMs = 0;
@@ -228,7 +229,7 @@ class Client {
     this.status = "end";
   }
 
-  /** The server answered the first command of the connection. */
+  /** The server answered the first command on the connection. */
   greeted(): void {
     if (this.status !== "connect" || !this.#options.life.hears) return;
     this.status = "ready";
@@ -258,7 +259,7 @@ class Client {
       this.#waiting.add(cut);
       this.#sentMs = Math.max(this.#sentMs, scheduler.nowMs + this.#wayMs());
       scheduler.after(this.#sentMs - scheduler.nowMs, () =>
-        // The command is executed even if its sender no longer waits.
+        // The server carries out a command even if its sender no longer hears the answer.
         server.read(() => {
           const answer = run();
           this.#answeredMs = Math.max(this.#answeredMs, scheduler.nowMs + this.#wayMs());
@@ -275,7 +276,7 @@ class Client {
     this.status = "reconnecting";
     this.#attempts += 1;
     scheduler.after(retryMs(this.#attempts), () => {
-      // The error was emitted; the client reconnects.
+      // The error was already emitted, and another attempt follows.
       if (life.hears && this.status === "reconnecting") this.connect().catch(() => {});
     });
   }

@@ -1,6 +1,7 @@
 /**
- * The simulated dispatch plane and its connections. Messages from one sender to one receiver stay in order; delays are random. A connection
- * that ends loses what is in flight. As the plane promises, nothing is delivered twice and nothing is lost while a connection lasts.
+ * The dispatch plane and the network around it. Messages from one sender to one receiver keep their order; other
+ * messages do not, as with the protocol's subjects. Delays are random. Messages in flight on a connection that ends are
+ * lost. The plane never delivers twice, and never loses a message in the middle of a connection.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -15,18 +16,21 @@ type Receive = (subject: string, payload: Uint8Array) => void;
 
 interface Subscription {
   receive: Receive;
-  /** Whether the pattern covers a subject. Cached, because the few patterns are tested thousands of times. */
+  /**
+   * Whether the subscription's pattern matches a subject. Computed once per pattern, because each is matched thousands
+   * of times.
+   */
   covers: (subject: string) => boolean;
 }
 
-/** A connection to the plane. */
+/** A participant's connection to the plane. */
 interface Link {
   name: string;
   isUp: boolean;
-  /** Incremented when the connection breaks: earlier messages are lost. */
+  /** Incremented when the connection breaks: messages sent before are lost. */
   epoch: number;
   subscriptions: Set<Subscription>;
-  /** The arrival time of the last message to each receiver. */
+  /** When the last message sent to each of the others arrives. */
   arrivesMs: Map<string, number>;
 }
 
@@ -44,13 +48,16 @@ export interface NodeLink {
 }
 
 interface NodeEntry extends Link {
-  /** The node learns that its connection ended. */
+  /** Tells the node that its connection ended. */
   dropped: (by: "node" | "plane") => void;
   revoked: boolean;
   movedAtMs: number | undefined;
 }
 
-/** The delay until a gateway doubts its connection, and until it knows of the loss. Silence counts from 2 s on. */
+/**
+ * How soon after a loss a gateway doubts its connection, and how much later it treats the plane as unreachable. Silence
+ * counts from 2 s on.
+ */
 const DOUBT_MS = 1_000;
 const KNOWN_MS = 800;
 export const PLANE_AWAY = "the plane is away";
@@ -108,7 +115,8 @@ export class Network {
         const moved = this.#nodes.get(nodeId)?.movedAtMs;
         return moved === undefined ? undefined : moved + originMs;
       },
-      // Each node has its own server. The server counts as dead if the plane did not notice the node's disconnect.
+      // Each node has a server of its own. That server is dead if the plane did not notice the end of the node's
+      // connection.
       movedFrom: (nodeId) => nodeId,
       answers: (server) => this.#nodes.get(server)?.movedAtMs === undefined,
       reaches: () => true,
@@ -138,7 +146,10 @@ export class Network {
     return { publish: (subject, payload) => this.#publish(link, subject, payload) };
   }
 
-  /** Returns false if the node's credentials are revoked. `moved`: the plane did not notice the end of the former connection. */
+  /**
+   * Returns false if the node's credentials were revoked. `moved`: the plane did not notice the end of the former
+   * connection.
+   */
   connectNode(nodeId: string, { moved = false } = {}): boolean {
     const link = this.#nodes.get(nodeId) as NodeEntry;
     if (link.revoked) return false;
@@ -147,12 +158,12 @@ export class Network {
     return true;
   }
 
-  /** Accepts the node's credentials again. */
+  /** Makes the node's credentials valid again. */
   pardon(nodeId: string): void {
     (this.#nodes.get(nodeId) as NodeEntry).revoked = false;
   }
 
-  /** Ends the connection. Gateways learn of it a little later, unless the plane did not notice it. */
+  /** Ends the node's connection. Gateways learn of it a little later, unless the plane itself did not notice. */
   cutNode(nodeId: string, by: "node" | "plane", { unnoticed = false } = {}): void {
     const link = this.#nodes.get(nodeId);
     if (link === undefined || !link.isUp) return;
@@ -169,7 +180,7 @@ export class Network {
     link.dropped(by);
   }
 
-  /** Breaks a gateway's connection. The gateway first doubts it, then knows. */
+  /** Breaks a gateway's connection. The gateway first doubts it and then treats the plane as unreachable. */
   cutGateway(name: string): boolean {
     const link = this.#gateways.get(name);
     if (link === undefined || !link.isUp) return false;
@@ -189,12 +200,12 @@ export class Network {
     return true;
   }
 
-  /** The gateway knew of the cut, so messages in between may be missing. */
+  /** If the cut lasted so long that the gateway noticed, it may have missed messages. */
   healGateway(name: string): void {
     const link = this.#gateways.get(name);
     if (link === undefined || link.isUp || !link.life.hears) return;
     if (!link.health.isAway) {
-      // Not known yet: the gateway learns of it now and reconnects.
+      // The gateway had not noticed the cut. It notices now, because the connection has to be made anew.
       link.hears = false;
       link.health.isAway = true;
       for (const run of link.away) run();

@@ -3,7 +3,7 @@
  * the event loop begins when none are left); only then does time advance.
  */
 
-/** Captured before the guard forbids it; the simulation needs only this function of the event loop. */
+/** Taken before the guard forbids it: the simulated world uses nothing else of the real event loop. */
 const { setImmediate: nextTurn } = globalThis;
 
 interface Due {
@@ -14,24 +14,24 @@ interface Due {
   isOver: () => boolean;
 }
 
-/** Like `setTimeout`, treats a longer or too short delay as one millisecond. */
+/** Delays below one millisecond or above this maximum count as one millisecond, as with `setTimeout`. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 export class Scheduler {
   /** Milliseconds since the world began. */
   nowMs = 0;
-  /** The number of events so far. */
+  /** The number of events that ran. */
   step = 0;
   #order = 0;
   readonly #heap: Due[] = [];
 
-  /** Runs once after the delay, unless `isOver` returns true by then. The returned function cancels it. */
+  /** Runs once after `delayMs` unless `isOver` is true by then; the returned function cancels it. */
   after(delayMs: number, run: () => void, isOver: () => boolean = never): () => void {
     const ms = delayMs >= 1 && delayMs <= LONGEST_MS ? Math.trunc(delayMs) : 1;
     return this.#push(this.nowMs + ms, run, isOver);
   }
 
-  /** Runs once at this moment, after events that are already due. */
+  /** Runs once at the current moment, after the events that are already due. */
   soon(run: () => void, isOver: () => boolean = never): () => void {
     return this.#push(this.nowMs, run, isOver);
   }
@@ -52,7 +52,7 @@ export class Scheduler {
     return () => stop();
   }
 
-  /** Runs events until then. `looked` runs after every event and its consequences, and returns true to stop. */
+  /** Runs events until `endMs`. `looked` is called after every event and its consequences; if it returns true, the run ends. */
   async until(endMs: number, looked: () => boolean): Promise<void> {
     for (;;) {
       const next = this.#heap[0];

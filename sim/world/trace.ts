@@ -1,8 +1,8 @@
-/** The trace of a run, line by line: as a hash, to compare two runs of a seed, and as text for readers. */
+/** The trace of a run: as a hash, to compare two runs of a seed, and as lines for readers. */
 import { createHash } from "node:crypto";
 import type { Scheduler } from "./scheduler.ts";
 
-/** The number of lines kept for the report of a failure. */
+/** How many lines are kept for a failure if not all are asked for. */
 const LAST_LINES = 4_000;
 
 export class Trace {

@@ -4,7 +4,7 @@
  */
 const WORDS = ["river", "market", "window", "garden", "engine", "letter", "winter", "bridge", "silver", "paper"];
 
-/** Every word begins with a space, so that it is one token. */
+/** Every word begins with a space, which makes it a token of its own. */
 export function sentence(from: number, count: number): string {
   let text = "";
   for (let i = 0; i < count; i++) text += ` ${WORDS[(from + i) % WORDS.length]}`;
@@ -13,7 +13,7 @@ export function sentence(from: number, count: number): string {
 
 export const wordsIn = (text: string): number => text.match(/\S+/g)?.length ?? 0;
 
-/** The text before the stop string. */
+/** The part of a text before its stop string. */
 export function untilStop(text: string, stop: string | null): string {
   const at = stop === null ? -1 : text.indexOf(stop);
   return at < 0 ? text : text.slice(0, at);

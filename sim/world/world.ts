@@ -1,4 +1,4 @@
-/** What a world consists of before its actors: time, chance, the plane, the database, the trace. */
+/** What a world consists of before anyone acts in it: time, randomness, the plane, the database, the trace. */
 
 import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
@@ -15,7 +15,7 @@ import { PayoutBooks } from "./store/payouts.ts";
 import { Store } from "./store/store.ts";
 import { Trace } from "./trace.ts";
 
-/** A broken rule. Ends the run. */
+/** Thrown when a rule is broken; ends the run. */
 export class Violation extends Error {
   override name = "Violation";
   readonly rule: string;
@@ -34,14 +34,17 @@ export class World {
   readonly store: Store;
   readonly limitsServer: LimitsServer;
   readonly newId: () => Uuid;
-  /** Runs after every executed statement. */
+  /** Called after every statement that took effect. */
   committed: (text: string) => void = () => {};
-  /** Requests (`req_…`) that a gateway answered although neither database nor disk took their settlement, and logged as such. */
+  /**
+   * Requests (`req_…`) that a gateway answered although neither database nor disk took their settlement, as the gateway
+   * logged.
+   */
   readonly toldUnsafe = new Set<string>();
-  /** Answers to the gateways' made-up canaries, because simulated nodes have no model. */
+  /** The answers to the canaries that gateways make up, because simulated nodes have no model. */
   readonly answers = new AnswerBook();
   readonly faults: FaultCounts = noFaults();
-  /** The first thing that went wrong. */
+  /** The first rule that was broken. */
   violation: Violation | undefined;
 
   constructor(seed: number, { keepsTrace }: { keepsTrace: boolean }) {

@@ -1,7 +1,7 @@
 /**
- * Compares the ledger in memory with the SQL functions: the real ledger sends random histories of operations to a real PostgreSQL and to
- * the simulated database. After every step the answers, accounts, records and entries must be equal. A failure prints the seed; TEST_SEED
- * repeats it.
+ * The ledger model in memory answers as the database does: random histories of operations are sent by the real ledger
+ * to a real PostgreSQL and to the simulated database, step by step. Every answer must be the same, and so must every
+ * account, record and entry. The seed is printed on failure; TEST_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -42,13 +42,13 @@ interface Parties {
   checkouts: { id: Uuid; session: string }[];
 }
 
-/** A ledger with its database. */
+/** A ledger with the database that it uses. */
 interface Kept {
   ledger: Ledger;
   pool: pg.Pool;
 }
 
-describe("the simulated database beside PostgreSQL", () => {
+describe("the simulated database compared with PostgreSQL", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
@@ -61,7 +61,7 @@ describe("the simulated database beside PostgreSQL", () => {
   });
 
   const play = async (chance: Chance, name: string): Promise<void> => {
-    // Both count budgets by day.
+    // Both count budgets per day, so the test must not run across midnight.
     await pastMidnight();
     const ledgerModel = new LedgerModel(() => systemClock.now());
     const payouts = new PayoutBooks({ ledgerModel, newId, now: () => systemClock.now() });
@@ -81,7 +81,7 @@ describe("the simulated database beside PostgreSQL", () => {
     const common = { clock: patientClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
     const simulated = openLedger({ ...common, pool });
-    // Leases do not expire if no sweep ran for a while, so both are swept first.
+    // Leases do not expire while no one has swept for a while, so both are swept first.
     await Promise.all([real.expire(), simulated.expire()]);
     const parties = await populate(tables);
     const history = new History(chance, parties);
@@ -109,7 +109,7 @@ describe("the simulated database beside PostgreSQL", () => {
         `${name}, step ${step}: ${act.name}`,
       );
     }
-    // Batches include every host, so hosts of earlier histories are suspended.
+    // A payout batch includes all hosts, so those of this history are excluded from the next.
     await db.pool.query("update account set suspended_at = now() where id = any ($1)", [parties.hosts]);
     assert.deepEqual(recordsIn(ledgerModel), await recordsOf(parties), `${name}: records`);
     assert.deepEqual(entriesIn(ledgerModel, parties), await entriesOf(parties), `${name}: entries`);
@@ -214,7 +214,7 @@ function entriesIn(ledgerModel: LedgerModel, { builders, hosts }: Parties): unkn
   return inOrder(ledgerModel.entries.filter(({ account }) => ids.has(account)));
 }
 
-/** Each database generates its own IDs for the operations of a batch. */
+/** The IDs of a batch's operations are made by each database itself. */
 const inOrder = (entries: Pick<Entry, "operation" | "kind" | "amount">[]): unknown[] =>
   entries
     .map(({ operation, kind, amount }) => {
@@ -226,11 +226,14 @@ const inOrder = (entries: Pick<Entry, "operation" | "kind" | "amount">[]): unkno
 interface Act {
   name: string;
   on: (kept: Kept) => Promise<unknown>;
-  /** Holds whose leases expire afterwards. */
+  /** Holds whose leases expire after this step. */
   runsOut: Uuid[];
 }
 
-/** Remembers what was tried, so that both databases get known, ended and unknown IDs again. */
+/**
+ * The operations tried so far, so that later steps can repeat them: both databases get the same IDs, among them known,
+ * ended and unknown ones.
+ */
 class History {
   readonly #chance: Chance;
   readonly #parties: Parties;
@@ -271,7 +274,7 @@ class History {
       this.#orders.push(order);
       return order;
     });
-    // Each ID once per batch, as a gateway sends it.
+    // Each batch contains an ID once, as a gateway would send it.
     const batch = [...new Map(orders.map((order) => [order.id, order])).values()];
     return act(`hold ${batch.length}`, async ({ ledger }) => {
       const outcomes = await Promise.all(batch.map((order) => ledger.hold(order)));
@@ -310,7 +313,7 @@ class History {
     return act(transfer.kind, ({ ledger }) => ledger.transfer(transfer));
   }
 
-  /** Events of any checkout in any order, some of them repeated. */
+  /** Provider events about any checkout, in any order, some of them repeated. */
   #news(): Act {
     const chance = this.#chance;
     const { id, session } = chance.pick(this.#parties.checkouts);
@@ -361,7 +364,7 @@ class History {
     });
   }
 
-  /** Some earlier orders, each once, and sometimes an unknown one. */
+  /** Some holds that were tried before, each once, and sometimes one that neither database knows. */
   #some(): HoldOrder[] {
     const chance = this.#chance;
     const { builders } = this.#parties;

@@ -1,6 +1,6 @@
 /**
- * The ledger in memory, written from what its SQL functions promise (gateway/sql/functions/ledger_*.sql); differential.test.ts compares the
- * two. Computes sums that the database stores, such as used budgets.
+ * The ledger's semantics in memory, written after the SQL functions (gateway/sql/functions/ledger_*.sql) and compared
+ * with them by differential.test.ts. Sums that the database stores (used budgets, held credit) are computed each time.
  */
 import { timeOf, type Uuid } from "../../../gateway/src/base/ids.ts";
 
@@ -15,7 +15,7 @@ interface Account {
   balance: bigint;
   held: bigint;
   overdrawn: boolean;
-  /** Granted credit that is not spent yet, limited to the balance on read. */
+  /** Granted credit that is not spent, capped at the balance when it is read. */
   granted: bigint;
 }
 
@@ -55,7 +55,7 @@ export interface Request extends Ended, Order {
   /** The part of the charge that was paid with credit granted to the host's own owner. */
   granted: bigint;
   short: bigint;
-  /** How often the ledger has entered it; a late settlement is the second time. */
+  /** How often the request was entered in the ledger: a late settlement is the second time. */
   entries: number;
 }
 
@@ -87,7 +87,7 @@ export class LedgerModel {
   readonly entries: Entry[] = [];
   readonly transfers = new Set<Uuid>();
   readonly budgets = new Map<Uuid, Budget>();
-  /** Whether the builder's and the host's account have a common owner. */
+  /** Whether the builder's account and the host's account have the same owner. */
   isOwn: (builder: Uuid, host: Uuid) => boolean = () => false;
   readonly #now: () => number;
   #sweptMs: number;
@@ -131,7 +131,7 @@ export class LedgerModel {
       for (const party of [account, host])
         if (party !== null && !this.accounts.has(party))
           throw new Refused("P0001", "an account of this settlement does not exist");
-    // The whole batch or nothing.
+    // A batch is settled as a whole or not at all.
     for (const { id, charge } of batch) {
       const hold = this.holds.get(id);
       if (hold !== undefined && charge > hold.amount) throw new Refused("23514", "charge exceeds its hold");
@@ -150,7 +150,7 @@ export class LedgerModel {
       this.requests.set(ended.id, { ...hold, ...ended, account: hold.account, share, granted, short: 0n, entries: 1 });
       codes.set(ended, 1);
     };
-    // Settlements that spend granted credit come before those that spend bought credit.
+    // Requests that spend granted credit are settled before those that spend bought credit.
     const isFirst = ({ account, host, withheld }: Ended): boolean =>
       withheld !== null || (host !== null && this.isOwn(account, host));
     for (const ended of batch) if (isFirst(ended)) settle(ended);
@@ -238,7 +238,7 @@ export class LedgerModel {
     return 1;
   }
 
-  /** Pays a builder's debt from the host's balance. */
+  /** Pays a builder's debt from a host's balance. */
   setOff(id: Uuid, { host, builder, amount }: { host: Uuid; builder: Uuid; amount: bigint }): void {
     const [payer, debtor] = [this.accounts.get(host) as Account, this.accounts.get(builder) as Account];
     this.transfers.add(id);
@@ -249,7 +249,7 @@ export class LedgerModel {
     this.entries.push({ operation: id, account: builder, kind: "setoff", amount });
   }
 
-  /** The host's shares that the reserve holds. */
+  /** The host's shares that are in the reserve. */
   withheldFrom(host: Uuid): bigint {
     return this.entries
       .filter(({ account, kind, operation }) => {
@@ -259,7 +259,7 @@ export class LedgerModel {
       .reduce((sum, { amount }) => sum + amount, 0n);
   }
 
-  /** What a key has spent, and has on hold, for requests of the day or month. */
+  /** The sum of a key's charges and holds for requests made in that day or month. */
   #used(key: Uuid, isIn: (id: Uuid) => boolean): bigint {
     let used = 0n;
     for (const request of this.requests.values()) if (request.key === key && isIn(request.id)) used += request.charge;
@@ -291,7 +291,7 @@ export class LedgerModel {
     (this.accounts.get(hold.account) as Account).held -= hold.amount;
   }
 
-  /** The account is not overdrawn any more once its balance covers its holds. */
+  /** Clears the overdrawn mark once the balance covers the holds again. */
   #rearm(accountId: Uuid): void {
     const account = this.accounts.get(accountId) as Account;
     account.overdrawn = account.overdrawn && account.balance < account.held;

@@ -1,4 +1,4 @@
-/** Compares the simulated table of nodes with PostgreSQL: the real fleet code queries both, step by step. */
+/** The simulated table of nodes answers as the database does: the real fleet runs each step on both. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type pg from "pg";
@@ -19,7 +19,7 @@ const newId = newIds(systemClock, systemRandom());
 const WHY = { reason: "failures", evidence: { jobs: 8, failures: 5 }, by: "platform" };
 const { probationAnswers } = NODE_RULES;
 
-/** The comparable columns; times and machines differ. */
+/** The fields of a node that both databases must agree on; times and the machine that wrote them differ. */
 function known(node: Node | undefined): unknown {
   if (node === undefined) return undefined;
   const { id, accountId, hostSuspended, standing, models, probation, withheld, quarantine } = node;
@@ -27,7 +27,7 @@ function known(node: Node | undefined): unknown {
   return { id, accountId, hostSuspended, standing, models, probation, withheld, why };
 }
 
-describe("the simulated nodes beside PostgreSQL", () => {
+describe("the simulated nodes table compared with PostgreSQL", () => {
   let db: TestDatabase;
   let fleets: [real: Fleet, simulated: Fleet];
   let id: Uuid;
@@ -47,7 +47,7 @@ describe("the simulated nodes beside PostgreSQL", () => {
   });
   after(() => db.close());
 
-  /** Both answers must be equal. */
+  /** Asserts that both give the same answer, and returns it. */
   async function same<T>(what: string, ask: (fleet: Fleet) => Promise<T>): Promise<T> {
     const [expected, found] = [await ask(fleets[0]), await ask(fleets[1])];
     assert.deepEqual(found, expected, what);
@@ -59,7 +59,7 @@ describe("the simulated nodes beside PostgreSQL", () => {
     (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
   const sinceLongAgo = (fleet: Fleet) => fleet.barredSince(new Date(0));
 
-  test("count answers until probation ends, and reset them and bar the node on quarantine", async () => {
+  test("counts answers until probation ends, and resets the count and bars the node on quarantine", async () => {
     await look("a new node");
     assert.equal(await same("some answers", (fleet) => answered(fleet, probationAnswers - 1)), false);
     await look("on probation");

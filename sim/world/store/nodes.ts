@@ -1,4 +1,4 @@
-/** The simulated table of nodes, for the statements of `fleet/fleet.ts` that dispatch and trust use. */
+/** The table of nodes, as far as dispatch and trust use it, with the semantics of the statements in `fleet/fleet.ts`. */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import { EPOCH_MS } from "../life.ts";
 
@@ -14,7 +14,7 @@ type Row = Record<string, unknown>;
 
 export class NodeTable {
   readonly records: NodeRecord[] = [];
-  /** Virtual milliseconds. */
+  /** The current virtual time in milliseconds. */
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -25,7 +25,7 @@ export class NodeTable {
     return this.#of(id).map(rowOf);
   }
 
-  /** Worlds change a standing only by quarantine. No effect if the standing is no longer `from`. */
+  /** Here only a quarantine changes a node's standing. Returns no row if its standing is no longer `from`. */
   move(id: Uuid, from: string, to: string, [reason, evidence, by]: [string, Record<string, unknown>, string]): Row[] {
     if (to !== "quarantined") throw new Error(`no simulated gateway makes a node ${to}`);
     const moved = this.#of(id).filter((record) => standingOf(record) === from);
@@ -36,7 +36,7 @@ export class NodeTable {
     return moved.map(() => ({ id }));
   }
 
-  /** Adds to the nodes' records. Returns the nodes that completed their probation. */
+  /** Adds answers to the nodes' counts. Returns the nodes whose probation ended by that. */
   record(ids: Uuid[], answers: number[], needed: number): Row[] {
     return ids.flatMap((id, i) => {
       const more = Number(answers[i]);

@@ -1,6 +1,7 @@
 /**
- * The simulated tables of payments with the statements of `payments/receive.ts`. A transaction works on a copy that replaces the tables on
- * commit, together with its transfers. Other transactions wait; the real locks are finer, but allow the same orders.
+ * The payments in the simulated database, and the statements of `payments/receive.ts`, which run in transactions. Each
+ * transaction works on a copy that replaces the tables on commit, together with its transfers. Transactions run one at
+ * a time: the real locks are finer and allow the same orders.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { LedgerModel } from "./ledger-model.ts";
@@ -23,21 +24,21 @@ interface Reversal {
   asOf: Date;
 }
 
-/** Copied for each transaction. */
+/** The tables that each transaction copies. */
 export class PaymentTables {
   checkouts = new Map<Uuid, Checkout>();
-  /** The refunds of a payment that were reported as a sum. */
+  /** The refunded sum of each payment, as the provider reported it. */
   refunded = new Map<string, bigint>();
   reversals = new Map<string, Reversal>();
   moves: { checkout: Uuid; kind: string; amount: bigint }[] = [];
-  /** How often each event of the provider arrived. */
+  /** How often each of the provider's events arrived. */
   events = new Map<string, number>();
 }
 
 type Values = readonly unknown[];
 type Rows = Record<string, unknown>[];
 
-/** The copy that one transaction changes. */
+/** The copy of the tables on which one transaction works. */
 export class PaymentDraft {
   readonly #tables: PaymentTables;
   readonly #ledgerModel: LedgerModel;
@@ -64,7 +65,7 @@ export class PaymentDraft {
 
   commit(): void {
     const { checkouts, refunded, reversals, moves, events } = this.#draft;
-    // Keeps checkouts that were opened meanwhile.
+    // Keeps checkouts that were opened during the transaction.
     for (const [id, checkout] of checkouts) this.#tables.checkouts.set(id, checkout);
     Object.assign(this.#tables, { refunded, reversals, moves, events });
     for (const transfer of this.#transfers) this.#ledgerModel.transfer(...transfer);

@@ -1,6 +1,7 @@
 /**
- * Payout batches in memory, written from what `payout_create` and `payout_paid` promise (gateway/sql/functions/payout_*.sql);
- * differential.test.ts compares them. In a world all earnings are recent, so a hold-back delays all of them.
+ * Payout batches in memory, written after `payout_create` and `payout_paid` (gateway/sql/functions/payout_*.sql) and
+ * compared with them by differential.test.ts. All earnings of a world are recent, so a hold-back period withholds all
+ * of them.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { LedgerModel } from "./ledger-model.ts";
@@ -34,7 +35,7 @@ interface SetOff {
 export class PayoutBooks {
   readonly batches = new Map<Uuid, Batch>();
   readonly setOffs: SetOff[] = [];
-  /** For each host account, the builder accounts of the same owner. */
+  /** For each host account, the builder accounts with the same owner. */
   readonly ownedWith = new Map<Uuid, Uuid[]>();
   readonly #ledgerModel: LedgerModel;
   readonly #newId: () => Uuid;
@@ -47,7 +48,7 @@ export class PayoutBooks {
     this.#now = now;
   }
 
-  /** Returns the number of hosts in the batch. */
+  /** Returns the number of hosts that the batch pays. */
   create(order: { id: Uuid; note: string; by: string; minimum: bigint; holdDays: number }): number {
     const { id, note, by } = order;
     const known = this.batches.get(id);
@@ -73,7 +74,7 @@ export class PayoutBooks {
     return paid;
   }
 
-  /** 1: paid. 2: paid before. 0: unknown batch. 3: a host has less than its line. */
+  /** Returns 1: paid. 2: paid before. 0: no such batch. 3: a host's balance is lower than the amount of its line. */
   pay(id: Uuid): number {
     const batch = this.batches.get(id);
     if (batch === undefined) return 0;
@@ -85,13 +86,13 @@ export class PayoutBooks {
     return 1;
   }
 
-  /** Lines with a higher amount than their host's balance. */
+  /** The lines whose amounts exceed their hosts' balances. */
   short(id: Uuid): PayoutLine[] {
     const lines = this.batches.get(id)?.lines ?? [];
     return lines.filter(({ account, amount }) => this.#balance(account) < amount);
   }
 
-  /** The host's amounts in unpaid batches. */
+  /** The sum of the host's lines in unpaid batches. */
   promised(host: Uuid): bigint {
     let sum = 0n;
     for (const { paidMs, lines } of this.batches.values())
@@ -99,7 +100,7 @@ export class PayoutBooks {
     return sum;
   }
 
-  /** By host, then by debt. */
+  /** Sets debts off against earnings, in the order of hosts and then of debts. */
   #setOffAll(batch: Uuid): Map<Uuid, bigint> {
     const moved = new Map<Uuid, bigint>();
     for (const host of this.#hosts()) {

@@ -1,6 +1,6 @@
 /**
- * The statements of the request path, recognised by the functions they call, with the answers of the ledger in memory. An unknown statement
- * fails the run.
+ * The statements that the request path sends to its database, recognised by the functions that they call, with the
+ * answers of the ledger model. A statement that is missing here is a bug of the simulator and fails the run.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { Ended, LedgerModel, Order } from "./ledger-model.ts";
@@ -15,7 +15,7 @@ export interface Key {
   name: string;
   reference: string;
   hash: Buffer;
-  /** The time in virtual milliseconds. */
+  /** The time of revocation in virtual milliseconds. */
   revokedMs: number | null;
   inFlight: number | null;
   requestsPerMinute: number | null;
@@ -25,7 +25,7 @@ export interface Key {
 export interface Tables {
   ledgerModel: LedgerModel;
   keys: Key[];
-  /** Requests refused by a limit, by outcome. */
+  /** Requests that a limit refused, with their outcomes. */
   refusals: Map<Uuid, string>;
   nodes: NodeTable;
   payments: PaymentTables;
@@ -142,7 +142,7 @@ const ANSWERS: [RegExp, Answer][] = [
   [/select ledger_settle\(/, ({ ledgerModel }, values) => [{ codes: writeArray(ledgerModel.settle(endings(values))) }]],
   [
     /from ledger_settle_late\(/,
-    // The statement does not contain the request's time.
+    // Unlike ledger_settle_one it has no parameter for the request's time, so the withheld share comes one value earlier.
     ({ ledgerModel }, values) =>
       [ledgerModel.settleLate(endedOf(values, values.slice(14)))].map((late) => ({ ...late })),
   ],
@@ -218,7 +218,7 @@ const ANSWERS: [RegExp, Answer][] = [
     ({ nodes }, _values, [ids, answers, , , , , needed]) =>
       nodes.record(ids as Uuid[], answers as number[], Number(needed)),
   ],
-  // Earlier failures of nodes are not stored here, because nodes register only once.
+  // Earlier failures of nodes are not recorded here: a simulated node has only its current connection.
   [/from node n\s+join node m on/, () => [{ answers: 0, failures: 0, silences: 0, refusals: 0, late: 0 }]],
   [/select id from node where state in/, ({ nodes }) => nodes.barred()],
   [
@@ -241,7 +241,7 @@ const ANSWERS: [RegExp, Answer][] = [
     /select p\.id from payout p join ledger_account/,
     ({ payouts }, [id]) => payouts.short(id as Uuid).map((line) => ({ id: line.id })),
   ],
-  // Sums that the auditor does not check.
+  // Statistics that no rule of the auditor checks.
   [/insert into unfunded_hour|set last_used_at/, () => []],
 ];
 

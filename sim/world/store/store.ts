@@ -1,8 +1,9 @@
 /**
- * The database as gateways reach it: an object like a connection pool, with faults. A statement is executed at one moment, whole or not at
- * all. Its connection can be refused, or lost before or after the execution; statement and answer can be slow. The database can be
- * unreachable for everyone or for one machine: waiting callers are cut off (their statements executed or not) and new ones refused. It can
- * crash, which all callers learn at once, and fail over to a standby, which has everything that was answered and at first takes no writes.
+ * The database as gateways see it: an object that behaves like a connection pool. A statement takes effect at one
+ * moment, as a whole or not at all. Its connection may be refused, or lost before or after that moment; the statement
+ * or its answer may be slow. The database may be unreachable for everyone or for one machine: waiting statements then
+ * fail, whether they took effect or not, and new ones are refused. It may crash, which fails waiting statements at
+ * once, or fail over to a standby, which has everything that was answered and refuses writes at first.
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
@@ -18,9 +19,9 @@ import { type Statement, Transactions } from "./transactions.ts";
 const NOTICED_MS_MAX = 1_500;
 const NOTIFY_MS_MAX = 50;
 
-/** What the database did at one moment: one statement, or a committed transaction. */
+/** What took effect at one moment: a statement, or everything that a transaction committed. */
 export interface Done {
-  /** Virtual milliseconds. */
+  /** The moment in virtual milliseconds. */
   atMs: number;
   isTransaction: boolean;
   statements: Statement[];
@@ -48,39 +49,39 @@ export class Store {
   readonly #listeners = new Set<{ life: Life; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
-  /** The server crashed; connections are refused. */
+  /** The database crashed, and nothing listens on its port. */
   #isDown = false;
-  /** The primary answers no one; its standby may miss its last commits. */
+  /** The primary answers no one; its statements may or may not have reached its standby. */
   #isLosing = false;
-  /** A standby that takes no writes yet has replaced the primary. */
+  /** A standby that does not accept writes yet has replaced the primary. */
   #isStandby = false;
-  /** Incremented at each restart: statements in transit from before are lost. */
+  /** Incremented when the server restarts: statements in flight to an earlier run are dropped. */
   #life = 0;
   readonly #ambushes: { machine: number; of: string; run: () => void }[] = [];
-  /** Machines that cannot reach the database, and whether they know it. */
+  /** Machines that cannot reach the database, and whether they have noticed that. */
   readonly #unreached = new Map<number, { isKnown: boolean }>();
-  /** Cuts by machine in virtual milliseconds; the last may be open. */
+  /** Periods in which a machine could not reach the database, in virtual milliseconds; the last may not be over. */
   readonly cuts: { machine: number; fromMs: number; toMs: number }[] = [];
-  /** Callers that wait for an answer, to be cut off in an outage. */
+  /** Callbacks that end waiting statements when the database is seen to be unreachable. */
   readonly #waiting = new Map<(error: Error) => void, Life>();
   delayMsMax = 6;
-  /** The maximum delay of an answer, if it differs from a statement's. */
+  /** How long an answer takes, if not as long as a statement. */
   replyMsMax: number | undefined;
-  /** The percentage of statements whose connection is lost. */
+  /** How many statements of a hundred lose their connection. */
   lossPercent = 0;
-  /** The percentage of statements that get no connection. */
+  /** How many statements of a hundred get no connection. */
   refusalPercent = 0;
   statements = 0;
-  /** Called for everything executed, in order. */
+  /** Called for everything that takes effect, in order. */
   recorded: ((done: Done) => void) | undefined;
 
   constructor(options: {
     tables: Tables;
     scheduler: Scheduler;
     chance: Chance;
-    /** Runs after every executed statement. */
+    /** Called after every statement that took effect. */
     committed: (text: string) => void;
-    /** Runs for every statement whose connection is lost or refused. */
+    /** Called for every statement that loses its connection or gets none. */
     lost: (how: "statement lost" | "connection refused") => void;
   }) {
     this.tables = options.tables;
@@ -95,7 +96,7 @@ export class Store {
     });
   }
 
-  /** Executes nothing any more. Gateways notice it soon. */
+  /** From now on no statement takes effect; gateways notice that soon. */
   goAway(): boolean {
     if (this.#isAway || this.#isStandby) return false;
     this.#isAway = true;
@@ -103,7 +104,10 @@ export class Store {
     return true;
   }
 
-  /** The server dies. Waiting callers are cut off now, their statements executed or not, and new ones are refused. */
+  /**
+   * The database's processes die. Waiting statements fail now, whether they took effect or not, and new connections are
+   * refused.
+   */
   crash(): boolean {
     if (!this.goAway()) return false;
     this.#isDown = true;
@@ -111,13 +115,13 @@ export class Store {
     return true;
   }
 
-  /** The primary answers no more commits; the standby gets some of them. `promote` must follow. */
+  /** The primary answers no more commits, and its standby receives some of them. A call of `promote` must follow. */
   losePrimary(): boolean {
     this.#isLosing = this.goAway();
     return this.#isLosing;
   }
 
-  /** The standby replaces the primary: reads are answered, writes refused until `comeBack`. */
+  /** The standby replaces the primary: it answers reads and refuses writes until `comeBack`. */
   promote(): void {
     if (!this.#isLosing) return;
     this.#isLosing = false;
@@ -137,7 +141,7 @@ export class Store {
     this.#tellMissed((life) => !this.#unreached.has(life.machine));
   }
 
-  /** Runs when the machine's next statement with these words was executed, before its answer leaves. */
+  /** Calls `run` when this machine's next statement that contains `of` has taken effect, before its answer leaves. */
   ambush(machine: number, of: string, run: () => void): void {
     this.#ambushes.push({ machine, of, run });
   }
@@ -146,7 +150,7 @@ export class Store {
     this.#ambushes.length = 0;
   }
 
-  /** Cuts one machine off. It notices soon. */
+  /** One machine loses its connection to the database, and notices that soon. */
   cut(machine: number): boolean {
     if (this.#unreached.has(machine)) return false;
     const cut = { isKnown: false };
@@ -165,7 +169,7 @@ export class Store {
     this.#tellMissed((life) => life.machine === machine);
   }
 
-  /** Whether any machine is cut off. */
+  /** Whether any machine cannot reach the database. */
   get isCutOff(): boolean {
     return this.#unreached.size > 0;
   }
@@ -195,7 +199,7 @@ export class Store {
     this.recorded?.({ atMs: this.#scheduler.nowMs, ...done });
   }
 
-  /** Executes `what` as one statement. */
+  /** Carries out `what` as one statement. */
   run<T>(life: Life, text: string, what: () => T): Promise<T> {
     if (!life.mayAct()) return life.never();
     if (this.#isKnownAway || this.#unreached.get(life.machine)?.isKnown === true)
@@ -297,7 +301,7 @@ export class Store {
     return this.#isAway || this.#unreached.has(life.machine);
   }
 
-  /** Reports to gateways what they missed during the outage. */
+  /** Notifications that were sent meanwhile were lost, so listeners are called once. */
   #tellMissed(isBack: (life: Life) => boolean): void {
     for (const { life, heard } of this.#listeners)
       if (life.hears && isBack(life)) for (const runs of heard.values()) for (const run of runs) run(undefined);

@@ -1,13 +1,13 @@
 /**
- * Connections on which transactions run. A lost connection aborts its transaction; a commit is one statement, executed or not. One
- * transaction runs at a time, the others wait.
+ * Connections on which transactions run. A connection that is lost, before or after a statement took effect, ends its
+ * transaction; a commit is a single statement. One transaction is open at a time, and the others wait for it.
  */
 import type pg from "pg";
 import type { Life } from "../life.ts";
 import type { LedgerModel } from "./ledger-model.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
 
-/** A statement from a gateway with its answer: rows, or the SQLSTATE of a refusal. */
+/** One statement as a gateway sent it, with its answer: rows, or the SQLSTATE of a refusal. */
 export interface Statement {
   text: string;
   values: unknown[];
@@ -17,15 +17,15 @@ export interface Statement {
 interface TransactionsOptions {
   ledgerModel: LedgerModel;
   payments: PaymentTables;
-  /** Executes one statement, with all faults. */
+  /** Carries out one statement, with the delays and faults of the simulated database. */
   run: <T>(life: Life, text: string, what: () => T) => Promise<T>;
-  /** Called with the statements of each committed transaction. */
+  /** Called with the statements of each transaction that is committed. */
   committed?: (statements: Statement[]) => void;
 }
 
 export class Transactions {
   readonly #options: TransactionsOptions;
-  /** The connection whose transaction runs, and those that wait for its end. */
+  /** The connection whose transaction is open, and the connections that wait for its end. */
   #owner: Connection | undefined;
   readonly #waiting: (() => void)[] = [];
 
@@ -86,10 +86,10 @@ class Connection {
     this.#all.end(this);
   }
 
-  /** Called at the moment of execution. */
+  /** Runs at the moment in which the statement takes effect. */
   #do(text: string, values: unknown[]): unknown[] {
     const { payments, ledgerModel, committed } = this.#options;
-    // A lost connection or dead process loses its transaction.
+    // The transaction ended with its connection or its process.
     if (this.#isLost) return [];
     if (text === "begin") {
       this.#draft = new PaymentDraft(payments, ledgerModel);
