@@ -42,8 +42,8 @@ export interface AccountPlan {
   budgetDay: string | null;
 }
 
-/** How an honest node answers a request. */
-export interface Script {
+/** How an honest node answers. */
+export interface AnswerScript {
   /** The number of words in the answer, and of words of thinking before it. */
   words: number;
   thinkWords: number;
@@ -54,7 +54,7 @@ export interface Script {
   fault: { kind: "fail" | "stall" | "drop" | "prompt"; attempt: number; after: number } | null;
 }
 
-export interface Ask {
+export interface RequestPlan {
   account: number;
   gateway: number;
   /** If set, the request goes to /v1/completions; otherwise to the endpoint that the model supports. */
@@ -71,7 +71,7 @@ export interface Ask {
   texts: number;
   /** When the client leaves, counted from its request. */
   leavesMs: number | null;
-  script: Script;
+  script: AnswerScript;
 }
 
 /** Statements after whose commit a gateway may die without receiving the answer. */
@@ -85,8 +85,8 @@ export const COMMIT_KINDS = [
 ] as const;
 type CommitKind = (typeof COMMIT_KINDS)[number];
 
-export type Item = { atMs: number } & (
-  | { do: "ask"; ask: Ask }
+export type PlanItem = { atMs: number } & (
+  | { do: "ask"; ask: RequestPlan }
   | { do: "crash gateway"; gateway: number; fuse: number; downMs: number; powerLoss: boolean }
   | { do: "drain gateway"; gateway: number; graceMs: number; downMs: number }
   | { do: "crash node"; node: number; downMs: number }
@@ -133,7 +133,7 @@ export interface Plan {
   hosts: number;
   nodes: NodePlan[];
   accounts: AccountPlan[];
-  items: Item[];
+  items: PlanItem[];
   /** The number of days for which earnings are held back. */
   payoutHoldDays?: number;
   /** For each host: the index of the builder account with the same owner. */

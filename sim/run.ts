@@ -2,13 +2,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { type Lived, liveThrough } from "./crew.ts";
-import { makePlan, type PlanOptions } from "./draw.ts";
+import { describeFailure } from "./describe-failure.ts";
+import { drawPlan, type PlanOptions } from "./draw-plan.ts";
 import type { Plan } from "./plan.ts";
-import { shrink } from "./shrink.ts";
-import type { Outcome } from "./simulate.ts";
-import { story } from "./story.ts";
-import { type FaultKind, noFaults } from "./world/faults.ts";
+import { shrinkPlan } from "./shrink-plan.ts";
+import type { WorldOutcome } from "./simulate.ts";
+import { type FaultKind, zeroFaultCounts } from "./world/faults.ts";
+import { runWorldsOnThreads, type WorldResult } from "./world-threads.ts";
 
 const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --soak MINUTES | --replay FILE]
   --minutes M     virtual minutes of each world (2; of a soak 3)
@@ -120,19 +120,19 @@ async function main(): Promise<number> {
 }
 
 /** Runs worlds on this thread. The modules are imported here, so that runs on other threads need not load them in this one. */
-async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<Outcome>> {
+async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<WorldOutcome>> {
   const [{ simulate }, { loadTokens }] = [await import("./simulate.ts"), await import("./tokens.ts")];
   const tokens = await loadTokens();
   return (plan, options) => simulate(plan, tokens, options);
 }
 
 /** A single world runs on this thread, where its trace can be read; many are distributed over threads. */
-async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions): AsyncGenerator<Lived> {
+async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions): AsyncGenerator<WorldResult> {
   const threads = wholeOf("threads", flags.threads, { least: 1 }) ?? Math.min(8, availableParallelism());
   const plans = plansOf(flags, options);
   const isTwice = (turn: number): boolean => !flags.once && (flags.soak === undefined || turn % SOAK_TWICE_EVERY === 0);
   if (flags.seeds !== undefined || flags.fresh !== undefined || flags.soak !== undefined) {
-    yield* liveThrough(plans, { threads, isTwice });
+    yield* runWorldsOnThreads(plans, { threads, isTwice });
     return;
   }
   const live = await here();
@@ -145,7 +145,7 @@ async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions)
 /** Sums over all worlds, each world counted once. */
 class Sums {
   readonly #began = performance.now();
-  readonly #faults = noFaults();
+  readonly #faults = zeroFaultCounts();
   readonly #outcomes: Record<string, number> = {};
   #worlds = 0;
   #virtualMs = 0;
@@ -153,7 +153,7 @@ class Sums {
   #requests = 0;
   #operations = 0;
 
-  add({ virtualMs, steps, requests, operations, faults, outcomes }: Outcome): void {
+  add({ virtualMs, steps, requests, operations, faults, outcomes }: WorldOutcome): void {
     this.#worlds += 1;
     this.#virtualMs += virtualMs;
     this.#steps += steps;
@@ -199,30 +199,30 @@ function* plansOf(flags: ReturnType<typeof readFlags>, options: PlanOptions): Ge
   if (seeds !== undefined) {
     const [, from, to] = /^(\d+)-(\d+)$/.exec(seeds) ?? [];
     if (from === undefined || to === undefined) throw new WrongUse("--seeds must be two whole numbers, FROM-TO");
-    for (let one = Number(from); one <= Number(to); one++) yield makePlan(one, options);
+    for (let one = Number(from); one <= Number(to); one++) yield drawPlan(one, options);
   }
   const freshCount = wholeOf("fresh", fresh, { least: 1 }) ?? 0;
-  for (let i = 0; i < freshCount; i++) yield makePlan(freshSeed(), options);
+  for (let i = 0; i < freshCount; i++) yield drawPlan(freshSeed(), options);
   const soakMinutes = numberOf("soak", soak, { least: 0.01 });
   if (soakMinutes !== undefined) {
     const endMs = performance.now() + soakMinutes * 60_000;
-    while (performance.now() < endMs) yield makePlan(freshSeed(), options);
+    while (performance.now() < endMs) yield drawPlan(freshSeed(), options);
   }
   if (seeds === undefined && fresh === undefined && soak === undefined)
-    yield makePlan(wholeOf("seed", seed, { least: 0 }) ?? freshSeed(), options);
+    yield drawPlan(wholeOf("seed", seed, { least: 0 }) ?? freshSeed(), options);
 }
 
 async function report(
   plan: Plan,
-  outcome: Outcome,
+  outcome: WorldOutcome,
   { shrinks, out }: { shrinks: boolean; out: string },
 ): Promise<void> {
   const live = await here();
-  const run = (one: Plan): Promise<Outcome> => live(one, { keepsTrace: true });
-  const short = shrinks ? await shrink(plan, outcome, run) : plan;
+  const run = (one: Plan): Promise<WorldOutcome> => live(one, { keepsTrace: true });
+  const short = shrinks ? await shrinkPlan(plan, outcome, run) : plan;
   const last = await run(short);
   writeFileSync(out, `${JSON.stringify(short, null, 1)}\n`);
-  console.log(story(short, last));
+  console.log(describeFailure(short, last));
   console.log(`again: npm run sim -- --replay ${out}`);
 }
 

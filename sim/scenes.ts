@@ -4,7 +4,7 @@
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
-import type { Ask, Item, Plan } from "./plan.ts";
+import type { Plan, PlanItem, RequestPlan } from "./plan.ts";
 
 /** The model that scenes ask for. Every scene makes sure that some node serves it and has free slots. */
 const MODEL = "tiny-3b";
@@ -40,7 +40,7 @@ export function addScenes(chance: Chance, plan: Plan): void {
  * before the gateways notice the failure, and some while gateways refuse or count alone. After the recovery the key
  * sends more requests.
  */
-function limitsAway(chance: Chance, plan: Plan): Item[] {
+function limitsAway(chance: Chance, plan: Plan): PlanItem[] {
   makeRoom(plan);
   const account = chance.below(plan.accounts.length);
   const inFlight = chance.between(1, 3);
@@ -50,11 +50,11 @@ function limitsAway(chance: Chance, plan: Plan): Item[] {
   const atMs = chance.between(3_000, Math.max(3_000, plan.endMs - forMs - 16_000));
   const backMs = atMs + forMs;
   const how = chance.pick(["hangs", "dies"] as const);
-  const ask = (askedMs: number, lastsMs: number): Item => {
+  const ask = (askedMs: number, lastsMs: number): PlanItem => {
     const gateway = chance.below(plan.gateways.length);
-    return { atMs: askedMs, do: "ask", ask: plainAsk({ account, gateway, lastsMs, stream: chance.oneIn(2) }) };
+    return { atMs: askedMs, do: "ask", ask: plainRequest({ account, gateway, lastsMs, stream: chance.oneIn(2) }) };
   };
-  const some = (count: number, fromMs: number, toMs: number, lastsMs: () => number): Item[] =>
+  const some = (count: number, fromMs: number, toMs: number, lastsMs: () => number): PlanItem[] =>
     Array.from({ length: count }, () => ask(chance.between(fromMs, toMs), lastsMs()));
   const brief = (): number => chance.between(500, forMs);
   const long = (): number => chance.between(forMs + 8_000, forMs + 14_000);
@@ -74,15 +74,15 @@ function limitsAway(chance: Chance, plan: Plan): Item[] {
  * One gateway loses the database for longer than a lease while the others keep it. The gateway itself enters late what
  * it answers meanwhile.
  */
-function cutFromStore(chance: Chance, plan: Plan): Item[] {
+function cutFromStore(chance: Chance, plan: Plan): PlanItem[] {
   makeRoom(plan);
   const gateway = chance.below(plan.gateways.length);
   const atMs = chance.between(2_000, plan.endMs);
   const account = chance.below(plan.accounts.length);
   Object.assign(plan.accounts[account] as object, { credit: RICH, inFlight: null });
-  const asks = Array.from({ length: 4 }, (): Item => {
+  const asks = Array.from({ length: 4 }, (): PlanItem => {
     const lastsMs = chance.between(500, 8_000);
-    const order = plainAsk({ account, gateway, lastsMs, stream: chance.oneIn(2) });
+    const order = plainRequest({ account, gateway, lastsMs, stream: chance.oneIn(2) });
     return { atMs: chance.between(Math.max(0, atMs - 1_500), atMs - 50), do: "ask", ask: order };
   });
   return [...asks, { atMs, do: "store cut", gateway, forMs: chance.between(70_000, 110_000) }];
@@ -98,7 +98,7 @@ function addImpostor(plan: Plan): void {
  * Embedding requests with several texts each. Their nodes send wrong vectors, or are honest and fall silent after one
  * vector of the first attempt. If the gateway kept that vector, it would blame the node that answers next.
  */
-function embeddings(chance: Chance, plan: Plan): Item[] {
+function embeddings(chance: Chance, plan: Plan): PlanItem[] {
   makeRoom(plan);
   const isSilent = chance.oneIn(2);
   const bad = { kind: "bad vectors", models: [EMBEDDING] };
@@ -107,8 +107,8 @@ function embeddings(chance: Chance, plan: Plan): Item[] {
   const unlimited = { inFlight: null, requestsPerMinute: null, tokensPerMinute: null, budgetDay: null };
   Object.assign(plan.accounts[account] as object, { credit: RICH, ...unlimited });
   const gateway = chance.below(plan.gateways.length);
-  return Array.from({ length: 24 }, (_, i): Item => {
-    const { script, ...plain } = plainAsk({ account, gateway, lastsMs: 100, stream: false });
+  return Array.from({ length: 24 }, (_, i): PlanItem => {
+    const { script, ...plain } = plainRequest({ account, gateway, lastsMs: 100, stream: false });
     const fault = isSilent ? { kind: "stall" as const, attempt: 1, after: 1 } : null;
     const ask = { ...plain, model: EMBEDDING, texts: chance.between(2, 4), script: { ...script, fault } };
     return { atMs: 1_000 + 1_000 * i, do: "ask", ask };
@@ -128,7 +128,7 @@ interface Plain {
   lastsMs: number;
 }
 
-export function plainAsk({ lastsMs, ...who }: Plain): Ask {
+export function plainRequest({ lastsMs, ...who }: Plain): RequestPlan {
   return {
     ...who,
     model: MODEL,

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
-import { makePlan } from "./draw.ts";
+import { drawPlan } from "./draw-plan.ts";
 import type { Plan } from "./plan.ts";
-import { plainAsk } from "./scenes.ts";
-import { shrink } from "./shrink.ts";
-import { type Outcome, simulate } from "./simulate.ts";
-import { loadTokens, type Tokens } from "./tokens.ts";
-import { forbidOutsideWorld } from "./world/guard.ts";
+import { plainRequest } from "./scenes.ts";
+import { shrinkPlan } from "./shrink-plan.ts";
+import { simulate, type WorldOutcome } from "./simulate.ts";
+import { loadTokens, type TokenCounting } from "./tokens.ts";
+import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
 
-let tokens: Tokens;
+let tokens: TokenCounting;
 before(async () => {
   tokens = await loadTokens();
 });
@@ -17,7 +17,7 @@ before(async () => {
 describe("a simulation", () => {
   for (const seed of [1, 7, 16, 32, 34, 42]) {
     test(`with seed ${seed} breaks no rule and repeats exactly`, async () => {
-      const plan = makePlan(seed, { minutes: 1 });
+      const plan = drawPlan(seed, { minutes: 1 });
       const [one, other] = [await simulate(plan, tokens), await simulate(plan, tokens)];
       assert.equal(one.violation, undefined);
       assert.equal(one.hash, other.hash);
@@ -26,14 +26,14 @@ describe("a simulation", () => {
   }
 
   test("differs with another seed", async () => {
-    const [one, other] = [1, 2].map((seed) => makePlan(seed, { minutes: 0.2, faults: 0 })) as [Plan, Plan];
+    const [one, other] = [1, 2].map((seed) => drawPlan(seed, { minutes: 0.2, faults: 0 })) as [Plan, Plan];
     assert.notEqual((await simulate(one, tokens)).hash, (await simulate(other, tokens)).hash);
   });
 
   test("enters late charges for what one gateway answered while it alone had lost the database", async () => {
-    const plan = makePlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
+    const plan = drawPlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 4, models: ["tiny-3b"] });
-    const ask = plainAsk({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });
+    const ask = plainRequest({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });
     plan.accounts = [
       { credit: "5000000000000", inFlight: null, requestsPerMinute: null, tokensPerMinute: null, budgetDay: null },
     ];
@@ -48,7 +48,7 @@ describe("a simulation", () => {
   });
 
   test("answers every request if nothing fails and every node is honest", async () => {
-    const plan = makePlan(3, { minutes: 0.5, faults: 0, gateways: 1, nodes: 2 });
+    const plan = drawPlan(3, { minutes: 0.5, faults: 0, gateways: 1, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 8 });
     for (const account of plan.accounts)
       Object.assign(account, {
@@ -108,7 +108,7 @@ describe("the guard against real time and randomness", () => {
   ];
   for (const [name, reach] of reaching) {
     test(`refuses ${name}, records it, and allows it again afterwards`, () => {
-      const guard = forbidOutsideWorld();
+      const guard = forbidRealTimeAndRandomness();
       try {
         assert.throws(reach, { name: "OutsideWorld" });
         assert.deepEqual(guard.attempts, [name]);
@@ -123,11 +123,11 @@ describe("the guard against real time and randomness", () => {
 });
 
 test("the shrinker keeps the items of a plan that its failure needs", async () => {
-  const plan = makePlan(7, { minutes: 0.5 });
+  const plan = drawPlan(7, { minutes: 0.5 });
   const needed = plan.items.filter((_, i) => i % 11 === 3).slice(0, 2);
-  const violation = { rule: "both are there" } as Outcome["violation"];
-  const run = async ({ items }: Plan): Promise<Outcome> =>
-    ({ violation: needed.every((item) => items.includes(item)) ? violation : undefined }) as Outcome;
-  const short = await shrink(plan, await run(plan), run);
+  const violation = { rule: "both are there" } as WorldOutcome["violation"];
+  const run = async ({ items }: Plan): Promise<WorldOutcome> =>
+    ({ violation: needed.every((item) => items.includes(item)) ? violation : undefined }) as WorldOutcome;
+  const short = await shrinkPlan(plan, await run(plan), run);
   assert.deepEqual(short.items, needed);
 });

@@ -5,16 +5,16 @@
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import { LeasesAudit } from "./audit/leases.ts";
 import { LedgerAudit } from "./audit/ledger.ts";
-import { auditLimits, auditWindows } from "./audit/limits.ts";
+import { auditLimits, auditMinuteLimits } from "./audit/limits.ts";
 import { auditMoney, auditPayouts, auditSetOffs } from "./audit/money.ts";
 import { auditNodes } from "./audit/nodes.ts";
 import { auditRequests } from "./audit/requests.ts";
 import type { Plan } from "./plan.ts";
-import { perform } from "./stage/deeds.ts";
+import { performItem } from "./stage/perform-item.ts";
 import { Stage } from "./stage/stage.ts";
-import type { Tokens } from "./tokens.ts";
+import type { TokenCounting } from "./tokens.ts";
 import type { FaultCounts } from "./world/faults.ts";
-import { forbidOutsideWorld } from "./world/guard.ts";
+import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
 import { type Violation, World } from "./world/world.ts";
 
 /** Time in which gateways start and learn of the nodes before the first request. */
@@ -30,7 +30,7 @@ const LOOK_EVERY_MS = 1_000;
 /** How many losses of its connection gateways excuse in a node. */
 const EXCUSES_MAX = 3;
 
-export interface Outcome {
+export interface WorldOutcome {
   violation: Pick<Violation, "rule" | "message"> | undefined;
   hash: string;
   steps: number;
@@ -52,10 +52,10 @@ interface SimulateOptions {
 
 export async function simulate(
   plan: Plan,
-  tokens: Tokens,
+  tokens: TokenCounting,
   { keepsTrace = false, begun }: SimulateOptions = {},
-): Promise<Outcome> {
-  const guard = forbidOutsideWorld();
+): Promise<WorldOutcome> {
+  const guard = forbidRealTimeAndRandomness();
   const world = new World(plan.seed, { keepsTrace });
   const onRejection = (error: unknown): void =>
     world.fail("no promise is left to fail alone", (error as Error)?.stack ?? String(error));
@@ -73,7 +73,7 @@ export async function simulate(
   }
 }
 
-async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
+async function live(stage: Stage, plan: Plan, tokens: TokenCounting): Promise<void> {
   const { world } = stage;
   const { scheduler, ledgerModel } = world;
   const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
@@ -91,7 +91,7 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   };
   for (const machine of stage.machines) machine.start();
   for (const node of stage.nodes) scheduler.after(500, () => node.connect());
-  for (const item of plan.items) scheduler.after(LEAD_MS + item.atMs, () => perform(stage, item));
+  for (const item of plan.items) scheduler.after(LEAD_MS + item.atMs, () => performItem(stage, item));
   scheduler.after(LEAD_MS + plan.endMs, () => stage.heal());
   let quietLooks = 0;
   if (!plan.livesOn)
@@ -112,11 +112,11 @@ async function live(stage: Stage, plan: Plan, tokens: Tokens): Promise<void> {
   const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
   const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;
   auditRequests({ stage, tokens, held, calmPlane, diskWasFull: has(/disk full/) });
-  auditWindows(stage, { storeWasWell });
+  auditMinuteLimits(stage, { storeWasWell });
   auditNodes(stage, { storeWasWell });
 }
 
-function outcomeOf({ world, sights, machines, operations }: Stage): Outcome {
+function outcomeOf({ world, sights, machines, operations }: Stage): WorldOutcome {
   const { trace, scheduler, violation, ledgerModel, faults } = world;
   faults["write refused"] = machines.reduce((sum, { disk }) => sum + disk.refused, 0);
   const outcomes: Record<string, number> = {};

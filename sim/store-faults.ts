@@ -5,8 +5,8 @@
  */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
-import { COMMIT_KINDS, type Item, type Plan } from "./plan.ts";
-import { plainAsk } from "./scenes.ts";
+import { COMMIT_KINDS, type Plan, type PlanItem } from "./plan.ts";
+import { plainRequest } from "./scenes.ts";
 
 /** Requests sent around the moment of a fault, so that the fault can strike one. */
 const ASKS = 4;
@@ -22,16 +22,16 @@ export function addStoreFaults(chance: Chance, plan: Plan): void {
   }
 }
 
-function asksAround(chance: Chance, { accounts, gateways }: Plan, { atMs, ...fault }: Item): Item[] {
+function asksAround(chance: Chance, { accounts, gateways }: Plan, { atMs, ...fault }: PlanItem): PlanItem[] {
   const hangMs = "hangMs" in fault ? fault.hangMs : 100;
-  return Array.from({ length: ASKS }, (): Item => {
+  return Array.from({ length: ASKS }, (): PlanItem => {
     const [account, gateway] = [chance.below(accounts.length), chance.below(gateways.length)];
-    const ask = plainAsk({ account, gateway, lastsMs: chance.between(100, 2_000), stream: chance.oneIn(2) });
+    const ask = plainRequest({ account, gateway, lastsMs: chance.between(100, 2_000), stream: chance.oneIn(2) });
     return { atMs: Math.max(0, atMs + chance.between(-10, hangMs)), do: "ask", ask };
   });
 }
 
-export function storeFault(chance: Chance, plan: Plan): Item {
+export function storeFault(chance: Chance, plan: Plan): PlanItem {
   const atMs = chance.below(plan.endMs);
   switch (chance.below(5)) {
     case 0:
@@ -49,7 +49,7 @@ export function storeFault(chance: Chance, plan: Plan): Item {
   }
 }
 
-function crashAtCommit(chance: Chance, { endMs, gateways }: Plan): Item {
+function crashAtCommit(chance: Chance, { endMs, gateways }: Plan): PlanItem {
   return {
     atMs: chance.below(endMs),
     do: "crash at commit",

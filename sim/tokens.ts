@@ -8,7 +8,7 @@ import { openMeter } from "../gateway/src/metering/metering.ts";
 import { loadTables } from "../gateway/src/metering/tokenizers.ts";
 import { sentence } from "./world/words.ts";
 
-export interface Tokens {
+export interface TokenCounting {
   meter: Meter;
   /** The number of tokens that the chat template adds to a prompt of one message. */
   templateTokens: number;
@@ -16,7 +16,7 @@ export interface Tokens {
   textTokens: number;
 }
 
-export async function loadTokens(): Promise<Tokens> {
+export async function loadTokens(): Promise<TokenCounting> {
   const meter = openMeter("llama3", await loadTables("llama3"), null);
   const promptOf = async (words: number): Promise<number> => {
     const messages = [{ role: "user", content: sentence(0, words).trim() }];

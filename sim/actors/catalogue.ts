@@ -13,7 +13,7 @@ const CONTEXT = 8192;
 const VERSIONS = 7;
 export const THINKING_MODEL = "reason-32b";
 export const EMBEDDING_MODEL = "embed-m3";
-export const THINKING = { open: "<think>", close: "</think>" };
+export const THINKING_TAGS = { open: "<think>", close: "</think>" };
 export const VECTOR_WIDTH = 64;
 
 interface Traits {
@@ -55,7 +55,7 @@ function catalogueOf(version: number): Catalogue {
         id: `${id}-q4-1`,
         tokenizer: "llama3",
         licence: null,
-        ...(id === THINKING_MODEL && { reasoning: THINKING }),
+        ...(id === THINKING_MODEL && { reasoning: THINKING_TAGS }),
         ...(isEmbedding && { vector_width: VECTOR_WIDTH }),
       },
       // Without a list, gateways use only the canaries that they make up; with an empty list they use none.

@@ -9,7 +9,7 @@ import { serve } from "../../gateway/src/inference/serve.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";
 import { completions } from "../../gateway/src/routes/openai/completions.ts";
 import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
-import type { Ask } from "../plan.ts";
+import type { RequestPlan } from "../plan.ts";
 import { sentence } from "../world/words.ts";
 import type { World } from "../world/world.ts";
 import { EMBEDDING_MODEL } from "./catalogue.ts";
@@ -22,9 +22,9 @@ interface Usage {
 }
 
 /** What a client observed of its request. */
-export interface Sight {
+export interface ClientObservation {
   id: Uuid;
-  ask: Ask;
+  ask: RequestPlan;
   gateway: string;
   machine: number;
   askedMs: number;
@@ -47,10 +47,15 @@ export interface Sight {
   saidAfterEnd: boolean;
 }
 
-export function ask(world: World, running: RunningGateway, order: Ask, token: string): Sight {
+export function sendRequest(
+  world: World,
+  running: RunningGateway,
+  order: RequestPlan,
+  token: string,
+): ClientObservation {
   const { gateway, life, newId } = running;
   const id = newId();
-  const sight: Sight = {
+  const sight: ClientObservation = {
     id,
     ask: order,
     gateway: running.name,
@@ -69,7 +74,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
   };
   const who = `client ${id.slice(-6)}`;
   const gone = new AbortController();
-  const end = (how: Sight["end"]): void => {
+  const end = (how: ClientObservation["end"]): void => {
     if (sight.end !== null) {
       sight.saidAfterEnd = sight.end === "answered" || sight.end === "refused";
       return;
@@ -149,16 +154,16 @@ function refusalOf(error: unknown): [number, string | null] {
   return [500, "internal_error"];
 }
 
-const promptOf = ({ promptWords }: Ask): string => sentence(0, promptWords).trim();
+const promptOf = ({ promptWords }: RequestPlan): string => sentence(0, promptWords).trim();
 
-function requestOf(order: Ask): [Endpoint, object] {
+function requestOf(order: RequestPlan): [Endpoint, object] {
   if (order.model === EMBEDDING_MODEL) return [embeddings, embeddingBody(order)];
   if (order.endpoint === "completion")
     return [completions, { ...generationBody(order), prompt: sentence(0, order.promptWords) }];
   return [chat, { ...generationBody(order), messages: [{ role: "user", content: promptOf(order) }] }];
 }
 
-const generationBody = (order: Ask): object => ({
+const generationBody = (order: RequestPlan): object => ({
   model: order.model,
   max_tokens: order.maxTokens,
   stream: order.stream,
@@ -167,7 +172,7 @@ const generationBody = (order: Ask): object => ({
   ...(order.formatted && { response_format: { type: "json_object" } }),
 });
 
-const embeddingBody = (order: Ask): object => ({
+const embeddingBody = (order: RequestPlan): object => ({
   model: order.model,
   // Each text begins with a different word.
   input: Array.from({ length: order.texts }, (_, i) => sentence(i, order.promptWords)),
@@ -180,7 +185,7 @@ interface WholeAnswer {
   usage: Usage;
 }
 
-function readWhole(sight: Sight, body: string): void {
+function readWhole(sight: ClientObservation, body: string): void {
   const { choices, data, usage } = JSON.parse(body) as WholeAnswer;
   const choice = choices?.[0];
   sight.text = choice?.message?.content ?? choice?.text ?? "";
@@ -196,7 +201,7 @@ interface Chunk {
 }
 
 /** Returns whether the event was the stream's terminal error. */
-function readEvent(sight: Sight, data: string): boolean {
+function readEvent(sight: ClientObservation, data: string): boolean {
   const { choices, usage, error } = JSON.parse(data) as Chunk;
   if (error !== undefined) {
     sight.code = error.code;

@@ -18,9 +18,9 @@ import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import { type Taken, takeIn } from "../../gateway/src/payments/receive.ts";
 import { SPOT_CHECKS_SCHEMA } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
-import { type Life, processClock } from "../world/life.ts";
+import { type ProcessLife, processClock } from "../world/process-life.ts";
 import type { World } from "../world/world.ts";
-import { logOf } from "./log.ts";
+import { gatewayLog } from "./log.ts";
 
 const WITHOUT_SPOT_CHECKS = SPOT_CHECKS_SCHEMA - 1;
 const NEVER = new Promise<void>(() => {});
@@ -41,7 +41,7 @@ export interface Deployment {
 /** One gateway process. */
 export interface RunningGateway {
   name: string;
-  life: Life;
+  life: ProcessLife;
   gateway: Gateway;
   newId: NewId;
   payouts: Payouts;
@@ -59,7 +59,11 @@ interface Machine {
   starts: number;
 }
 
-export async function startGateway(deployment: Deployment, machine: Machine, life: Life): Promise<RunningGateway> {
+export async function startGateway(
+  deployment: Deployment,
+  machine: Machine,
+  life: ProcessLife,
+): Promise<RunningGateway> {
   const { world, payoutHoldDays } = deployment;
   machine.starts += 1;
   const name = `gateway ${machine.number}.${machine.starts}`;
@@ -88,12 +92,12 @@ export async function startGateway(deployment: Deployment, machine: Machine, lif
 /** Random numbers come from a separate stream for each purpose: one for IDs, one for everything else in the gateway. */
 function portsOf(
   { world, limitsWhenAway, catalogue, meter }: Deployment,
-  { name, machine, life }: { name: string; machine: Machine; life: Life },
+  { name, machine, life }: { name: string; machine: Machine; life: ProcessLife },
 ): Ports {
   const chance = world.chance.of(name);
   const originMs = chance.between(0, 1_000_000);
   const clock = processClock(life, world.scheduler, { skewMs: machine.skewMs, originMs });
-  const log = logOf(world, life, name);
+  const log = gatewayLog(world, life, name);
   const newId = newIds(clock, chance.of("ids"));
   const pid = machine.number * 1_000 + machine.starts;
   return {

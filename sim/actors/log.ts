@@ -1,8 +1,8 @@
 /** A gateway's log, written into the trace, because what a gateway logs is part of what happened. */
 import type { Log } from "../../gateway/src/base/log.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
-import type { Life } from "../world/life.ts";
-import { PLANE_AWAY } from "../world/network.ts";
+import { PLANE_UNREACHABLE } from "../world/network.ts";
+import type { ProcessLife } from "../world/process-life.ts";
 import type { World } from "../world/world.ts";
 
 type Level = "debug" | "info" | "warn" | "error";
@@ -10,7 +10,7 @@ type Level = "debug" | "info" | "warn" | "error";
 /** The one loss that the platform accepts: neither database nor disk could be written to (ledger/settling.ts). */
 const UNSAFE = "request answered, but its settlement is only in memory";
 
-export function logOf(world: World, life: Life, name: string): Log {
+export function gatewayLog(world: World, life: ProcessLife, name: string): Log {
   const write =
     (level: Level) =>
     (fields: unknown, message?: string): void => {
@@ -32,7 +32,7 @@ export function logOf(world: World, life: Life, name: string): Log {
 const isWritten = (level: string): boolean => level !== "debug";
 
 /** Errors that the simulated world causes; any other error is a bug of the gateway. */
-const isExpected = (error: Error): boolean => isStorageTrouble(error) || error.message === PLANE_AWAY;
+const isExpected = (error: Error): boolean => isStorageTrouble(error) || error.message === PLANE_UNREACHABLE;
 
 const plain = (fields: object): object =>
   Object.fromEntries(

@@ -6,13 +6,13 @@ import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
-import type { NodeKind, NodePlan, Script } from "../plan.ts";
+import type { AnswerScript, NodeKind, NodePlan } from "../plan.ts";
 import type { NodeLink } from "../world/network.ts";
 import { sentence } from "../world/words.ts";
 import type { World } from "../world/world.ts";
 import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
-import { meaningOf } from "./meaning.ts";
-import { type Piece, piecesOf } from "./utterance.ts";
+import { embeddingOf } from "./embedding.ts";
+import { type OutputPiece, outputPieces } from "./output-pieces.ts";
 
 /** The node's own record of a job. */
 export interface JobFacts {
@@ -62,7 +62,7 @@ interface Running {
 
 interface Knowing {
   /** The script of a request, found by the 26 characters of the request's ID; undefined for other jobs. */
-  scriptOf: (request: string) => Script | undefined;
+  scriptOf: (request: string) => AnswerScript | undefined;
   /** The node's standing in its record. */
   standing: () => JobFacts["standing"];
 }
@@ -70,7 +70,7 @@ interface Knowing {
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
 /** A probe has no script of its own: the node answers it with this short one. */
-const PROBE: Script = { words: 12, thinkWords: 4, perDelta: 3, ttftMs: 30, everyMs: 40, fault: null };
+const PROBE: AnswerScript = { words: 12, thinkWords: 4, perDelta: 3, ttftMs: 30, everyMs: 40, fault: null };
 const REPORT_EVERY_MS = 5_000;
 const TOLD_MS = 60;
 const EARLY = { accepts_early: true, draining: false };
@@ -85,7 +85,7 @@ export class SimNode {
   readonly #joining = new Map<string, JobJoiner>();
   /** Jobs that the node accepted before their bodies arrived, with the time of acceptance. */
   readonly #early = new Map<string, number>();
-  readonly #scriptOf: (request: string) => Script | undefined;
+  readonly #scriptOf: (request: string) => AnswerScript | undefined;
   readonly #standing: () => JobFacts["standing"];
   #isUp = false;
   #isTelling = false;
@@ -264,7 +264,7 @@ export class SimNode {
     this.#begin(running, script ?? PROBE, isHonest ? "honest" : this.plan.kind);
   }
 
-  #begin(running: Running, script: Script, kind: NodeKind): void {
+  #begin(running: Running, script: AnswerScript, kind: NodeKind): void {
     if (kind !== "honest" && kind !== "deaf") this.#world.faults["job failed"] += 1;
     if (kind === "silent") this.#after(running, 60_000, () => this.#end(running, "silent"));
     else if (kind === "empty") this.#done(running);
@@ -291,10 +291,10 @@ export class SimNode {
   }
 
   /** Sends one vector for each text; some kinds of nodes send wrong vectors. */
-  #embed(running: Running, script: Script, kind: NodeKind): void {
+  #embed(running: Running, script: AnswerScript, kind: NodeKind): void {
     const texts = running.body.input ?? [];
-    const constant = meaningOf("constant");
-    const vectors = texts.map((text) => (kind === "constant" ? constant : meaningOf(text)));
+    const constant = embeddingOf("constant");
+    const vectors = texts.map((text) => (kind === "constant" ? constant : embeddingOf(text)));
     if (BREAKS.includes(kind)) {
       this.#vectors(running, vectors.slice(0, 1));
       this.#after(running, 30, () => this.#misbehave(running, kind));
@@ -307,7 +307,7 @@ export class SimNode {
     running.facts.isAtFault = true;
     const turn = this.jobs.size % 4;
     if (turn === 0) this.#vectors(running, vectors.slice(1));
-    else if (turn === 1) this.#vectors(running, [...vectors, meaningOf("more")]);
+    else if (turn === 1) this.#vectors(running, [...vectors, embeddingOf("more")]);
     else if (turn === 2) {
       const width = VECTOR_WIDTH / 2;
       this.#vectors(
@@ -334,12 +334,12 @@ export class SimNode {
     running.facts.refusedPrompt = kind === "failing" && running.facts.isFormatted;
     if (kind === "failing") this.#say(gateway, { kind: "failed", job, seq, cause: "engine", message: "" });
     else if (kind === "vectors" && isEmbedding) this.#output(running, answer(" river"), { counts: false });
-    else if (kind === "vectors") this.#vectors(running, [meaningOf("x")], { counts: false });
+    else if (kind === "vectors") this.#vectors(running, [embeddingOf("x")], { counts: false });
     else if (kind === "accepts twice") this.#say(gateway, { kind: "accepted", job });
     else if (kind === "garbage") this.#raw(gateway, Buffer.from([1, 19, 1, 0, 255, 255, 255]));
     else {
       running.seq += kind === "gap" ? 3 : -1;
-      if (isEmbedding) this.#vectors(running, [meaningOf("x")], { counts: false });
+      if (isEmbedding) this.#vectors(running, [embeddingOf("x")], { counts: false });
       else this.#output(running, answer(sentence(2, 1)), { counts: false });
     }
     this.#end(running, kind === "failing" ? "failed" : "broken");
@@ -350,7 +350,7 @@ export class SimNode {
   }
 
   /** Sends all output or vectors, and ends the job as the script says. */
-  #speak(running: Running, script: Script, vectors?: Float32Array[]): void {
+  #speak(running: Running, script: AnswerScript, vectors?: Float32Array[]): void {
     const attempt = Number(running.header.job.slice(-2));
     const { fault, perDelta } = script;
     const strikes = fault !== null && (fault.attempt === 0 || fault.attempt === attempt);
@@ -370,13 +370,13 @@ export class SimNode {
     step();
   }
 
-  #words(running: Running, script: Script, wordsMax: number): (() => void)[] {
+  #words(running: Running, script: AnswerScript, wordsMax: number): (() => void)[] {
     const { model, sampling } = running.header;
     const known = running.facts.isCanary ? this.#world.answers.answerTo(running.body.messages ?? []) : undefined;
     if (known !== undefined) return [() => this.#output(running, answer(known))];
     const thinks = model !== THINKING_MODEL ? null : this.plan.host % 2 === 0 ? "by tags" : "by channel";
     const stop = this.plan.kind === "deaf" ? null : (sampling.stop?.[0] ?? null);
-    return piecesOf(script, { thinks, stop, wordsMax }).map((piece) => () => this.#output(running, piece));
+    return outputPieces(script, { thinks, stop, wordsMax }).map((piece) => () => this.#output(running, piece));
   }
 
   #rows(running: Running, vectors: Float32Array[], perFrame: number): (() => void)[] {
@@ -386,7 +386,7 @@ export class SimNode {
     });
   }
 
-  #strike(running: Running, kind: NonNullable<Script["fault"]>["kind"]): void {
+  #strike(running: Running, kind: NonNullable<AnswerScript["fault"]>["kind"]): void {
     running.facts.isAtFault = true;
     this.#world.faults["job failed"] += 1;
     // No engine supports every output format, so such a failure counts as a refused prompt.
@@ -401,7 +401,7 @@ export class SimNode {
     }
   }
 
-  #output(running: Running, { channel, text, thought, said }: Piece, { counts = true } = {}): void {
+  #output(running: Running, { channel, text, thought, said }: OutputPiece, { counts = true } = {}): void {
     const { job, gateway } = running.header;
     const atMs = this.#world.scheduler.nowMs - running.acceptedMs;
     const times = { firstMs: atMs, lastMs: atMs };
@@ -448,10 +448,10 @@ export class SimNode {
   }
 }
 
-const answer = (text: string): Piece => ({ channel: "answer", text, thought: "", said: text });
+const answer = (text: string): OutputPiece => ({ channel: "answer", text, thought: "", said: text });
 
 /** The kinds of nodes that break the protocol or fail after some output. */
 const BREAKS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
 
 /** A script with more output than the request allows. */
-const overrunning = (script: Script): Script => ({ ...script, words: script.words + 400, fault: null });
+const overrunning = (script: AnswerScript): AnswerScript => ({ ...script, words: script.words + 400, fault: null });

@@ -3,15 +3,15 @@
  * received and what nodes did. Shares no code with the gateway.
  */
 import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
-import type { Sight } from "../actors/client.ts";
+import type { ClientObservation } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
-import type { Request } from "../world/store/ledger-model.ts";
-import { untilStop, wordsIn } from "../world/words.ts";
+import type { RequestRecord } from "../world/store/ledger-model.ts";
+import { countWords, textBeforeStop } from "../world/words.ts";
 
 /** Everything known about a finished request. */
 interface Case {
-  sight: Sight;
-  record: Request;
+  sight: ClientObservation;
+  record: RequestRecord;
   promptTokens: number;
   /** Every job that nodes ran for the request, in order. */
   jobs: JobFacts[];
@@ -37,7 +37,7 @@ type Share = "paid" | "withheld" | "none" | "either";
 const FREE = "free";
 
 /** Describes what is wrong with the charge; undefined when the charge is correct. */
-export function wrongCharge(known: Case): string | undefined {
+export function describeWrongCharge(known: Case): string | undefined {
   const { record, promptTokens, host } = known;
   const bill = billOf(known);
   if (typeof bill === "string" && bill !== FREE) return bill;
@@ -66,19 +66,19 @@ export function wrongCharge(known: Case): string | undefined {
 }
 
 /** The words of a job's output that can be billed: thinking, and the answer up to its stop string. */
-const outputOf = ({ thought, said }: JobFacts, { ask }: Sight): number =>
-  wordsIn(thought) + wordsIn(untilStop(said, ask.stop));
+const outputOf = ({ thought, said }: JobFacts, { ask }: ClientObservation): number =>
+  countWords(thought) + countWords(textBeforeStop(said, ask.stop));
 
 function billOf(known: Case): Bill | typeof FREE | string {
   const { sight, record, jobs, served } = known;
   if (sight.ask.model === EMBEDDING_MODEL) return embeddingBill(known);
   const cap = sight.ask.maxTokens;
-  const delivered = sight.ask.stream ? wordsIn(sight.text) : 0;
+  const delivered = sight.ask.stream ? countWords(sight.text) : 0;
   const last = served.findLast(({ accepted }) => accepted);
   if (served.some(({ isCountable }) => !isCountable)) return uncountableBill(known);
   const said = Math.min(cap, last === undefined ? 0 : outputOf(last, sight));
   // Thinking reaches a client of this endpoint only with the end of the answer.
-  const answered = Math.min(cap, last === undefined ? 0 : wordsIn(untilStop(last.said, sight.ask.stop)));
+  const answered = Math.min(cap, last === undefined ? 0 : countWords(textBeforeStop(last.said, sight.ask.stop)));
   const isFailure = served.some(({ end }) => end === "failed");
   switch (record.outcome) {
     case "ok":
@@ -129,11 +129,11 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
     const toldThought = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
     // A completion does not return its thinking, so only the node knows how much thinking there was.
     const isHidden = sight.ask.endpoint === "completion";
-    const thought = isHidden ? toldThought : wordsIn(sight.reasoning);
-    const read = thought + wordsIn(sight.text);
+    const thought = isHidden ? toldThought : countWords(sight.reasoning);
+    const read = thought + countWords(sight.text);
     if (usage?.completion_tokens !== read) return `usage tells ${usage?.completion_tokens} tokens of ${read}`;
     if (toldThought !== thought) return `usage tells ${toldThought} tokens of thinking`;
-    if (isHidden && !served.some((job) => Math.min(cap, wordsIn(job.thought)) === thought))
+    if (isHidden && !served.some((job) => Math.min(cap, countWords(job.thought)) === thought))
       return `usage tells ${toldThought} tokens of thinking, which no node had`;
     if (read > cap) return `${read} tokens for a cap of ${cap}`;
     const whole = served.some((job) => isComplete(job, sight) && outputOf(job, sight) === read);
@@ -143,7 +143,7 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
     if (blanks === 0) return "an empty answer, and no node had given one";
     // The prompt is due if two nodes returned empty answers, or if one answer began with a stop string. A single empty
     // answer costs nothing.
-    const isStopped = served.some(({ said }) => said !== "" && wordsIn(untilStop(said, sight.ask.stop)) === 0);
+    const isStopped = served.some(({ said }) => said !== "" && countWords(textBeforeStop(said, sight.ask.stop)) === 0);
     if (record.charge + record.short === 0n) return isStopped ? "an answer that a stop string ended was free" : FREE;
     return blanks >= 2 || isStopped ? { least: 0, most: 0, share: "paid" } : "one empty answer was billed";
   }
@@ -152,8 +152,8 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
 }
 
 /** The node sent its whole answer, or a stop string, after which nothing counts. */
-const isComplete = ({ end, said }: JobFacts, { ask }: Sight): boolean =>
-  end === "done" || untilStop(said, ask.stop) !== said;
+const isComplete = ({ end, said }: JobFacts, { ask }: ClientObservation): boolean =>
+  end === "done" || textBeforeStop(said, ask.stop) !== said;
 
 /** White space contains no words: the auditor knows only that no more is billed than the request allows. */
 function uncountableBill({ sight, record }: Case): Bill | typeof FREE {

@@ -4,7 +4,7 @@
  * do: it cannot renew, and requests whose leases expire are settled late.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { Sight } from "../actors/client.ts";
+import type { ClientObservation } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
 
 /** A lease lasts one minute, and a gateway renews it at least every quarter of a minute. */
@@ -33,7 +33,7 @@ export class LeasesAudit {
     }
   }
 
-  #wasCutOff({ machine }: Sight): boolean {
+  #wasCutOff({ machine }: ClientObservation): boolean {
     const { store, scheduler } = this.#stage.world;
     return store.cuts.some(
       (cut) =>

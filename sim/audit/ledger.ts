@@ -1,5 +1,5 @@
-/** Audits the invariants of the ledger after every statement, computed from the tables alone. */
-import type { Entry, LedgerModel } from "../world/store/ledger-model.ts";
+/** The invariants of the ledger after every statement of the database, computed from the tables alone. */
+import type { LedgerEntry, LedgerModel } from "../world/store/ledger-model.ts";
 import type { World } from "../world/world.ts";
 
 export class LedgerAudit {
@@ -66,7 +66,7 @@ export class LedgerAudit {
   #lookAtEntries(): void {
     const added = new Map<string, bigint>();
     for (; this.#entriesSeen < this.#ledgerModel.entries.length; this.#entriesSeen++) {
-      const { operation, amount } = this.#ledgerModel.entries[this.#entriesSeen] as Entry;
+      const { operation, amount } = this.#ledgerModel.entries[this.#entriesSeen] as LedgerEntry;
       added.set(operation, (added.get(operation) ?? 0n) + amount);
     }
     for (const [operation, sum] of added)

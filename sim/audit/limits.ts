@@ -2,10 +2,10 @@
  * Limits hold at every moment. A request that has a hold and no answer yet occupies a slot of its key, so there are
  * never more of those than the key may have in flight. A key that was revoked more than a minute ago starts no request.
  */
-import type { Sight } from "../actors/client.ts";
+import type { ClientObservation } from "../actors/client.ts";
 import type { Stage } from "../stage/stage.ts";
-import { EPOCH_MS } from "../world/life.ts";
-import type { Request } from "../world/store/ledger-model.ts";
+import { EPOCH_MS } from "../world/process-life.ts";
+import type { RequestRecord } from "../world/store/ledger-model.ts";
 
 /**
  * Where gateways do not hear of a revocation, it takes effect within a minute (decisions §13); the rest is for requests
@@ -38,15 +38,15 @@ const UNANSWERED_MS_MAX = 1_600;
  * Checks at the end that requests were refused only because of other requests, and that none exceeded the limit of a
  * minute.
  */
-export function auditWindows(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
+export function auditMinuteLimits(stage: Stage, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, sights, builders } = stage;
   const limitsWereWell = world.limitsServer.outages.length === 0;
   for (const sight of sights) {
     const isSlots = sight.code === "rate_limit_streams";
     if (!isSlots && sight.code !== "rate_limit_sku_capacity") continue;
     const isRival = isSlots
-      ? (other: Sight): boolean => other.ask.account === sight.ask.account
-      : (other: Sight): boolean => other.ask.model === sight.ask.model;
+      ? (other: ClientObservation): boolean => other.ask.account === sight.ask.account
+      : (other: ClientObservation): boolean => other.ask.model === sight.ask.model;
     const beside = sights.filter((other) => other !== sight && isRival(other) && overlaps(stage, other, sight));
     const rivals = beside.length;
     const whole = isSlots ? (builders[sight.ask.account]?.key.inFlight ?? DEFAULT_IN_FLIGHT) : PLACES_MIN;
@@ -112,12 +112,12 @@ function auditTokens({ world, sights, builders }: Stage): void {
 }
 
 /** A request whose client left or lost its connection may be processed and counted a little longer. */
-const isAfloat = (other: Sight, { ask, askedMs }: Sight): boolean =>
+const isAfloat = (other: ClientObservation, { ask, askedMs }: ClientObservation): boolean =>
   other.ask.account === ask.account &&
   other.askedMs <= askedMs &&
   (other.end === "left" || other.end === "connection lost" || other.endedMs === null || other.endedMs > askedMs);
 
-function tokensOf(record: Request | undefined): number {
+function tokensOf(record: RequestRecord | undefined): number {
   if (record === undefined || record.charge + record.short === 0n) return 0;
   return record.promptTokens + record.completionTokens;
 }
@@ -131,7 +131,7 @@ const wasAway = ({ world }: Stage, fromMs: number, toMs: number): boolean =>
   world.limitsServer.outages.some((outage) => outage.fromMs <= toMs && outage.toMs + BACK_MS >= fromMs);
 
 /** Whether `other` may have occupied a slot when `sight` was refused. */
-function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
+function overlaps(stage: Stage, other: ClientObservation, sight: ClientObservation): boolean {
   const refusedMs = sight.endedMs ?? sight.askedMs;
   if (other.askedMs > refusedMs) return false;
   // A request whose client left is processed a moment longer. A dead gateway's slots stay taken until their leases
@@ -146,14 +146,14 @@ function overlaps(stage: Stage, other: Sight, sight: Sight): boolean {
  * Whether the limits server must have counted the request and still know it: the server was well when it was asked, and
  * after an outage gateways report again what it may have forgotten.
  */
-const isCountedThere = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
+const isCountedThere = ({ world }: Stage, { askedMs }: ClientObservation, enteredMs: number): boolean =>
   !world.limitsServer.outages.some(({ fromMs, toMs }) => askedMs >= fromMs - enteredMs && askedMs <= toMs + BACK_MS);
 
 /**
  * Whether the gateway must have counted the request alone: the server was unreachable from before the request until
  * long after.
  */
-const isCountedAlone = ({ world }: Stage, { askedMs }: Sight, enteredMs: number): boolean =>
+const isCountedAlone = ({ world }: Stage, { askedMs }: ClientObservation, enteredMs: number): boolean =>
   world.limitsServer.outages.some(
     ({ fromMs, toMs }) => askedMs >= fromMs && askedMs + enteredMs + UNANSWERED_MS_MAX < toMs,
   );
@@ -173,7 +173,7 @@ export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: bool
   const revokedMsMax = storeWasWell ? TOLD_MS_MAX : REVOKED_MS_MAX;
   const enteredMs = storeWasWell ? COUNTED_MS_MAX : SLOWLY_COUNTED_MS_MAX;
   const { nowMs } = world.scheduler;
-  const open = new Map<number, Sight[]>();
+  const open = new Map<number, ClientObservation[]>();
   for (let i = sights.length - 1; i >= 0; i--) {
     const sight = sights[i] as (typeof sights)[number];
     // Older requests have ended: none lasts that long.
@@ -194,7 +194,12 @@ export function auditLimits(stage: Stage, { storeWasWell }: { storeWasWell: bool
 
 function auditInFlight(
   stage: Stage,
-  { account, limit, inFlight, enteredMs }: { account: number; limit: number; inFlight: Sight[]; enteredMs: number },
+  {
+    account,
+    limit,
+    inFlight,
+    enteredMs,
+  }: { account: number; limit: number; inFlight: ClientObservation[]; enteredMs: number },
 ): void {
   const fail = (count: number, where: string): void =>
     stage.world.fail("a key has no more in flight than it may", `account ${account}: ${count} of ${limit}${where}`);

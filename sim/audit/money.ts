@@ -5,7 +5,7 @@
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Stage } from "../stage/stage.ts";
-import { EPOCH_MS } from "../world/life.ts";
+import { EPOCH_MS } from "../world/process-life.ts";
 
 /** Runs after every statement about payouts. */
 export function auditPayouts({ world, hosts, payoutHoldDays }: Stage): void {

@@ -6,18 +6,18 @@
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { publicId, suffixOf } from "../../gateway/src/base/ids.ts";
 import { EMBEDDING_MODEL } from "../actors/catalogue.ts";
-import type { Sight } from "../actors/client.ts";
-import { uuidOfNode } from "../actors/fleet.ts";
+import type { ClientObservation } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
-import type { Ask } from "../plan.ts";
+import { nodeUuid } from "../actors/node-ids.ts";
+import type { RequestPlan } from "../plan.ts";
 import type { Stage } from "../stage/stage.ts";
-import type { Tokens } from "../tokens.ts";
+import type { TokenCounting } from "../tokens.ts";
 import type { World } from "../world/world.ts";
-import { wrongCharge } from "./charges.ts";
+import { describeWrongCharge } from "./charges.ts";
 
 interface Facts {
   stage: Stage;
-  tokens: Tokens;
+  tokens: TokenCounting;
   /** No gateway lost the plane, and no node lost it more often than gateways accept without blame. */
   calmPlane: boolean;
   diskWasFull: boolean;
@@ -74,21 +74,24 @@ export function auditRequests(facts: Facts): void {
     }
     auditTold(facts, sight, record.outcome);
     auditBlame(facts, record, of);
-    const served = of.filter(({ nodeId }) => record.node !== null && uuidOfNode(nodeId) === record.node);
+    const served = of.filter(({ nodeId }) => record.node !== null && nodeUuid(nodeId) === record.node);
     const host = served[0] === undefined ? null : stage.hostOf(served[0].nodeId);
     const promptTokens = promptTokensOf(sight.ask, tokens);
-    const wrong = wrongCharge({ sight, record, promptTokens, jobs: of, served, host });
+    const wrong = describeWrongCharge({ sight, record, promptTokens, jobs: of, served, host });
     if (wrong !== undefined)
       world.fail("every ending costs what the table says", `${sight.id} (${record.outcome}): ${wrong}`);
   }
 }
 
-function promptTokensOf({ model, endpoint, texts, promptWords }: Ask, { templateTokens, textTokens }: Tokens): number {
+function promptTokensOf(
+  { model, endpoint, texts, promptWords }: RequestPlan,
+  { templateTokens, textTokens }: TokenCounting,
+): number {
   if (endpoint === "completion") return textTokens + promptWords;
   return model === EMBEDDING_MODEL ? texts * (textTokens + promptWords) : templateTokens + promptWords;
 }
 
-function auditSight(world: World, sight: Sight, jobs: JobFacts[]): void {
+function auditSight(world: World, sight: ClientObservation, jobs: JobFacts[]): void {
   if (sight.saidAfterEnd) world.fail("nothing is said after the end", sight.id);
   const { text, reasoning, ask } = sight;
   if (
@@ -106,7 +109,7 @@ function auditForm({ world, nodes }: Stage, jobs: JobFacts[]): void {
       world.fail("an output format is asked of nodes that keep to it", `${job} was offered to ${nodeId}`);
 }
 
-function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: JobFacts[]): void {
+function auditUnrecorded({ stage: { world }, held }: Facts, sight: ClientObservation, jobs: JobFacts[]): void {
   if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
   // The hold was voided as if nothing had been dispatched. That is correct only if nothing was dispatched.
   const isTold = sight.end === "refused" && NO_RECORD.includes(sight.status ?? 0);
@@ -119,7 +122,7 @@ function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: 
 }
 
 /** Checks that no node works longer for a client that left, and that no client waits for a silent node. */
-function auditJobs(world: World, sight: Sight, jobs: JobFacts[]): void {
+function auditJobs(world: World, sight: ClientObservation, jobs: JobFacts[]): void {
   if (sight.gatewayEndedMs !== null) return;
   for (const { job, endedMs, aliveMs, accepted } of jobs) {
     if (!accepted || endedMs === null) continue;
@@ -150,7 +153,7 @@ function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, job
     stage.world.fail("nobody is blamed for what the plane lost", `${jobs[0]?.job} ended as ${outcome}`);
 }
 
-function auditTold({ stage: { world }, diskWasFull }: Facts, sight: Sight, outcome: string): void {
+function auditTold({ stage: { world }, diskWasFull }: Facts, sight: ClientObservation, outcome: string): void {
   if (sight.end === "left" || sight.end === "connection lost") return;
   // The request was refused, and its gateway died before it could void a hold that the database may have made.
   if (outcome === "gateway_lost" && sight.status === 503 && sight.gatewayEndedMs !== null) return;

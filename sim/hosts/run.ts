@@ -4,7 +4,7 @@
  * does.
  */
 import { parseArgs } from "node:util";
-import { calibrated, type Life, live } from "./life.ts";
+import { fleetCalibration, type HostLife, simulateHost } from "./host-life.ts";
 import { STRATEGIES } from "./strategies.ts";
 
 const { values } = parseArgs({
@@ -18,17 +18,18 @@ const { values } = parseArgs({
   },
 });
 const [jobs, lives, seed] = [Number(values.jobs), Number(values.lives), Number(values.seed)];
-const calibration = calibrated(seed);
+const calibration = fleetCalibration(seed);
 
-const profitOf = (all: Life[]): number => sum(all, ({ kept, cost }) => kept - cost) / sum(all, (life) => life.jobs);
-const sum = (all: Life[], of: (life: Life) => number): number => all.reduce((total, life) => total + of(life), 0);
+const profitOf = (all: HostLife[]): number => sum(all, ({ kept, cost }) => kept - cost) / sum(all, (life) => life.jobs);
+const sum = (all: HostLife[], of: (life: HostLife) => number): number =>
+  all.reduce((total, life) => total + of(life), 0);
 
 const rows = STRATEGIES.filter(({ honest, name }) => honest || name.includes(values.only)).map((strategy) => {
   // A host that is barred permanently serves few jobs, so each life gets the full number. A host that returns serves
   // all of them, so its lives share the number.
   const each = strategy.returns === true ? Math.ceil(jobs / lives) : jobs;
   const all = Array.from({ length: lives }, (_, i) =>
-    live(strategy, { jobs: each, seed: seed * 1000 + i, calibration }),
+    simulateHost(strategy, { jobs: each, seed: seed * 1000 + i, calibration }),
   );
   const after = all.flatMap(({ barred }) => barred.map((one) => one.after)).sort((a, b) => a - b);
   const at = (part: number): string =>
@@ -63,7 +64,7 @@ console.log(
 console.log("|---|---|---|---|---|---|---|---|");
 for (const { name, all, at, by, profit, uncaught } of rows) {
   const served = sum(all, (life) => life.jobs);
-  const per = (of: (life: Life) => number): string => (sum(all, of) / served).toFixed(3);
+  const per = (of: (life: HostLife) => number): string => (sum(all, of) / served).toFixed(3);
   console.log(
     `| ${name} | ${served} | ${per((life) => life.kept)} | ${per((life) => life.withheld)} | ${profit.toFixed(3)} | ${at(0.1)}, ${at(0.5)}, ${at(0.9)} | ${uncaught} of ${all.length} | ${by || "–"} |`,
   );

@@ -8,7 +8,7 @@ const HONEST_COST = 0.4;
 /** Honest machines differ in hardware and in builds of the same quantisation. */
 export const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 
-export type Act =
+export type HostAction =
   /** The job ends well. `served` says how the answer was produced. */
   | { does: "answer"; served: Partial<Served> & { cached?: boolean }; cost: number }
   /** The job breaks off after some output: the node falls silent, reports a failure, or closes its connection. */
@@ -27,7 +27,7 @@ interface Moment {
 
 export interface Strategy {
   name: string;
-  act: (moment: Moment) => Act;
+  act: (moment: Moment) => HostAction;
   /** An honest host, which must never be barred. */
   honest?: true;
   /** After it is barred, the host comes back under a new identity. */
@@ -36,23 +36,23 @@ export interface Strategy {
   friends?: number;
 }
 
-const honestly = (noise: number): Act => ({ does: "answer", served: { noise }, cost: HONEST_COST });
-export const honest = (roll: Uniform): Act =>
+const honestly = (noise: number): HostAction => ({ does: "answer", served: { noise }, cost: HONEST_COST });
+export const honestAction = (roll: Uniform): HostAction =>
   honestly(HONEST_NOISE[Math.floor(roll() * HONEST_NOISE.length)] as number);
-const junk: Act = { does: "answer", served: { text: "junk" }, cost: 0 };
-const smaller: Act = { does: "answer", served: { noise: 2.5 }, cost: 0.1 };
-const poorlyQuantised: Act = { does: "answer", served: { noise: 1.2 }, cost: 0.2 };
-const cached: Act = { does: "answer", served: { cached: true }, cost: 0.01 };
-const stall: Act = { does: "stall", cost: 0.02 };
+const junk: HostAction = { does: "answer", served: { text: "junk" }, cost: 0 };
+const smaller: HostAction = { does: "answer", served: { noise: 2.5 }, cost: 0.1 };
+const poorlyQuantised: HostAction = { does: "answer", served: { noise: 1.2 }, cost: 0.2 };
+const cached: HostAction = { does: "answer", served: { cached: true }, cost: 0.01 };
+const stall: HostAction = { does: "stall", cost: 0.02 };
 
 /** Does `bad` with one job in `of`, chosen at random, and honest work with the others. */
 const oneIn =
-  (of: number, bad: Act) =>
-  ({ roll }: Moment): Act =>
-    roll() < 1 / of ? bad : honest(roll);
+  (of: number, bad: HostAction) =>
+  ({ roll }: Moment): HostAction =>
+    roll() < 1 / of ? bad : honestAction(roll);
 
 export const STRATEGIES: Strategy[] = [
-  { name: "honest", honest: true, act: ({ roll }) => honest(roll) },
+  { name: "honest", honest: true, act: ({ roll }) => honestAction(roll) },
   { name: "honest, on the machine that differs most", honest: true, act: () => honestly(Math.max(...HONEST_NOISE)) },
   { name: "junk from the start", act: () => junk },
   { name: "a loop of words", act: () => ({ does: "answer", served: { text: "loop" }, cost: 0 }) },
@@ -66,20 +66,23 @@ export const STRATEGIES: Strategy[] = [
   { name: "a smaller model for half of the jobs", act: oneIn(2, smaller) },
   { name: "answers to other prompts from a cache", act: () => cached },
   { name: "junk, with a third of the verifiers as friends", act: () => junk, friends: 1 / 3 },
-  { name: "honest for 200 answers, then junk", act: ({ answers, roll }) => (answers < 200 ? honest(roll) : junk) },
+  {
+    name: "honest for 200 answers, then junk",
+    act: ({ answers, roll }) => (answers < 200 ? honestAction(roll) : junk),
+  },
   {
     name: "honest for 200 answers, then junk, again and again as somebody else",
-    act: ({ answers, roll }) => (answers < 200 ? honest(roll) : junk),
+    act: ({ answers, roll }) => (answers < 200 ? honestAction(roll) : junk),
     returns: true,
   },
   {
     name: "honest for 4,000 answers, then junk, again and again as somebody else",
-    act: ({ answers, roll }) => (answers < 4_000 ? honest(roll) : junk),
+    act: ({ answers, roll }) => (answers < 4_000 ? honestAction(roll) : junk),
     returns: true,
   },
   {
     name: "honest on probation, then junk, again and again as somebody else",
-    act: ({ answers, roll }) => (answers < 20 ? honest(roll) : junk),
+    act: ({ answers, roll }) => (answers < 20 ? honestAction(roll) : junk),
     returns: true,
   },
   { name: "junk, again and again as somebody else", act: () => junk, returns: true },
@@ -95,6 +98,6 @@ export const STRATEGIES: Strategy[] = [
   { name: "declines everything", act: () => ({ does: "decline", cost: 0 }) },
   {
     name: "claims 4,096 slots and serves one job in eight",
-    act: ({ roll }) => (roll() < 1 / 8 ? honest(roll) : stall),
+    act: ({ roll }) => (roll() < 1 / 8 ? honestAction(roll) : stall),
   },
 ];

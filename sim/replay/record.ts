@@ -2,16 +2,16 @@
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Plan } from "../plan.ts";
 import { simulate } from "../simulate.ts";
-import type { Tokens } from "../tokens.ts";
-import type { Entry } from "../world/store/ledger-model.ts";
-import type { Done } from "../world/store/store.ts";
+import type { TokenCounting } from "../tokens.ts";
+import type { LedgerEntry } from "../world/store/ledger-model.ts";
+import type { CommittedStatements } from "../world/store/store.ts";
 import type { World } from "../world/world.ts";
 
 export interface Recording {
   seed: number;
   accounts: { id: Uuid; kind: string }[];
   /** The credit granted to accounts at the start. */
-  credits: Entry[];
+  credits: LedgerEntry[];
   keys: {
     id: Uuid;
     accountId: Uuid;
@@ -22,12 +22,12 @@ export interface Recording {
   /** For each host account, the builder accounts with the same owner. */
   ownedWith: [host: Uuid, builders: Uuid[]][];
   checkouts: { id: Uuid; accountId: Uuid; pack: string; amount: bigint; session: string }[];
-  done: Done[];
-  end: Left;
+  done: CommittedStatements[];
+  end: FinalLedger;
 }
 
 /** The final content of the ledger. Each list is sorted by its own key, so that both databases give the same order. */
-export interface Left {
+export interface FinalLedger {
   accounts: { id: string; balance: bigint; held: bigint; overdrawn: boolean; granted: bigint }[];
   requests: {
     id: string;
@@ -45,8 +45,8 @@ export interface Left {
 /** Accounts that have no row in the table of accounts: their balances are the sums of their entries. */
 const OWN = new Set(["platform", "outside", "reserve"]);
 
-export async function record(plan: Plan, tokens: Tokens): Promise<Recording> {
-  const done: Done[] = [];
+export async function recordWorld(plan: Plan, tokens: TokenCounting): Promise<Recording> {
+  const done: CommittedStatements[] = [];
   let world: World | undefined;
   let start: Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> | undefined;
   // `npm run sim` reports broken rules. Such a world ends early, and its ledger can be replayed like any other.
@@ -76,7 +76,7 @@ function startOf({ ledgerModel, store }: World): Pick<Recording, "accounts" | "c
   };
 }
 
-function leftIn({ ledgerModel }: World): Left {
+function leftIn({ ledgerModel }: World): FinalLedger {
   return {
     accounts: [...ledgerModel.accounts.values()].map(({ id, kind, balance, held, overdrawn, granted }) => {
       // PostgreSQL caps `granted` at the balance when the row is read, the ledger model when the credit is used.

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
-import { makePlan } from "../draw.ts";
-import { loadTokens, type Tokens } from "../tokens.ts";
-import { type Recording, record } from "./record.ts";
-import { replay } from "./replay.ts";
+import { drawPlan } from "../draw-plan.ts";
+import { loadTokens, type TokenCounting } from "../tokens.ts";
+import { type Recording, recordWorld } from "./record.ts";
+import { replayRecording } from "./replay.ts";
 
 const WORLDS = 20;
 const MINUTES = 0.5;
 
-let tokens: Tokens;
+let tokens: TokenCounting;
 before(async () => {
   tokens = await loadTokens();
 });
@@ -21,7 +21,7 @@ async function replayed(recording: Recording, planted = "select"): Promise<strin
   const client = await db.pool.connect();
   try {
     await client.query(planted);
-    return await replay(client, recording);
+    return await replayRecording(client, recording);
   } finally {
     client.release(true);
     await db.close();
@@ -31,7 +31,7 @@ async function replayed(recording: Recording, planted = "select"): Promise<strin
 describe("a recorded simulation replayed on PostgreSQL", () => {
   for (let seed = 1; seed <= WORLDS; seed++) {
     test(`returns the same answers and the same ledger for seed ${seed}`, async () => {
-      assert.deepEqual(await replayed(await record(makePlan(seed, { minutes: MINUTES }), tokens)), []);
+      assert.deepEqual(await replayed(await recordWorld(drawPlan(seed, { minutes: MINUTES }), tokens)), []);
     });
   }
 });
@@ -42,7 +42,7 @@ describe("detects a difference", () => {
   const WITHOUT_PAYOUTS = 6;
   let recording: Recording;
   before(async () => {
-    recording = await record(makePlan(SEED, { minutes: MINUTES }), tokens);
+    recording = await recordWorld(drawPlan(SEED, { minutes: MINUTES }), tokens);
   });
 
   test("in an answer", async () => {
@@ -57,7 +57,7 @@ describe("detects a difference", () => {
 
   test("in a balance that no answer contains", async () => {
     const [differs] = await replayed(
-      await record(makePlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
+      await recordWorld(drawPlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
       "create or replace function host_share(charge bigint) returns bigint language sql as $$ select charge $$",
     );
     assert.match(differs as string, /^accounts of PostgreSQL alone/);

@@ -5,10 +5,10 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
-import { EPOCH_MS } from "../world/life.ts";
-import type { Done } from "../world/store/store.ts";
+import { EPOCH_MS } from "../world/process-life.ts";
+import type { CommittedStatements } from "../world/store/store.ts";
 import type { Statement } from "../world/store/transactions.ts";
-import type { Left, Recording } from "./record.ts";
+import type { FinalLedger, Recording } from "./record.ts";
 
 const CLOCK = `
   create schema world;
@@ -23,7 +23,7 @@ const CLOCK = `
 const MONEY = /ledger_|payout/;
 
 /** Returns the first differences; an empty list if both databases agree. */
-export async function replay(client: pg.ClientBase, recording: Recording): Promise<string[]> {
+export async function replayRecording(client: pg.ClientBase, recording: Recording): Promise<string[]> {
   let shown = Number.NaN;
   const showTime = async (ms: number): Promise<void> => {
     if (ms === shown) return;
@@ -43,7 +43,7 @@ export async function replay(client: pg.ClientBase, recording: Recording): Promi
   return compareLeft(await leftIn(client), recording.end);
 }
 
-async function repeat(client: pg.ClientBase, { statements, isTransaction }: Done): Promise<string[]> {
+async function repeat(client: pg.ClientBase, { statements, isTransaction }: CommittedStatements): Promise<string[]> {
   const differences: string[] = [];
   if (isTransaction) await client.query("begin");
   for (const statement of statements) {
@@ -146,7 +146,7 @@ async function populate(client: pg.ClientBase, recording: Recording): Promise<vo
     );
 }
 
-async function leftIn(client: pg.ClientBase): Promise<Left> {
+async function leftIn(client: pg.ClientBase): Promise<FinalLedger> {
   const rows = async <T>(sql: string): Promise<T[]> => (await client.query(sql)).rows as T[];
   return {
     accounts: await rows(
@@ -165,15 +165,15 @@ async function leftIn(client: pg.ClientBase): Promise<Left> {
 /** Kinds of operations whose IDs each database makes itself. */
 const OWN_IDS = new Set(["payout", "setoff"]);
 
-function compareLeft(real: Left, simulated: Left): string[] {
-  const lines = ({ accounts, requests, entries, holds }: Left): Record<keyof Left, string[]> => ({
+function compareLeft(real: FinalLedger, simulated: FinalLedger): string[] {
+  const lines = ({ accounts, requests, entries, holds }: FinalLedger): Record<keyof FinalLedger, string[]> => ({
     accounts: accounts.map((row) => textOf(plain(row))).sort(),
     requests: requests.map((row) => textOf(plain(row))).sort(),
     entries: entries.map((row) => textOf(plain(OWN_IDS.has(row.kind) ? { ...row, operation: "" } : row))).sort(),
     holds: holds.map((row) => textOf(plain({ ...row, expiresMs: Math.round(Number(row.expiresMs)) }))).sort(),
   });
   const [one, other] = [lines(real), lines(simulated)];
-  return (Object.keys(one) as (keyof Left)[]).flatMap((name) => [
+  return (Object.keys(one) as (keyof FinalLedger)[]).flatMap((name) => [
     ...without(one[name], other[name]).map((line) => `${name} of PostgreSQL alone: ${line}`),
     ...without(other[name], one[name]).map((line) => `${name} of the simulated store alone: ${line}`),
   ]);

@@ -4,10 +4,10 @@
  */
 import { parseArgs } from "node:util";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
-import { makePlan } from "../draw.ts";
+import { drawPlan } from "../draw-plan.ts";
 import { loadTokens } from "../tokens.ts";
-import { record } from "./record.ts";
-import { replay } from "./replay.ts";
+import { recordWorld } from "./record.ts";
+import { replayRecording } from "./replay.ts";
 
 const USAGE = `Usage: npm run sim:replay -- [flags]
   --seeds FROM-TO   which worlds (default 1-200)
@@ -33,10 +33,10 @@ if (!(minutes >= 0.1)) throw new Error("--minutes must be a number from 0.1 on")
 const tokens = await loadTokens();
 let [worlds, statements, differing] = [0, 0, 0];
 for (let seed = Number(from); seed <= Number(to); seed++) {
-  const recording = await record(makePlan(seed, { minutes }), tokens);
+  const recording = await recordWorld(drawPlan(seed, { minutes }), tokens);
   const db = await openTestDatabase();
   const client = await db.pool.connect();
-  const differences = await replay(client, recording);
+  const differences = await replayRecording(client, recording);
   // The connection's settings must not reach another replay, so it is closed.
   client.release(true);
   await db.close();

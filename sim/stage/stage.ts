@@ -3,13 +3,13 @@ import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { CATALOGUES } from "../actors/catalogue.ts";
-import { ask, type Sight } from "../actors/client.ts";
-import { nodeIdOf } from "../actors/fleet.ts";
+import { type ClientObservation, sendRequest } from "../actors/client.ts";
 import { type Deployment, PEPPER, type RunningGateway } from "../actors/gateway.ts";
 import { type JobFacts, SimNode } from "../actors/node.ts";
-import type { Ask, Plan, Script } from "../plan.ts";
+import { publicNodeId } from "../actors/node-ids.ts";
+import type { AnswerScript, Plan, RequestPlan } from "../plan.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
-import type { Key } from "../world/store/statements.ts";
+import type { KeyRow } from "../world/store/statements.ts";
 import type { World } from "../world/world.ts";
 import { Machine } from "./machines.ts";
 
@@ -23,7 +23,7 @@ const STORE_MS = 6;
 
 interface Builder {
   id: Uuid;
-  key: Key;
+  key: KeyRow;
   token: string;
 }
 
@@ -34,7 +34,7 @@ export class Stage {
   readonly records: NodeRecord[];
   readonly builders: Builder[] = [];
   readonly hosts: Uuid[] = [];
-  readonly sights: Sight[] = [];
+  readonly sights: ClientObservation[] = [];
   readonly limitsWhenAway: Plan["limitsWhenAway"];
   priceVersion = 1;
   /** The plan is over: no more faults happen. */
@@ -46,7 +46,7 @@ export class Stage {
   /** The sum of payments minus refunds of each account once all errands are done. */
   readonly credited: Map<Uuid, bigint> = new Map();
   readonly payoutHoldDays: number;
-  readonly #scripts = new Map<string, Script>();
+  readonly #scripts = new Map<string, AnswerScript>();
 
   constructor(world: World, plan: Plan, meter: Meter) {
     this.world = world;
@@ -72,11 +72,11 @@ export class Stage {
       .find((running) => running?.life.hears === true);
   }
 
-  ask(order: Ask): void {
+  ask(order: RequestPlan): void {
     const running = this.gatewayFrom(order.gateway);
     const builder = this.builders[order.account];
     if (running === undefined || builder === undefined) return;
-    const sight = ask(this.world, running, order, builder.token);
+    const sight = sendRequest(this.world, running, order, builder.token);
     this.sights.push(sight);
     this.#scripts.set(suffixOf(sight.id), order.script);
     this.world.scheduler.after(REQUEST_MS_MAX, () => {
@@ -143,7 +143,7 @@ export class Stage {
   }
 
   hostOf(nodeId: string): Uuid {
-    return this.records.find((record) => nodeIdOf(record) === nodeId)?.accountId as Uuid;
+    return this.records.find((record) => publicNodeId(record) === nodeId)?.accountId as Uuid;
   }
 
   /** A node that was barred a moment ago may still receive an offer that was in flight. */
@@ -185,7 +185,7 @@ export class Stage {
         scriptOf: (request: string) => this.#scripts.get(request),
         standing: () => this.#standing(record),
       };
-      this.nodes.push(new SimNode(this.world, nodeIdOf(record), node, knows));
+      this.nodes.push(new SimNode(this.world, publicNodeId(record), node, knows));
     }
   }
 }

@@ -5,7 +5,7 @@
 import { dirname } from "node:path";
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Disk, DiskFile } from "../../gateway/src/ledger/disk.ts";
-import { EPOCH_MS, type Life } from "./life.ts";
+import { EPOCH_MS, type ProcessLife } from "./process-life.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 interface Inode {
@@ -62,7 +62,7 @@ export class SimDisk {
   }
 
   /** The disk as a process uses it. */
-  of(life: Life): Disk {
+  of(life: ProcessLife): Disk {
     const act = <T>(what: () => T): Promise<T> => {
       if (!life.mayAct()) return life.never();
       const epoch = this.#epoch;

@@ -15,7 +15,7 @@ export type FaultKind =
 
 export type FaultCounts = Record<FaultKind, number>;
 
-export const noFaults = (): FaultCounts => ({
+export const zeroFaultCounts = (): FaultCounts => ({
   struck: 0,
   "statement lost": 0,
   "connection refused": 0,

@@ -10,8 +10,8 @@ import { createLog } from "../../gateway/src/base/log.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
 import { Board, memoryLimits } from "../../gateway/src/limits/memory.ts";
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
-import { Life, processClock } from "./life.ts";
 import { LimitsServer } from "./limits-server.ts";
+import { ProcessLife, processClock } from "./process-life.ts";
 import { Scheduler } from "./scheduler.ts";
 
 const HISTORIES = 20;
@@ -21,7 +21,7 @@ const TIGHT = { requestsPerMinute: 5, tokensPerMinute: 30, inFlight: 3 };
 class Bench {
   readonly scheduler = new Scheduler();
   readonly server = new LimitsServer(this.scheduler, new Chance("ways"));
-  readonly life = new Life();
+  readonly life = new ProcessLife();
   readonly clock = processClock(this.life, this.scheduler);
 
   /** Advances time until the answer is known, and a moment longer for effects that no one awaits. */

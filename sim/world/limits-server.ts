@@ -7,7 +7,7 @@
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { RedisOptions } from "ioredis";
 import type { ScriptedRedis } from "../../gateway/src/limits/valkey-scripts.ts";
-import { EPOCH_MS, type Life } from "./life.ts";
+import { EPOCH_MS, type ProcessLife } from "./process-life.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 const MINUTE_MS = 60_000;
@@ -73,7 +73,7 @@ export class LimitsServer {
   }
 
   /** The part of ioredis's client that the gateway's link uses. */
-  client(life: Life, { retryStrategy }: Pick<RedisOptions, "retryStrategy"> = {}): ScriptedRedis {
+  client(life: ProcessLife, { retryStrategy }: Pick<RedisOptions, "retryStrategy"> = {}): ScriptedRedis {
     const client = new Client({
       life,
       scheduler: this.#scheduler,
@@ -176,7 +176,7 @@ export class LimitsServer {
 }
 
 interface ClientOptions {
-  life: Life;
+  life: ProcessLife;
   scheduler: Scheduler;
   chance: Chance;
   server: LimitsServer;

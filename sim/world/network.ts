@@ -9,7 +9,7 @@ import type { Dependency } from "../../gateway/src/base/dependency.ts";
 import { joined, type Plane } from "../../gateway/src/plane/plane.ts";
 import { covers } from "../../gateway/src/plane/subjects-match.ts";
 import { STATE_REQUEST } from "../../protocol/src/subjects.ts";
-import type { Life } from "./life.ts";
+import type { ProcessLife } from "./process-life.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 type Receive = (subject: string, payload: Uint8Array) => void;
@@ -35,7 +35,7 @@ interface Link {
 }
 
 interface GatewayLink extends Link {
-  life: Life;
+  life: ProcessLife;
   health: Dependency & { isAway: boolean };
   hears: boolean;
   gone: ((nodeId: string, by: "node" | "plane") => void)[];
@@ -60,7 +60,7 @@ interface NodeEntry extends Link {
  */
 const DOUBT_MS = 1_000;
 const KNOWN_MS = 800;
-export const PLANE_AWAY = "the plane is away";
+export const PLANE_UNREACHABLE = "the plane is unreachable";
 
 export class Network {
   readonly #scheduler: Scheduler;
@@ -77,7 +77,7 @@ export class Network {
     this.#chance = chance;
   }
 
-  gateway(name: string, { life, originMs }: { life: Life; originMs: number }): Plane {
+  gateway(name: string, { life, originMs }: { life: ProcessLife; originMs: number }): Plane {
     const link: GatewayLink = {
       ...newLink(name),
       life,
@@ -94,7 +94,7 @@ export class Network {
     });
     const done = (what: () => void): Promise<void> => {
       if (!life.mayAct()) return life.never();
-      if (link.health.isAway) return Promise.reject(new Error(PLANE_AWAY));
+      if (link.health.isAway) return Promise.reject(new Error(PLANE_UNREACHABLE));
       this.#scheduler.after(this.#chance.between(1, 5), what);
       return Promise.resolve();
     };

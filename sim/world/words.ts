@@ -11,10 +11,10 @@ export function sentence(from: number, count: number): string {
   return text;
 }
 
-export const wordsIn = (text: string): number => text.match(/\S+/g)?.length ?? 0;
+export const countWords = (text: string): number => text.match(/\S+/g)?.length ?? 0;
 
 /** The part of a text before its stop string. */
-export function untilStop(text: string, stop: string | null): string {
+export function textBeforeStop(text: string, stop: string | null): string {
   const at = stop === null ? -1 : text.indexOf(stop);
   return at < 0 ? text : text.slice(0, at);
 }

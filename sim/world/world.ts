@@ -3,15 +3,15 @@
 import { Chance } from "@tollgate/stage/chance.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
 import { AnswerBook } from "../../gateway/src/trust/testing.ts";
-import { type FaultCounts, noFaults } from "./faults.ts";
-import { EPOCH_MS } from "./life.ts";
+import { type FaultCounts, zeroFaultCounts } from "./faults.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
+import { EPOCH_MS } from "./process-life.ts";
 import { Scheduler } from "./scheduler.ts";
 import { LedgerModel } from "./store/ledger-model.ts";
 import { NodeTable } from "./store/nodes.ts";
 import { PaymentTables } from "./store/payments.ts";
-import { PayoutBooks } from "./store/payouts.ts";
+import { PayoutModel } from "./store/payouts.ts";
 import { Store } from "./store/store.ts";
 import { Trace } from "./trace.ts";
 
@@ -43,7 +43,7 @@ export class World {
   readonly toldUnsafe = new Set<string>();
   /** The answers to the canaries that gateways make up, because simulated nodes have no model. */
   readonly answers = new AnswerBook();
-  readonly faults: FaultCounts = noFaults();
+  readonly faults: FaultCounts = zeroFaultCounts();
   /** The first rule that was broken. */
   violation: Violation | undefined;
 
@@ -58,7 +58,7 @@ export class World {
     const clock = { now } as Parameters<typeof newIds>[0];
     this.newId = newIds(clock, this.chance.of("ids"));
     const { ledgerModel } = this;
-    const payouts = new PayoutBooks({ ledgerModel, newId: newIds(clock, this.chance.of("payouts")), now });
+    const payouts = new PayoutModel({ ledgerModel, newId: newIds(clock, this.chance.of("payouts")), now });
     this.store = new Store({
       tables: {
         ledgerModel,

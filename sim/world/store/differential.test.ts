@@ -21,12 +21,12 @@ import { holdOf, patientClock, settlementOf } from "../../../gateway/src/ledger/
 import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
 import type { News, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
 import { takeIn } from "../../../gateway/src/payments/receive.ts";
-import { Life } from "../life.ts";
-import { type Entry, LedgerModel } from "./ledger-model.ts";
+import { ProcessLife } from "../process-life.ts";
+import { type LedgerEntry, LedgerModel } from "./ledger-model.ts";
 import { NodeTable } from "./nodes.ts";
 import { PaymentTables } from "./payments.ts";
-import { PayoutBooks } from "./payouts.ts";
-import { answer, type Tables } from "./statements.ts";
+import { PayoutModel } from "./payouts.ts";
+import { type DatabaseTables, executeStatement } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -64,9 +64,9 @@ describe("the simulated database compared with PostgreSQL", () => {
     // Both count budgets per day, so the test must not run across midnight.
     await pastMidnight();
     const ledgerModel = new LedgerModel(() => systemClock.now());
-    const payouts = new PayoutBooks({ ledgerModel, newId, now: () => systemClock.now() });
+    const payouts = new PayoutModel({ ledgerModel, newId, now: () => systemClock.now() });
     const nodes = new NodeTable(() => 0);
-    const tables: Tables = {
+    const tables: DatabaseTables = {
       ledgerModel,
       keys: [],
       refusals: new Map(),
@@ -75,9 +75,11 @@ describe("the simulated database compared with PostgreSQL", () => {
       payouts,
     };
     const query = async (asked: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
-      typeof asked === "string" ? answer(tables, asked, values) : answer(tables, asked.text, asked.values);
+      typeof asked === "string"
+        ? executeStatement(tables, asked, values)
+        : executeStatement(tables, asked.text, asked.values);
     const transactions = new Transactions({ ...tables, run: async (_life, _text, what) => what() });
-    const pool = { query, connect: () => transactions.connect(new Life()) } as unknown as pg.Pool;
+    const pool = { query, connect: () => transactions.connect(new ProcessLife()) } as unknown as pg.Pool;
     const common = { clock: patientClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
     const simulated = openLedger({ ...common, pool });
@@ -115,7 +117,7 @@ describe("the simulated database compared with PostgreSQL", () => {
     assert.deepEqual(entriesIn(ledgerModel, parties), await entriesOf(parties), `${name}: entries`);
   };
 
-  const populate = async ({ ledgerModel, payments, payouts }: Tables): Promise<Parties> => {
+  const populate = async ({ ledgerModel, payments, payouts }: DatabaseTables): Promise<Parties> => {
     const parties: Parties = { builders: [], hosts: [], checkouts: [] };
     const owner = newId();
     await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'differential')", [
@@ -215,7 +217,7 @@ function entriesIn(ledgerModel: LedgerModel, { builders, hosts }: Parties): unkn
 }
 
 /** The IDs of a batch's operations are made by each database itself. */
-const inOrder = (entries: Pick<Entry, "operation" | "kind" | "amount">[]): unknown[] =>
+const inOrder = (entries: Pick<LedgerEntry, "operation" | "kind" | "amount">[]): unknown[] =>
   entries
     .map(({ operation, kind, amount }) => {
       const isOfBatch = kind === "payout" || kind === "setoff";

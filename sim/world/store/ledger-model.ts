@@ -19,7 +19,7 @@ interface Account {
   granted: bigint;
 }
 
-export interface Order {
+export interface HoldTerms {
   id: Uuid;
   account: Uuid;
   amount: bigint;
@@ -30,12 +30,12 @@ export interface Order {
   priceVersion: number;
 }
 
-interface Hold extends Order {
+interface Hold extends HoldTerms {
   gateway: string;
   expiresMs: number;
 }
 
-export interface Ended {
+export interface EndedRequest {
   id: Uuid;
   account: Uuid;
   host: Uuid | null;
@@ -50,7 +50,7 @@ export interface Ended {
   attempts: number;
 }
 
-export interface Request extends Ended, Order {
+export interface RequestRecord extends EndedRequest, HoldTerms {
   share: bigint;
   /** The part of the charge that was paid with credit granted to the host's own owner. */
   granted: bigint;
@@ -59,7 +59,7 @@ export interface Request extends Ended, Order {
   entries: number;
 }
 
-export interface Entry {
+export interface LedgerEntry {
   operation: Uuid;
   account: Uuid;
   kind: string;
@@ -83,8 +83,8 @@ class Refused extends Error {
 export class LedgerModel {
   readonly accounts = new Map<Uuid, Account>();
   readonly holds = new Map<Uuid, Hold>();
-  readonly requests = new Map<Uuid, Request>();
-  readonly entries: Entry[] = [];
+  readonly requests = new Map<Uuid, RequestRecord>();
+  readonly entries: LedgerEntry[] = [];
   readonly transfers = new Set<Uuid>();
   readonly budgets = new Map<Uuid, Budget>();
   /** Whether the builder's account and the host's account have the same owner. */
@@ -104,7 +104,7 @@ export class LedgerModel {
     this.accounts.set(id, { id, kind, balance: 0n, held: 0n, overdrawn: false, granted: 0n });
   }
 
-  hold(orders: Order[], gateway: string, leaseMs: number): { codes: number[]; available: bigint[] } {
+  hold(orders: HoldTerms[], gateway: string, leaseMs: number): { codes: number[]; available: bigint[] } {
     const available: bigint[] = [];
     const codes = orders.map((order, i) => {
       const account = this.accounts.get(order.account);
@@ -126,7 +126,7 @@ export class LedgerModel {
     return { codes, available };
   }
 
-  settle(batch: Ended[]): number[] {
+  settle(batch: EndedRequest[]): number[] {
     for (const { account, host } of batch)
       for (const party of [account, host])
         if (party !== null && !this.accounts.has(party))
@@ -136,8 +136,8 @@ export class LedgerModel {
       const hold = this.holds.get(id);
       if (hold !== undefined && charge > hold.amount) throw new Refused("23514", "charge exceeds its hold");
     }
-    const codes = new Map<Ended, number>();
-    const settle = (ended: Ended): void => {
+    const codes = new Map<EndedRequest, number>();
+    const settle = (ended: EndedRequest): void => {
       const hold = this.holds.get(ended.id);
       if (hold === undefined) {
         const request = this.requests.get(ended.id);
@@ -151,14 +151,14 @@ export class LedgerModel {
       codes.set(ended, 1);
     };
     // Requests that spend granted credit are settled before those that spend bought credit.
-    const isFirst = ({ account, host, withheld }: Ended): boolean =>
+    const isFirst = ({ account, host, withheld }: EndedRequest): boolean =>
       withheld !== null || (host !== null && this.isOwn(account, host));
     for (const ended of batch) if (isFirst(ended)) settle(ended);
     for (const ended of batch) if (!isFirst(ended)) settle(ended);
     return batch.map((ended) => codes.get(ended) as number);
   }
 
-  settleLate(ended: Ended): { code: number; charged: bigint } {
+  settleLate(ended: EndedRequest): { code: number; charged: bigint } {
     for (const party of [ended.account, ended.host])
       if (party !== null && !this.accounts.has(party))
         throw new Refused("P0001", "an account of this settlement does not exist");
@@ -267,7 +267,7 @@ export class LedgerModel {
     return used;
   }
 
-  #budgetRooms({ id, key }: Pick<Order, "id" | "key">): { code: number; room: bigint }[] {
+  #budgetRooms({ id, key }: Pick<HoldTerms, "id" | "key">): { code: number; room: bigint }[] {
     const budget = this.budgets.get(key);
     if (budget === undefined) return [];
     const rooms: { code: number; room: bigint }[] = [];
@@ -282,7 +282,7 @@ export class LedgerModel {
     return rooms;
   }
 
-  #budgetRefusal(order: Order): { code: number; room: bigint } | undefined {
+  #budgetRefusal(order: HoldTerms): { code: number; room: bigint } | undefined {
     return this.#budgetRooms(order).find(({ room }) => order.amount > room);
   }
 
@@ -298,7 +298,7 @@ export class LedgerModel {
   }
 
   /** Returns the host's share, and the part of the charge that earns none. */
-  #pay({ id, host, withheld }: Ended, payer: Uuid, charge: bigint): { share: bigint; granted: bigint } {
+  #pay({ id, host, withheld }: EndedRequest, payer: Uuid, charge: bigint): { share: bigint; granted: bigint } {
     const served = host ?? withheld?.host ?? null;
     const granted = served !== null && this.isOwn(payer, served) ? this.#spendGranted(payer, charge) : 0n;
     const due = ((charge - granted) * HOST_TENTHS) / 10n;

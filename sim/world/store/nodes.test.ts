@@ -12,8 +12,8 @@ import { NODE_RULES } from "../../../gateway/src/fleet/rules.ts";
 import { LedgerModel } from "./ledger-model.ts";
 import { NodeTable } from "./nodes.ts";
 import { PaymentTables } from "./payments.ts";
-import { PayoutBooks } from "./payouts.ts";
-import { answer } from "./statements.ts";
+import { PayoutModel } from "./payouts.ts";
+import { executeStatement } from "./statements.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const WHY = { reason: "failures", evidence: { jobs: 8, failures: 5 }, by: "platform" };
@@ -35,9 +35,9 @@ describe("the simulated nodes table compared with PostgreSQL", () => {
     db = await openTestDatabase();
     const ledgerModel = new LedgerModel(() => 0);
     const nodes = new NodeTable(() => 0);
-    const payouts = new PayoutBooks({ ledgerModel, newId, now: () => 0 });
+    const payouts = new PayoutModel({ ledgerModel, newId, now: () => 0 });
     const tables = { ledgerModel, keys: [], refusals: new Map(), nodes, payments: new PaymentTables(), payouts };
-    const query = async (text: string, values: unknown[]) => answer(tables, text, values);
+    const query = async (text: string, values: unknown[]) => executeStatement(tables, text, values);
     fleets = [openFleet({ pool: db.pool, newId }), openFleet({ pool: { query } as unknown as pg.Pool, newId })];
     const host = newId();
     await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);

@@ -1,6 +1,6 @@
 /** The table of nodes, as far as dispatch and trust use it, with the semantics of the statements in `fleet/fleet.ts`. */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
-import { EPOCH_MS } from "../life.ts";
+import { EPOCH_MS } from "../process-life.ts";
 
 export interface NodeRecord {
   id: Uuid;

@@ -16,7 +16,7 @@ interface PayoutLine {
   withheld: bigint;
 }
 
-export interface Batch {
+export interface PayoutBatch {
   id: Uuid;
   note: string;
   by: string;
@@ -32,8 +32,8 @@ interface SetOff {
   amount: bigint;
 }
 
-export class PayoutBooks {
-  readonly batches = new Map<Uuid, Batch>();
+export class PayoutModel {
+  readonly batches = new Map<Uuid, PayoutBatch>();
   readonly setOffs: SetOff[] = [];
   /** For each host account, the builder accounts with the same owner. */
   readonly ownedWith = new Map<Uuid, Uuid[]>();
@@ -66,7 +66,7 @@ export class PayoutBooks {
         { id: this.#newId(), account: host, amount, heldBack, setOff, withheld: this.#ledgerModel.withheldFrom(host) },
       ];
     });
-    const batch: Batch = { id, note, by, createdMs: this.#now(), paidMs: null, lines };
+    const batch: PayoutBatch = { id, note, by, createdMs: this.#now(), paidMs: null, lines };
     const paid = paidBy(batch);
     if (paid === 0 && moved.size === 0) return 0;
     if (paid === 0) batch.paidMs = batch.createdMs;
@@ -139,4 +139,4 @@ export class PayoutBooks {
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-const paidBy = ({ lines }: Batch): number => lines.filter(({ amount }) => amount > 0n).length;
+const paidBy = ({ lines }: PayoutBatch): number => lines.filter(({ amount }) => amount > 0n).length;

@@ -3,13 +3,13 @@
  * answers of the ledger model. A statement that is missing here is a bug of the simulator and fails the run.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
-import type { Ended, LedgerModel, Order } from "./ledger-model.ts";
+import type { EndedRequest, HoldTerms, LedgerModel } from "./ledger-model.ts";
 import { readArray, writeArray } from "./literals.ts";
 import type { NodeTable } from "./nodes.ts";
 import type { PaymentTables } from "./payments.ts";
-import type { Batch, PayoutBooks } from "./payouts.ts";
+import type { PayoutBatch, PayoutModel } from "./payouts.ts";
 
-export interface Key {
+export interface KeyRow {
   id: Uuid;
   accountId: Uuid;
   name: string;
@@ -22,25 +22,26 @@ export interface Key {
   tokensPerMinute: number | null;
 }
 
-export interface Tables {
+/** Everything that the database holds. */
+export interface DatabaseTables {
   ledgerModel: LedgerModel;
-  keys: Key[];
+  keys: KeyRow[];
   /** Requests that a limit refused, with their outcomes. */
   refusals: Map<Uuid, string>;
   nodes: NodeTable;
   payments: PaymentTables;
-  payouts: PayoutBooks;
+  payouts: PayoutModel;
 }
 
 type Rows = Record<string, unknown>[];
-type Answer = (tables: Tables, values: string[], given: unknown[]) => Rows;
+type Answer = (tables: DatabaseTables, values: string[], given: unknown[]) => Rows;
 
 const numbers = (literal: string): number[] => readArray(literal).map(Number);
 const ids = (literal: string): Uuid[] => readArray(literal) as Uuid[];
 /** Parses an interval such as `60000 milliseconds`. */
 const milliseconds = (interval: string): number => Number.parseInt(interval, 10);
 
-function orders(values: string[]): Order[] {
+function orders(values: string[]): HoldTerms[] {
   const [id, , , account, amount, , , key, , , model, , , stream, prompt, price] = values as [string, ...string[]];
   const accounts = ids(account as string);
   const amounts = readArray(amount as string);
@@ -61,7 +62,7 @@ function orders(values: string[]): Order[] {
   }));
 }
 
-function orderOf(values: unknown[]): Order {
+function orderOf(values: unknown[]): HoldTerms {
   const [id, account, amount, , , key, , , model, , , stream, promptTokens, priceVersion] = values;
   return {
     id: id as Uuid,
@@ -75,12 +76,12 @@ function orderOf(values: unknown[]): Order {
   };
 }
 
-function endings(values: string[]): Ended[] {
+function endings(values: string[]): EndedRequest[] {
   const columns = values.map((literal) => readArray(literal));
   return (columns[0] as Uuid[]).map((id, i) => endedOf([id, ...columns.slice(1).map((column) => column[i] ?? null)]));
 }
 
-function endedOf(values: unknown[], [withheld, reason]: unknown[] = values.slice(15)): Ended {
+function endedOf(values: unknown[], [withheld, reason]: unknown[] = values.slice(15)): EndedRequest {
   const [id, account, host, node, charge, outcome, status, finish, completionTokens, , attempts] = values;
   return {
     id: id as Uuid,
@@ -97,7 +98,7 @@ function endedOf(values: unknown[], [withheld, reason]: unknown[] = values.slice
   };
 }
 
-function batchRow({ id, note, by, createdMs, paidMs, lines }: Batch): Record<string, unknown> {
+function batchRow({ id, note, by, createdMs, paidMs, lines }: PayoutBatch): Record<string, unknown> {
   const sum = (of: "amount" | "heldBack" | "setOff" | "withheld"): bigint =>
     lines.reduce((total, line) => total + line[of], 0n);
   return {
@@ -245,7 +246,11 @@ const ANSWERS: [RegExp, Answer][] = [
   [/insert into unfunded_hour|set last_used_at/, () => []],
 ];
 
-export function answer(tables: Tables, text: string, values: unknown[]): { rows: Rows; rowCount: number } {
+export function executeStatement(
+  tables: DatabaseTables,
+  text: string,
+  values: unknown[],
+): { rows: Rows; rowCount: number } {
   const found = ANSWERS.find(([pattern]) => pattern.test(text));
   if (found === undefined) throw new Error(`the simulated store does not know this statement: ${text}`);
   const rows = found[1](tables, values as string[], values);

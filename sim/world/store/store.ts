@@ -10,9 +10,9 @@ import type { Chance } from "@tollgate/stage/chance.ts";
 import type pg from "pg";
 import { Away } from "../../../gateway/src/base/dependency.ts";
 import type { Broadcast } from "../../../gateway/src/db/broadcast.ts";
-import type { Life } from "../life.ts";
+import type { ProcessLife } from "../process-life.ts";
 import type { Scheduler } from "../scheduler.ts";
-import { answer, type Tables } from "./statements.ts";
+import { type DatabaseTables, executeStatement } from "./statements.ts";
 import { type Statement, Transactions } from "./transactions.ts";
 
 /** How long a gateway takes to notice that the database is unreachable. */
@@ -20,7 +20,7 @@ const NOTICED_MS_MAX = 1_500;
 const NOTIFY_MS_MAX = 50;
 
 /** What took effect at one moment: a statement, or everything that a transaction committed. */
-export interface Done {
+export interface CommittedStatements {
   /** The moment in virtual milliseconds. */
   atMs: number;
   isTransaction: boolean;
@@ -40,13 +40,13 @@ const shutDown = (): Error => failure("57P01", "terminating connection due to ad
 type Heard = Map<string, ((text: string | undefined) => void)[]>;
 
 export class Store {
-  readonly tables: Tables;
+  readonly tables: DatabaseTables;
   readonly #scheduler: Scheduler;
   readonly #chance: Chance;
   readonly #committed: (text: string) => void;
   readonly #lost: (how: "statement lost" | "connection refused") => void;
   readonly #transactions: Transactions;
-  readonly #listeners = new Set<{ life: Life; heard: Heard }>();
+  readonly #listeners = new Set<{ life: ProcessLife; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
   /** The database crashed, and nothing listens on its port. */
@@ -63,7 +63,7 @@ export class Store {
   /** Periods in which a machine could not reach the database, in virtual milliseconds; the last may not be over. */
   readonly cuts: { machine: number; fromMs: number; toMs: number }[] = [];
   /** Callbacks that end waiting statements when the database is seen to be unreachable. */
-  readonly #waiting = new Map<(error: Error) => void, Life>();
+  readonly #waiting = new Map<(error: Error) => void, ProcessLife>();
   delayMsMax = 6;
   /** How long an answer takes, if not as long as a statement. */
   replyMsMax: number | undefined;
@@ -73,10 +73,10 @@ export class Store {
   refusalPercent = 0;
   statements = 0;
   /** Called for everything that takes effect, in order. */
-  recorded: ((done: Done) => void) | undefined;
+  recorded: ((done: CommittedStatements) => void) | undefined;
 
   constructor(options: {
-    tables: Tables;
+    tables: DatabaseTables;
     scheduler: Scheduler;
     chance: Chance;
     /** Called after every statement that took effect. */
@@ -174,18 +174,18 @@ export class Store {
     return this.#unreached.size > 0;
   }
 
-  pool(life: Life): pg.Pool {
+  pool(life: ProcessLife): pg.Pool {
     const query = (query: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
       typeof query === "string" ? this.#single(life, query, values) : this.#single(life, query.text, query.values);
     return { query, connect: () => this.#transactions.connect(life) } as unknown as pg.Pool;
   }
 
-  #single(life: Life, text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> {
+  #single(life: ProcessLife, text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> {
     const note = (answer: Statement["answer"]): void =>
       this.#record({ isTransaction: false, statements: [{ text, values, answer }] });
     return this.run(life, text, () => {
       try {
-        const result = answer(this.tables, text, values);
+        const result = executeStatement(this.tables, text, values);
         note(result.rows);
         return result;
       } catch (error) {
@@ -195,12 +195,12 @@ export class Store {
     });
   }
 
-  #record(done: Omit<Done, "atMs">): void {
+  #record(done: Omit<CommittedStatements, "atMs">): void {
     this.recorded?.({ atMs: this.#scheduler.nowMs, ...done });
   }
 
   /** Carries out `what` as one statement. */
-  run<T>(life: Life, text: string, what: () => T): Promise<T> {
+  run<T>(life: ProcessLife, text: string, what: () => T): Promise<T> {
     if (!life.mayAct()) return life.never();
     if (this.#isKnownAway || this.#unreached.get(life.machine)?.isKnown === true)
       return Promise.reject(new Away("database", "it does not answer"));
@@ -245,7 +245,7 @@ export class Store {
     });
   }
 
-  broadcast(life: Life): Broadcast {
+  broadcast(life: ProcessLife): Broadcast {
     const heard: Heard = new Map();
     const listener = { life, heard };
     this.#listeners.add(listener);
@@ -265,7 +265,7 @@ export class Store {
     }
   }
 
-  #refuse<T>(life: Life, why: () => Error): Promise<T> {
+  #refuse<T>(life: ProcessLife, why: () => Error): Promise<T> {
     this.#lost("connection refused");
     return new Promise<T>((_, reject) => {
       this.#scheduler.after(this.#delayMs(), () => {
@@ -297,12 +297,12 @@ export class Store {
       if (life.machine === machine) cutOff(new Away("database", "no answer", { maybeDone: true }));
   }
 
-  #isAwayFor(life: Life): boolean {
+  #isAwayFor(life: ProcessLife): boolean {
     return this.#isAway || this.#unreached.has(life.machine);
   }
 
   /** Notifications that were sent meanwhile were lost, so listeners are called once. */
-  #tellMissed(isBack: (life: Life) => boolean): void {
+  #tellMissed(isBack: (life: ProcessLife) => boolean): void {
     for (const { life, heard } of this.#listeners)
       if (life.hears && isBack(life)) for (const runs of heard.values()) for (const run of runs) run(undefined);
   }

@@ -3,7 +3,7 @@
  * transaction; a commit is a single statement. One transaction is open at a time, and the others wait for it.
  */
 import type pg from "pg";
-import type { Life } from "../life.ts";
+import type { ProcessLife } from "../process-life.ts";
 import type { LedgerModel } from "./ledger-model.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
 
@@ -18,7 +18,7 @@ interface TransactionsOptions {
   ledgerModel: LedgerModel;
   payments: PaymentTables;
   /** Carries out one statement, with the delays and faults of the simulated database. */
-  run: <T>(life: Life, text: string, what: () => T) => Promise<T>;
+  run: <T>(life: ProcessLife, text: string, what: () => T) => Promise<T>;
   /** Called with the statements of each transaction that is committed. */
   committed?: (statements: Statement[]) => void;
 }
@@ -33,7 +33,7 @@ export class Transactions {
     this.#options = options;
   }
 
-  connect(life: Life): Promise<pg.PoolClient> {
+  connect(life: ProcessLife): Promise<pg.PoolClient> {
     return Promise.resolve(new Connection(this, this.#options, life) as unknown as pg.PoolClient);
   }
 
@@ -52,12 +52,12 @@ export class Transactions {
 class Connection {
   readonly #all: Transactions;
   readonly #options: TransactionsOptions;
-  readonly #life: Life;
+  readonly #life: ProcessLife;
   #draft: PaymentDraft | undefined;
   #statements: Statement[] = [];
   #isLost = false;
 
-  constructor(all: Transactions, options: TransactionsOptions, life: Life) {
+  constructor(all: Transactions, options: TransactionsOptions, life: ProcessLife) {
     this.#all = all;
     this.#options = options;
     this.#life = life;

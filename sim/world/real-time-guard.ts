@@ -16,7 +16,7 @@ interface Guard {
   lift(): void;
 }
 
-export function forbidOutsideWorld(): Guard {
+export function forbidRealTimeAndRandomness(): Guard {
   const attempts: string[] = [];
   const restore: (() => void)[] = [];
   const forbid = (owner: object, name: string, path: string): void => {

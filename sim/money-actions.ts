@@ -1,10 +1,10 @@
 /** Draws what people do with money besides requests: they buy credit, ask for refunds, own hosts and receive payouts. */
 
 import type { Chance } from "@tollgate/stage/chance.ts";
-import type { Item, Plan } from "./plan.ts";
-import { plainAsk } from "./scenes.ts";
+import type { Plan, PlanItem } from "./plan.ts";
+import { plainRequest } from "./scenes.ts";
 
-export function addPeople(chance: Chance, plan: Plan): void {
+export function addMoneyActions(chance: Chance, plan: Plan): void {
   const { endMs, accounts, hosts, items } = plan;
   plan.payoutHoldDays = chance.oneIn(4) ? 7 : 0;
   plan.hostOwners = Array.from({ length: hosts }, () => (chance.oneIn(2) ? chance.below(accounts.length) : null));
@@ -20,7 +20,7 @@ export function addPeople(chance: Chance, plan: Plan): void {
   }
 }
 
-function purchase(chance: Chance, { endMs, accounts }: Plan): Item {
+function purchase(chance: Chance, { endMs, accounts }: Plan): PlanItem {
   return {
     atMs: chance.below(Math.ceil(endMs / 2)),
     do: "payment",
@@ -34,12 +34,12 @@ function purchase(chance: Chance, { endMs, accounts }: Plan): Item {
 }
 
 /** An owner without money buys credits, spends some of them, has the purchase reversed, and meanwhile earns as a host. */
-function debt(chance: Chance, { endMs, accounts, gateways }: Plan, account: number): Item[] {
+function debt(chance: Chance, { endMs, accounts, gateways }: Plan, account: number): PlanItem[] {
   Object.assign(accounts[account] as object, { credit: "0", budgetDay: null, tokensPerMinute: null });
-  const asks = Array.from({ length: 6 }, (): Item => {
+  const asks = Array.from({ length: 6 }, (): PlanItem => {
     const atMs = chance.between(Math.floor(endMs / 4), Math.floor(endMs / 2));
     const gateway = chance.below(gateways.length);
-    return { atMs, do: "ask", ask: plainAsk({ account, gateway, lastsMs: 500, stream: chance.oneIn(2) }) };
+    return { atMs, do: "ask", ask: plainRequest({ account, gateway, lastsMs: 500, stream: chance.oneIn(2) }) };
   });
   const [refund, dispute] = chance.oneIn(2) ? (["succeeded", null] as const) : ([null, "lost"] as const);
   return [

@@ -2,6 +2,6 @@
 import { parseId, publicId, type Uuid } from "../../gateway/src/base/ids.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
 
-export const nodeIdOf = (record: NodeRecord): string => publicId("node", record.id);
+export const publicNodeId = (record: NodeRecord): string => publicId("node", record.id);
 
-export const uuidOfNode = (nodeId: string): Uuid => parseId("node", nodeId) as Uuid;
+export const nodeUuid = (nodeId: string): Uuid => parseId("node", nodeId) as Uuid;

@@ -5,19 +5,19 @@
 import { publicId } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
 import { inCents, type News, type ProviderEvent } from "../../gateway/src/payments/provider.ts";
-import type { Item } from "../plan.ts";
-import { insist } from "../stage/insist.ts";
+import type { PlanItem } from "../plan.ts";
+import { retryUntilDone } from "../stage/retry-until-done.ts";
 import type { Stage } from "../stage/stage.ts";
-import { EPOCH_MS } from "../world/life.ts";
+import { EPOCH_MS } from "../world/process-life.ts";
 
-type PaymentItem = Extract<Item, { do: "payment" }>;
+type PaymentItem = Extract<PlanItem, { do: "payment" }>;
 
 const PICO_PER_CENT = 10_000_000_000n;
 /** The maximum delay of an event, and the time between two steps in the life of a payment. */
 const NEWS_MS_MAX = 8_000;
 const STEP_MS = 4_000;
 
-export function pay(stage: Stage, item: PaymentItem): void {
+export function simulatePayment(stage: Stage, item: PaymentItem): void {
   const { world, builders } = stage;
   const accountId = builders[item.account]?.id;
   if (accountId === undefined) return;
@@ -70,7 +70,7 @@ function tell(stage: Stage, event: ProviderEvent): void {
     stage.errandsUnderWay += 1;
     scheduler.after(luck.between(1, NEWS_MS_MAX), () => {
       stage.errandsUnderWay -= 1;
-      insist(stage, {
+      retryUntilDone(stage, {
         first: luck.below(stage.machines.length),
         act: ({ receive }) => receive(event),
         done: ({ outcome }) => {

@@ -13,8 +13,8 @@ import type { Scheduler } from "./scheduler.ts";
  */
 export const EPOCH_MS = Date.UTC(2030, 4, 31, 23, 50);
 
-export class Life {
-  /** The number of its machine. */
+export class ProcessLife {
+  /** The number of the machine that it runs on. */
   readonly machine: number;
   #isAlive = true;
   #fuse = Number.POSITIVE_INFINITY;
@@ -60,7 +60,7 @@ export class Life {
 
 /** The clock of a process: its wall time may be wrong, and its monotonic time starts at any value. */
 export function processClock(
-  life: Life,
+  life: ProcessLife,
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},
 ): Clock {

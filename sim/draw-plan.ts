@@ -1,8 +1,8 @@
-/** Draws a plan: the seed decides all of it. This file has the general part; `scenes.ts` and `people.ts` add theirs. */
+/** Draws a plan: the seed decides all of it. This file has the general part; `scenes.ts` and `money-actions.ts` add theirs. */
 
 import { Chance } from "@tollgate/stage/chance.ts";
-import { addPeople } from "./people.ts";
-import { type AccountPlan, type Ask, type Item, NODE_KINDS, type NodePlan, type Plan } from "./plan.ts";
+import { addMoneyActions } from "./money-actions.ts";
+import { type AccountPlan, NODE_KINDS, type NodePlan, type Plan, type PlanItem, type RequestPlan } from "./plan.ts";
 import { addScenes } from "./scenes.ts";
 import { addStoreFaults, storeFault } from "./store-faults.ts";
 
@@ -31,7 +31,7 @@ const STOPS = [" river", " engine", " paper river", " engine silver"];
 
 const THREE_HOURS_MS = 3 * 3_600_000;
 
-export function makePlan(seed: number, options: PlanOptions): Plan {
+export function drawPlan(seed: number, options: PlanOptions): Plan {
   const chance = new Chance(`plan ${seed}`);
   const endMs = Math.round(options.minutes * 60_000);
   const gateways = options.gateways ?? chance.between(1, 3);
@@ -66,7 +66,7 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);
   for (let i = 0; i < operations; i++) plan.items.push(operationPlan(chance, plan));
-  addPeople(new Chance(`people ${seed}`), plan);
+  addMoneyActions(new Chance(`people ${seed}`), plan);
   addCompletions(new Chance(`completions ${seed}`), plan);
   if (!isCalm) addScenes(new Chance(`scenes ${seed}`), plan);
   if (!isDense) addStoreFaults(new Chance(`store ${seed}`), plan);
@@ -106,7 +106,7 @@ function accountPlan(chance: Chance): AccountPlan {
 function askPlan(
   chance: Chance,
   { gateways, accounts, isCalm }: { gateways: number; accounts: number; isCalm: boolean },
-): Ask {
+): RequestPlan {
   const words = chance.pick([0, 1, 5, 20, 60, 200]);
   const everyMs = chance.pick([15, 20, 50, 200, 200, 600]);
   const mayFail = !isCalm && chance.oneIn(5);
@@ -138,7 +138,7 @@ function askPlan(
   };
 }
 
-function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
+function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): PlanItem {
   const atMs = chance.below(endMs);
   const gateway = chance.below(gateways.length);
   const node = chance.below(nodes.length);
@@ -189,17 +189,17 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
   }
 }
 
-const denseFault = (chance: Chance, plan: Plan): Item =>
+const denseFault = (chance: Chance, plan: Plan): PlanItem =>
   chance.oneIn(5) ? storeFault(chance, plan) : faultPlan(chance, plan);
 
 /** Shortens most faults, so that the next fault finds something that it can strike. */
-function briefly(chance: Chance, item: Item): Item {
+function briefly(chance: Chance, item: PlanItem): PlanItem {
   if (chance.oneIn(40)) return item;
   const ms = chance.pick([10, 100, 400, 1_000, 2_500]);
   return { ...item, ...("downMs" in item && { downMs: ms }), ...("forMs" in item && { forMs: ms }) };
 }
 
-function doubleFault(chance: Chance, { endMs, gateways }: Plan): Item[] {
+function doubleFault(chance: Chance, { endMs, gateways }: Plan): PlanItem[] {
   const atMs = chance.below(Math.max(1, endMs - 20_000));
   const forMs = chance.pick([15_000, 90_000]);
   const crashMs = atMs + chance.between(3_000, 12_000);
@@ -213,14 +213,14 @@ function doubleFault(chance: Chance, { endMs, gateways }: Plan): Item[] {
 }
 
 /** The plane loses nodes that are at work, and notices it. Gateways must not blame the nodes. */
-function plainCuts(chance: Chance, { endMs, nodes }: Plan): Item[] {
+function plainCuts(chance: Chance, { endMs, nodes }: Plan): PlanItem[] {
   return Array.from({ length: 3 }, () => {
     const cut = { node: chance.below(nodes.length), downMs: chance.pick([10, 1_000]), how: "plane" as const };
     return { atMs: chance.below(endMs), do: "cut node" as const, ...cut };
   });
 }
 
-function operationPlan(chance: Chance, { endMs, accounts, nodes }: Plan): Item {
+function operationPlan(chance: Chance, { endMs, accounts, nodes }: Plan): PlanItem {
   const atMs = chance.below(endMs);
   const account = chance.below(accounts.length);
   const amount = String(BigInt(chance.between(1, 50)) * 1_000_000n);

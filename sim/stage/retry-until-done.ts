@@ -11,7 +11,7 @@ interface Errand<T> {
   done: (result: T) => void;
 }
 
-export function insist<T>(stage: Stage, { first, act, done }: Errand<T>): void {
+export function retryUntilDone<T>(stage: Stage, { first, act, done }: Errand<T>): void {
   stage.errandsUnderWay += 1;
   const again = (): void => {
     stage.world.scheduler.after(AGAIN_MS, attempt);

@@ -2,13 +2,17 @@
  * Searches for the shortest plan that fails by the same rule: removes items, first in halves, then one by one, then
  * gateways, nodes and accounts that no item needs. A shorter plan that still fails replaces the longer one.
  */
-import type { Item, Plan } from "./plan.ts";
-import type { Outcome } from "./simulate.ts";
+import type { Plan, PlanItem } from "./plan.ts";
+import type { WorldOutcome } from "./simulate.ts";
 
 /** The maximum number of tries: each one runs a whole world. */
 const TRIES_MAX = 300;
 
-export async function shrink(plan: Plan, failed: Outcome, run: (plan: Plan) => Promise<Outcome>): Promise<Plan> {
+export async function shrinkPlan(
+  plan: Plan,
+  failed: WorldOutcome,
+  run: (plan: Plan) => Promise<WorldOutcome>,
+): Promise<Plan> {
   let tries = 0;
   let best = plan;
   const stillFails = async (candidate: Plan): Promise<boolean> => {
@@ -19,7 +23,7 @@ export async function shrink(plan: Plan, failed: Outcome, run: (plan: Plan) => P
   };
   for (let size = Math.ceil(best.items.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < best.items.length; ) {
-      const items: Item[] = best.items.toSpliced(from, size);
+      const items: PlanItem[] = best.items.toSpliced(from, size);
       const candidate = { ...best, items };
       if (await stillFails(candidate)) best = candidate;
       else from += size;
@@ -37,7 +41,7 @@ export async function shrink(plan: Plan, failed: Outcome, run: (plan: Plan) => P
 }
 
 /** The highest index that the item needs; -1 if it needs none. */
-function usedBy(item: Item, name: "nodes" | "gateways" | "accounts"): number {
+function usedBy(item: PlanItem, name: "nodes" | "gateways" | "accounts"): number {
   if (name === "nodes") return "node" in item ? item.node : -1;
   const of = item.do === "ask" ? item.ask : item;
   if (name === "gateways") return "gateway" in of ? of.gateway : -1;

@@ -4,13 +4,13 @@
  */
 import { Worker } from "node:worker_threads";
 import type { Plan } from "./plan.ts";
-import type { Outcome } from "./simulate.ts";
+import type { WorldOutcome } from "./simulate.ts";
 
-export interface Lived {
+export interface WorldResult {
   plan: Plan;
-  outcome: Outcome;
+  outcome: WorldOutcome;
   /** The result of the second run; undefined if the world was run once. */
-  again: Outcome | undefined;
+  again: WorldOutcome | undefined;
 }
 
 /** The number of worlds per thread that may start before earlier ones are reported. */
@@ -22,13 +22,13 @@ const AHEAD = 3;
  */
 const YOUNG_MB = 64;
 
-export async function* liveThrough(
+export async function* runWorldsOnThreads(
   plans: Iterable<Plan>,
   { threads, isTwice }: { threads: number; isTwice: (turn: number) => boolean },
-): AsyncGenerator<Lived> {
+): AsyncGenerator<WorldResult> {
   const crew = Array.from({ length: threads }, () => new Hand());
   const handOf = (turn: number): Hand => crew[turn % threads] as Hand;
-  const inFlight: Promise<Lived>[] = [];
+  const inFlight: Promise<WorldResult>[] = [];
   try {
     let turn = 0;
     for (const plan of plans) {
@@ -38,7 +38,7 @@ export async function* liveThrough(
       both.catch(() => {});
       inFlight.push(both);
       turn += 1;
-      if (inFlight.length >= AHEAD * threads) yield await (inFlight.shift() as Promise<Lived>);
+      if (inFlight.length >= AHEAD * threads) yield await (inFlight.shift() as Promise<WorldResult>);
     }
     for (const lived of inFlight) yield await lived;
   } finally {
@@ -48,19 +48,19 @@ export async function* liveThrough(
 
 /** One thread, which runs one world after the other. */
 class Hand {
-  readonly #worker = new Worker(new URL("./worker.ts", import.meta.url), {
+  readonly #worker = new Worker(new URL("./world-thread.ts", import.meta.url), {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
-  readonly #waiting: { resolve: (outcome: Outcome) => void; reject: (error: unknown) => void }[] = [];
+  readonly #waiting: { resolve: (outcome: WorldOutcome) => void; reject: (error: unknown) => void }[] = [];
 
   constructor() {
-    this.#worker.on("message", (outcome: Outcome) => this.#waiting.shift()?.resolve(outcome));
+    this.#worker.on("message", (outcome: WorldOutcome) => this.#waiting.shift()?.resolve(outcome));
     this.#worker.on("error", (error) => {
       for (const { reject } of this.#waiting.splice(0)) reject(error);
     });
   }
 
-  live(plan: Plan): Promise<Outcome> {
+  live(plan: Plan): Promise<WorldOutcome> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#worker.postMessage(plan);

@@ -1,9 +1,9 @@
 /** An engine's output for a job, divided into the pieces that its agent sends. */
-import type { Script } from "../plan.ts";
-import { sentence, untilStop, wordsIn } from "../world/words.ts";
-import { THINKING } from "./catalogue.ts";
+import type { AnswerScript } from "../plan.ts";
+import { countWords, sentence, textBeforeStop } from "../world/words.ts";
+import { THINKING_TAGS } from "./catalogue.ts";
 
-export interface Piece {
+export interface OutputPiece {
   channel: "answer" | "reasoning";
   text: string;
   /** The part of the piece that is thinking, and the part that is the answer. */
@@ -20,21 +20,22 @@ interface Manner {
   wordsMax: number;
 }
 
-export function piecesOf(script: Script, { thinks, stop, wordsMax }: Manner): Piece[] {
+export function outputPieces(script: AnswerScript, { thinks, stop, wordsMax }: Manner): OutputPiece[] {
   const thinkWords = thinks === null ? 0 : Math.min(script.thinkWords, wordsMax);
   const wordsLeft = wordsMax - thinkWords;
-  const words = Math.min(wordsIn(untilStop(sentence(0, script.words), stop)), wordsLeft);
-  const pieces: Piece[] = [];
-  if (thinks === "by tags") pieces.push(...tag(THINKING.open));
+  const words = Math.min(countWords(textBeforeStop(sentence(0, script.words), stop)), wordsLeft);
+  const pieces: OutputPiece[] = [];
+  if (thinks === "by tags") pieces.push(...tag(THINKING_TAGS.open));
   for (const text of chunks(thinkWords, script.perDelta))
     pieces.push({ channel: thinks === "by channel" ? "reasoning" : "answer", text, thought: text, said: "" });
-  if (thinks === "by tags" && (wordsLeft > 0 || thinkWords === script.thinkWords)) pieces.push(...tag(THINKING.close));
+  if (thinks === "by tags" && (wordsLeft > 0 || thinkWords === script.thinkWords))
+    pieces.push(...tag(THINKING_TAGS.close));
   for (const text of chunks(words, script.perDelta)) pieces.push({ channel: "answer", text, thought: "", said: text });
   return pieces;
 }
 
 /** Sends the tag in two halves, so that the gateway has to join them to recognise it. */
-function tag(text: string): Piece[] {
+function tag(text: string): OutputPiece[] {
   const half = { channel: "answer", thought: "", said: "" } as const;
   return [
     { ...half, text: text.slice(0, 4) },

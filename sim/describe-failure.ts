@@ -1,10 +1,10 @@
 /** Describes a failing world in readable lines: who was there, what was planned, and the last events. */
 import type { Plan } from "./plan.ts";
-import type { Outcome } from "./simulate.ts";
+import type { WorldOutcome } from "./simulate.ts";
 
 const LINES_MAX = 80;
 
-export function story(plan: Plan, { trace, violation, steps }: Outcome): string {
+export function describeFailure(plan: Plan, { trace, violation, steps }: WorldOutcome): string {
   const nodes = plan.nodes.map(({ kind, slots, host }, i) => `node ${i}: ${kind}, ${slots} slots, host ${host}`);
   const items = plan.items.map(({ atMs, ...item }) => `  at ${(atMs / 1000).toFixed(3)} s  ${JSON.stringify(item)}`);
   return [

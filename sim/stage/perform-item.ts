@@ -5,13 +5,13 @@ import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";
 import { CHANGED } from "../../gateway/src/keys/keys.ts";
 import type { Payouts } from "../../gateway/src/operators/payouts.ts";
 import { CATALOGUES } from "../actors/catalogue.ts";
-import { pay } from "../actors/provider.ts";
-import type { Item } from "../plan.ts";
-import { insist } from "./insist.ts";
+import { simulatePayment } from "../actors/payment-provider.ts";
+import type { PlanItem } from "../plan.ts";
+import { retryUntilDone } from "./retry-until-done.ts";
 import type { Stage } from "./stage.ts";
 
 /** Returns false if there was nothing to strike. */
-type Deeds = { [Do in Item["do"]]: (stage: Stage, item: Extract<Item, { do: Do }>) => boolean | undefined };
+type Deeds = { [Do in PlanItem["do"]]: (stage: Stage, item: Extract<PlanItem, { do: Do }>) => boolean | undefined };
 
 const DEEDS: Deeds = {
   ask: (stage, { ask }) => void stage.ask(ask),
@@ -89,7 +89,7 @@ const DEEDS: Deeds = {
     const builder = stage.builders[account];
     if (builder !== undefined) transfer(stage, { kind, accountId: builder.id, amount: BigInt(amount) });
   },
-  payment: (stage, item) => void pay(stage, item),
+  payment: (stage, item) => void simulatePayment(stage, item),
   "payout batch": (stage, { minimum }) => void payOut(stage, BigInt(minimum)),
   "revoke key": (stage, { account }) => {
     const key = stage.builders[account]?.key;
@@ -116,7 +116,7 @@ const DEEDS: Deeds = {
 };
 
 /** Actions of people on a working platform. */
-const OPERATIONS: Item["do"][] = [
+const OPERATIONS: PlanItem["do"][] = [
   "transfer",
   "payment",
   "payout batch",
@@ -125,9 +125,9 @@ const OPERATIONS: Item["do"][] = [
   "quarantine node",
 ];
 
-export function perform(stage: Stage, item: Item): void {
+export function performItem(stage: Stage, item: PlanItem): void {
   if (item.do !== "ask") stage.world.trace.add("plan", JSON.stringify(item));
-  const isStruck = (DEEDS[item.do] as (stage: Stage, item: Item) => boolean | undefined)(stage, item) !== false;
+  const isStruck = (DEEDS[item.do] as (stage: Stage, item: PlanItem) => boolean | undefined)(stage, item) !== false;
   if (item.do === "ask") return;
   if (OPERATIONS.includes(item.do)) stage.operations += 1;
   else if (isStruck) stage.world.faults.struck += 1;
@@ -151,7 +151,7 @@ function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
   const { trace, newId } = stage.world;
   const order = { id: newId(), kind, accountId, amount: pico(amount), reason: "simulated" };
   stage.credit(accountId, kind === "grant" || kind === "purchase" ? amount : -amount);
-  insist(stage, {
+  retryUntilDone(stage, {
     first: 0,
     act: ({ gateway }) => gateway.ledger.transfer(order),
     done: (outcome) => trace.add("operator", `${kind} of ${amount} for ${accountId}: ${outcome}`),
@@ -164,14 +164,18 @@ function transfer(stage: Stage, { kind, accountId, amount }: Move): void {
  */
 function payOut(stage: Stage, minimum: bigint): void {
   const { trace, store } = stage.world;
-  insist(stage, {
+  retryUntilDone(stage, {
     first: 0,
     act: ({ payouts }) => payouts.create({ note: "simulated", by: "operator", minimum: pico(minimum) }),
     done: (batch) => {
       trace.add("operator", `a batch: ${batch?.total} to ${batch?.hosts}, ${batch?.setOff} set off`);
       for (const { id, paidMs } of [...store.tables.payouts.batches.values()])
         if (paidMs === null)
-          insist(stage, { first: 0, act: ({ payouts }) => payouts.markPaid(id, "operator"), done: told(stage, id) });
+          retryUntilDone(stage, {
+            first: 0,
+            act: ({ payouts }) => payouts.markPaid(id, "operator"),
+            done: told(stage, id),
+          });
     },
   });
 }

@@ -18,7 +18,7 @@ import {
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import { answerLogprobs, type Served, seeded, type Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
 import { decide, nextStep, type Opinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
-import { type Act, HONEST_NOISE, honest, type Strategy } from "./strategies.ts";
+import { HONEST_NOISE, type HostAction, honestAction, type Strategy } from "./strategies.ts";
 
 /** The default of SPOT_CHECK_FALSE_ALARMS. */
 const FALSE_ALARMS = 1e-4;
@@ -31,7 +31,7 @@ const LENGTHS = [12, 24, 50, 120];
 const CALIBRATED_BY = 6_000;
 const OPENING = 16;
 
-export interface Life {
+export interface HostLife {
   strategy: string;
   jobs: number;
   /**
@@ -50,24 +50,24 @@ export interface Life {
 }
 
 /** A fleet's calibration, computed from nodes in good standing of six identities. */
-export function calibrated(seed: number): Calibration {
+export function fleetCalibration(seed: number): Calibration {
   const roll = seeded(seed);
   const calibration = new Calibration();
   for (let i = 0; i < CALIBRATED_BY; i++) {
     const asked = ask(roll);
-    const { served } = honest(roll) as Extract<Act, { does: "answer" }>;
+    const { served } = honestAction(roll) as Extract<HostAction, { does: "answer" }>;
     const score = scoreOf(answerLogprobs({ ...asked, noise: 0.02, ...served }, roll), "text");
     if (score !== undefined) calibration.add(benchOf(asked), { identity: `host ${i % 6}`, score });
   }
   return calibration;
 }
 
-export function live(
+export function simulateHost(
   strategy: Strategy,
   { jobs, seed, calibration }: { jobs: number; seed: number; calibration: Calibration },
-): Life {
+): HostLife {
   const roll = seeded(seed);
-  const life: Life = {
+  const life: HostLife = {
     ...{ strategy: strategy.name, jobs: 0, kept: 0, withheld: 0, cost: 0 },
     ...{ barred: [], checks: 0, tokensChecked: 0, tokensServed: 0 },
   };
@@ -108,9 +108,9 @@ const newIdentity = (): Identity => ({
 });
 
 interface Job {
-  life: Life;
+  life: HostLife;
   identity: Identity;
-  act: Act;
+  act: HostAction;
   asked: Asked;
   now: number;
   roll: Uniform;
@@ -155,7 +155,7 @@ const crawlOf = (wordEveryMs: number): { tokens: number; outputMs: number } => {
 
 function check(
   { life, identity, asked, now, roll, calibration, friends }: Job,
-  act: Extract<Act, { does: "answer" }>,
+  act: Extract<HostAction, { does: "answer" }>,
 ): string | undefined {
   const { test, dueAt, answers } = identity;
   const drawn = isDrawn({ answers, suspected: isSuspected(test), dueAt }, { now, roll: roll() });
