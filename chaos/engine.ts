@@ -13,10 +13,10 @@ import { pardonNodes } from "./stage/pardon.ts";
 import type { Platform } from "./stage/stage.ts";
 
 const LEAD_MS = 2_000;
-/** Nothing has failed for so long. */
+/** How long nothing must have failed before the next fault. */
 const CALM_MS = 2_000;
 const RECOVERY_S = 45;
-/** For choosing what still fits into the time: most faults are over so soon after they were healed. */
+/** Used to choose a fault that still fits into the time: most faults recover within this time after their heal. */
 const USUAL_RECOVERY_MS = 6_000;
 const LOOK_EVERY_MS = 200;
 
@@ -24,12 +24,15 @@ interface RunOptions<On extends Platform> {
   stage: On;
   sights: readonly Sight[];
   faults: readonly Fault<On>[];
-  /** Struck once, before the others. */
+  /** A fault that is struck once, before the others. */
   first: Fault<On> | undefined;
   chance: Chance;
   /** Milliseconds since the run began. */
   now: () => number;
-  /** Faults are struck until then; with `rounds`, each so many times, however long that takes. */
+  /**
+   * No fault is struck after this moment. With `rounds`, each fault is struck that many times instead, however long it
+   * takes.
+   */
   endsAt: number;
   rounds: number | undefined;
   say: (line: string) => void;
@@ -81,7 +84,7 @@ async function strikeOnce<On extends Platform>(
   return episode;
 }
 
-/** Every kind of request was answered well since the last failure, and that is a while ago. */
+/** Whether every kind of request succeeded since the last failure, and that failure is long enough ago. */
 function servedAsBefore(sights: readonly Sight[], healedAt: number, nowMs: number): boolean {
   const since = endedSince(sights, healedAt);
   const failures = since.filter((sight) => answerOf(sight) !== "ok");
@@ -91,7 +94,7 @@ function servedAsBefore(sights: readonly Sight[], healedAt: number, nowMs: numbe
   return KINDS.every(({ name, isLong = false }) => isLong || served.has(name));
 }
 
-/** From its heal until the last request began that failed for it; zero where none did. */
+/** The time from the heal until the start of the last request that failed because of the fault; zero if none did. */
 export function recoveredAfterMs({ healedAt, calmAt }: Episode, sights: readonly Sight[]): number {
   const failures = sights.filter(
     (sight) => sight.beganAt >= healedAt && sight.endedAt < calmAt && answerOf(sight) !== "ok",
@@ -99,7 +102,7 @@ export function recoveredAfterMs({ healedAt, calmAt }: Episode, sights: readonly
   return Math.max(0, ...failures.map(({ beganAt }) => beganAt - healedAt));
 }
 
-/** Sights come in the order of their ends. */
+/** `sights` is sorted by the end of the requests. */
 function endedSince(sights: readonly Sight[], at: number): Sight[] {
   const first = sights.findLastIndex(({ endedAt }) => endedAt < at) + 1;
   return sights.slice(first);

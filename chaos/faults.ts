@@ -1,6 +1,6 @@
 /**
- * The list of faults: the action, its duration, and the errors that clients may get meanwhile. Every other error is a violation, as is
- * every error without a fault.
+ * The list of faults: the action, its duration, and the errors that clients may get meanwhile. Every other error is a
+ * violation, and so is every error without a fault.
  */
 import type { Chance } from "@tollgate/stage/chance.ts";
 import { rollingRestart, rollingUpgrade } from "./stage/rolling.ts";
@@ -12,26 +12,29 @@ export interface Fault<On extends Platform = Stage> {
   name: string;
   /** Seconds between strike and heal. */
   lasts: number;
-  /** Seconds that strike and heal take by themselves, for those that take long. */
+  /** Seconds that strike and heal take themselves, if that is long. */
   takes?: number;
   /** Seconds after which clients must be served as before. */
   recoversWithin?: number;
-  /** In the words of `answerOf`. */
+  /** Results that clients may get, as `answerOf` names them. */
   mayShow: readonly string[];
-  /** Clients of a gateway that is not there cannot be refused in time. */
+  /** Clients may wait long for a refusal, because their gateway does not run. */
   mayWait?: boolean;
-  /** A node that is at fault itself may be barred for it. */
+  /** The fault is a node's own, so the node may be barred for it. */
   mayBar?: boolean;
-  /** What the stage must be built for. */
+  /** The equipment that the fault needs on the stage. */
   uses?: "clock" | "network";
-  /** Why it cannot be struck on this stage. */
+  /** Returns why the fault cannot be struck on this stage. */
   missing?: (stage: On) => string | undefined;
   strike(stage: On, chance: Chance): Promise<Heal> | Heal;
 }
 
-/** Before the request began, the second where no gateway is ready at all: nothing was done, nothing is billed, try again. */
+/**
+ * Refused before the request began: nothing was done or charged, and the client can retry. The bare 503 is the
+ * balancer's when no gateway is ready.
+ */
 export const REFUSED = ["503 no_capacity", "503"];
-/** Of streams whose 200 was out already. */
+/** The error event of streams whose status 200 was already sent. */
 const CUT_SHORT = ["event upstream_stall"];
 const PLANE = [...REFUSED, "event no_capacity", ...CUT_SHORT];
 const LOST = ["connection lost"];
@@ -153,7 +156,7 @@ const POSTGRES: Fault[] = [
     mayShow: [...REFUSED, ...LOST],
     async strike({ postgres, gateways }, by) {
       await postgres.kill();
-      // What was running ends meanwhile, and has nowhere to be settled.
+      // Requests in flight end meanwhile, and there is no database to settle them in.
       await pause(3_000);
       await by.pick(gateways).kill();
       return () => postgres.start();
@@ -236,7 +239,7 @@ const VALKEY: Fault[] = [
 
 export const FAULTS: readonly Fault[] = [...GATEWAY, ...AGENT, ...POSTGRES, ...NATS, ...VALKEY];
 
-/** Struck once, at the beginning: gateways of an older version cannot come back after it. */
+/** Struck once at the beginning, because gateways of an older version cannot run after it. */
 export const ROLLING_UPGRADE: Fault = {
   name: "rolling upgrade",
   lasts: 0,
@@ -245,7 +248,7 @@ export const ROLLING_UPGRADE: Fault = {
   strike: roll(rollingUpgrade),
 };
 
-/** Its supervisor starts it again. */
+/** Kills one process; its supervisor restarts it. */
 function killOne(of: "gateways" | "agents"): Fault["strike"] {
   return async (stage, by) => {
     await by.pick(stage[of]).kill();

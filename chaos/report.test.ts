@@ -16,7 +16,7 @@ const episode = (fault: string, struckAt: number): Episode => ({
   ...{ mayWait: false, mayBar: false, recovered: true, recoversWithinMs: 45_000 },
 });
 
-test("has a row per fault with what its clients saw and when the last of them failed", () => {
+test("has a row per fault with what its clients saw and the time of the last failure", () => {
   const report = reportOf({
     ...{ seed: 1, minutes: 1, repeat: "", versions: {}, left_out: [], requests_left_out: 0 },
     sights: [

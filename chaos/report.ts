@@ -8,10 +8,10 @@ interface Row {
   fault: string;
   struck: number;
   requests: number;
-  /** By the clients' results. */
+  /** The number of requests by the clients' results. */
   errors: Record<string, number>;
   recovered_s: { median: number; max: number } | null;
-  /** Answered and not charged. */
+  /** The number of answers that were not charged. */
   lost: number;
   double: number;
   violations: number;
@@ -27,7 +27,7 @@ interface Report {
   left_out: string[];
   requests_left_out: number;
   violations: Violation[];
-  /** What was found and is not judged: see `isJudged`. */
+  /** Violations that were found and are not judged: see `isJudged`. */
   reported: Violation[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: a whole platform under load, faults in an order that its seed decides, and an auditor that compares what every
- * client saw with the ledger. Ends with 1 where it found anything; the seed repeats the run.
+ * `npm run chaos`: a whole platform under load, faults in an order that the seed decides, and an auditor that compares
+ * every client's observations with the ledger. Exits with 1 if it finds anything; the seed repeats the run.
  */
 import { join } from "node:path";
 import { Chance } from "@tollgate/stage/chance.ts";
@@ -20,7 +20,7 @@ import { findOldVersion } from "./stage/old-version.ts";
 import { openStage } from "./stage/stage.ts";
 import { judge } from "./verdict.ts";
 
-/** Holds end with their lease; a short run waits no longer for it than a long one struck. */
+/** Holds end with their lease. A short run has a short lease, so that it does not wait longer than it struck. */
 const LEASE_S = { short: 20, long: 60 };
 const LONG_MINUTES = 10;
 
@@ -33,14 +33,14 @@ if (args.join("=") === "--faults=list") {
   for (const { name } of [...FAULTS, ROLLING_UPGRADE]) console.log(name);
   process.exit(0);
 }
-// Many processes load the same sources: they are stripped of their types and compiled once.
+// Many processes load the same sources. The compile cache lets only the first strip their types and compile them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 const flags = parseFlags(args);
 const without = await prepare(flags);
 if (without !== undefined) console.log(`left out: npm run chaos (${without})`);
 process.exit(without !== undefined || (await run(flags)) ? 0 : 1);
 
-/** Whether nothing was found. */
+/** Returns true if the auditor found nothing. */
 async function run(flags: Flags): Promise<boolean> {
   const { seed, minutes } = flags;
   const repeat = `npm run chaos -- ${[...withoutSeed(args).map(quoted), "--seed", String(seed)].join(" ")}`;
@@ -48,7 +48,7 @@ async function run(flags: Flags): Promise<boolean> {
   const now = (): number => performance.now() - begun;
   const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
   say(`seed ${seed}: ${repeat}`);
-  // A run that waits for the end of someone else is not over.
+  // Keeps the process alive while it only waits for other processes to end.
   setInterval(() => {}, 60_000);
 
   const leftOut: string[] = [];
@@ -96,7 +96,7 @@ async function run(flags: Flags): Promise<boolean> {
   }
 }
 
-/** Installs and builds what the tests would. Gives what the machine lacks all the same. */
+/** Installs and builds what the tests would. Returns what the machine still lacks. */
 async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
   ensureServers();
   const lines = nats === "newest" ? await builder.newest() : nats === "oldest" ? await builder.oldest() : [];
@@ -106,7 +106,10 @@ async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
   return await whyNoPostgres(postgres);
 }
 
-/** The sources that the gateways begin with: these, or those of the last release where an upgrade is part of the run. */
+/**
+ * The directory of the sources that the gateways start with: these, or those of the last release if an upgrade is part
+ * of the run.
+ */
 async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promise<string> {
   if (!upgrade) return ROOT;
   const found = findOldVersion(from);
@@ -115,7 +118,7 @@ async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promis
   return ROOT;
 }
 
-/** Without the faults that this machine cannot have. */
+/** Leaves out the faults that this machine cannot produce. */
 async function whatIsPossible(faults: Fault[], leftOut: string[]): Promise<Fault[]> {
   const lacks = { clock: whyNoClock(), network: await whyNoNetwork() };
   return faults.filter(({ name, uses }) => {
@@ -125,7 +128,7 @@ async function whatIsPossible(faults: Fault[], leftOut: string[]): Promise<Fault
   });
 }
 
-/** For a shell. */
+/** Quotes a word for a shell. */
 function quoted(word: string): string {
   return /^[\w.,/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

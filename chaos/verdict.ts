@@ -13,22 +13,22 @@ const VIOLATIONS_SHOWN = 50;
 interface Run {
   load: ReturnType<typeof startLoad>;
   episodes: Episode[];
-  /** When it began, in milliseconds since 1970. */
+  /** The start of the run in milliseconds since 1970. */
   epoch: number;
   seed: number;
   minutes: number;
-  /** The command that does it again. */
+  /** The command that repeats the run. */
   repeat: string;
   leftOut: string[];
   strict: boolean;
-  /** The file for the report. */
+  /** The file for the JSON report. */
   json: string | undefined;
-  /** In the gateways' database, as its superuser. */
+  /** Queries the gateways' database as its superuser. */
   query: Query;
   say: (line: string) => void;
 }
 
-/** How many violations there were. */
+/** Returns the number of violations. */
 export async function judge(platform: Platform, run: Run): Promise<number> {
   const { load, episodes, epoch, seed, minutes, repeat, leftOut, strict, json, query, say } = run;
   say("all faults are healed; waiting for requests in flight");
@@ -56,11 +56,11 @@ export async function judge(platform: Platform, run: Run): Promise<number> {
   return violations.length;
 }
 
-/** A hold whose gateway died ends with its lease, and is swept up soon after. */
+/** A hold whose gateway died ends with its lease and is swept soon after. */
 async function untilAllSettled({ holdLeaseS }: Platform, { query, say }: Pick<Run, "query" | "say">): Promise<void> {
   say(`waiting for the last holds, ${holdLeaseS} s and a little`);
   const noHold = async (): Promise<boolean> => (await query("select 1 from hold limit 1")).length === 0;
-  // The auditor tells which are left.
+  // The auditor reports holds that are left.
   await eventually("no hold is left", noHold).catch(() => undefined);
 }
 

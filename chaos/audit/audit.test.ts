@@ -1,4 +1,4 @@
-/** The auditor can fail: a good run passes, and each thing that can be wrong with one is found. */
+/** Tests of the auditor itself: it passes a correct run and detects each kind of error. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
@@ -9,12 +9,12 @@ const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
 const PRICES = { in: 20_000n, out: 40_000n };
 const TEXT = "time people water";
 const PROMPT_TOKENS = 10;
-/** prompt × in + 3 × out */
+/** Prompt tokens × input price + 3 output tokens × output price. */
 const CHARGE = 320_000n;
 const CAP = 300;
 const EPOCH = 1_700_000_000_000;
 
-/** `req_…` of small numbers, and the same as the database has it. */
+/** The same small number as a public ID (`req_…`) and as the database's UUID. */
 const idOf = (n: number): string => `req_${String(n).padStart(26, "0")}`;
 const uuidOf = (n: number): string => `00000000-0000-0000-0000-${String(n).padStart(12, "0")}`;
 
@@ -50,7 +50,7 @@ const record = (changes: Partial<LedgerRecord> = {}): LedgerRecord => {
   return { ...whole, hostShare: changes.hostShare ?? (whole.hasHost ? (whole.charge * 7n) / 10n : 0n) };
 };
 
-/** Books that agree with these records. */
+/** A ledger that agrees with these records. */
 function ledgerWith(records: LedgerRecord[], changes: Partial<LedgerState> = {}): LedgerState {
   const charged = records.filter(({ charge }) => charge > 0n);
   const spent = charged.reduce((sum, { charge }) => sum + charge, 0n);
@@ -83,16 +83,16 @@ test("passes a correct run", () => {
   const sights = [
     sight(),
     sight({ ...REFUSED, requestId: idOf(2) }),
-    // The balancer's own refusal, of a request that is like one whose connection broke.
+    // The load balancer's own refusal of a request that looks like another one whose connection broke.
     sight({ ...REFUSED, requestId: null, cap: 301 }),
     sight({ ...STALLED, requestId: idOf(3) }),
     sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 301 }),
-    // Refused before anything was held, and lost on the way back.
+    // Refused before anything was held; the refusal was lost on the way to the client.
     sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 302 }),
     sight({ end: "lost", requestId: idOf(5), received: "time", usage: null }),
     sight({ end: "hung up", requestId: idOf(6), received: "time", usage: null }),
     sight({ ...REFUSED, status: 402, code: "insufficient_credits", isPoor: true, requestId: idOf(7) }),
-    // Settled late, when there was nothing left.
+    // Settled late, when the account had no credit left.
     sight({ isPoor: true, requestId: idOf(9) }),
     sight({ kind: "models", endpoint: "reading", account: null, requestId: idOf(8), received: "" }),
   ];
@@ -290,7 +290,7 @@ test("allows a faulty node to be barred, and clients of a dead gateway to wait",
   assert.deepEqual(found([late], ledgerWith([]), [episode({ mayShow: ["503 no_capacity"], mayWait: true })]), []);
 });
 
-test("judges speed only with --strict, and money and answers always", () => {
+test("judges speed only with --strict, and always judges money and answers", () => {
   const rules = (strict: boolean, sights: Sight[], kept: LedgerState, episodes: Episode[]): Rule[] =>
     audit({ sights, ledgerState: kept, episodes, epoch: EPOCH })
       .filter((violation: Violation) => isJudged(violation, { strict }))

@@ -1,49 +1,50 @@
 /**
- * The auditor: compares what every client saw with history and ledger, after everything is healed, quiet and a lease has passed.
- * Pure, and naive on purpose: it shares no code with the product, and its own tests show that it can fail.
+ * The auditor: compares what every client received with history and ledger, after all faults are healed, nothing is in
+ * flight and a lease has expired. A pure function and simple on purpose: it shares no code with the product, and its
+ * own tests show that it detects errors.
  */
 import { answerOf, type Sight, wordsIn } from "@tollgate/stage/load/sight.ts";
 import { wrongCharge } from "./charges.ts";
 import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
 import { match } from "./match.ts";
 
-/** From the strike until clients were served as before. */
+/** One fault, from its strike until clients are served as before. */
 export interface Episode {
   fault: string;
   /** Milliseconds since the run began. */
   struckAt: number;
   healedAt: number;
-  /** When the next fault might begin. */
+  /** When the next fault may begin. */
   calmAt: number;
-  /** The results that clients may get beside `ok`, in the words of `answerOf`. */
+  /** The results that clients may get beside `ok`, as `answerOf` names them. */
   mayShow: readonly string[];
-  /** Its clients may have to wait for a refusal: the gateway that has them is not there to refuse. */
+  /** Clients of this fault may wait long for a refusal, because their gateway does not run. */
   mayWait: boolean;
-  /** It is a node that is at fault, and may be barred for it. */
+  /** The fault is a node's own, so the node may be barred for it. */
   mayBar: boolean;
   recovered: boolean;
-  /** By when it had to be calm, after the heal. */
+  /** The time within which clients must be served as before, counted from the heal. */
   recoversWithinMs: number;
 }
 
 export type Rule =
-  /** Answered, and not charged. */
+  /** An answer was not charged. */
   | "lost"
-  /** Charged or recorded twice, or for no one. */
+  /** A request was charged or recorded twice, or no client sent it. */
   | "double"
-  /** Charged what it did not cost. */
+  /** The charge is not what the answer costs. */
   | "charge"
-  /** Counted what was not delivered. */
+  /** The recorded tokens are not those delivered. */
   | "tokens"
-  /** The output is not what was ordered. */
+  /** The output differs from the ordered text. */
   | "text"
   /** A client got an answer that the contract never allows for this fault. */
   | "answer"
-  /** A client was refused, or its stream cut short, in a way that only an overloaded platform or another fault explains. */
+  /** A request was refused, or its stream cut short, in a way that only overload or another fault explains. */
   | "refused"
   /** A client waited too long for a refusal. */
   | "wait"
-  /** Clients were served as before later than promised. */
+  /** Clients were served as before, but later than promised. */
   | "late"
   /** Clients were never served as before. */
   | "not recovered"
@@ -53,29 +54,32 @@ export type Rule =
 
 export interface Violation {
   rule: Rule;
-  /** During which it began; `quiet` for none. */
+  /** The fault during which the violation began; `quiet` for none. */
   fault: string;
   what: string;
 }
 
 /**
- * A machine that is too busy for the platform's own deadlines breaks these as well. They are judged with `--strict`, on a machine
- * that has nothing else to do; without it they are reported.
+ * Rules that a busy machine breaks too, because it misses the platform's own deadlines. They are judged with
+ * `--strict`, on a machine without other work; without it they are only reported.
  */
 const NEEDS_A_FREE_MACHINE: ReadonlySet<Rule> = new Set(["refused", "wait", "late", "quarantine"]);
 
 export const isJudged = ({ rule }: Violation, { strict }: { strict: boolean }): boolean =>
   strict || !NEEDS_A_FREE_MACHINE.has(rule);
 
-/** Answers of a platform whose deadlines pass, because a part failed or because nothing gets a processor in time. */
+/**
+ * Answers of a platform that misses its deadlines, because a part failed or because processes do not get enough
+ * processor time.
+ */
 const OVERLOADED = [
   ...["503", "503 no_capacity", "event no_capacity", "429 rate_limit_sku_capacity"],
   ...["502 upstream_stall", "event upstream_stall"],
 ];
 
-/** The dispatch deadline, within which what was lost on the way is tried again, on a machine that is busy with all of this run. */
+/** The dispatch deadline, within which lost jobs are tried again, and a second for a machine that this run keeps busy. */
 const REFUSAL_MS_MAX = 10_000 + 1_000;
-/** What was in flight when a fault struck is lost when the silence is noticed. */
+/** A request in flight when a fault strikes is lost when the gateway notices the silence. */
 const NOTICED_MS_MAX = 2_300;
 export const QUIET = "quiet";
 
@@ -83,7 +87,7 @@ interface Evidence {
   sights: readonly Sight[];
   ledgerState: LedgerState;
   episodes: readonly Episode[];
-  /** When the run began, in milliseconds since 1970. */
+  /** The start of the run in milliseconds since 1970. */
   epoch: number;
 }
 
@@ -121,23 +125,23 @@ function recovery({ fault, recovered, healedAt, calmAt, recoversWithinMs }: Epis
   ];
 }
 
-/** The episodes that a request has seen anything of. */
+/** The episodes that overlap the time of a request. */
 function episodesOf(sight: Sight, episodes: readonly Episode[]): Episode[] {
   return episodes.filter(({ struckAt, calmAt }) => sight.beganAt < calmAt && sight.endedAt > struckAt);
 }
 
-/** Of several the one that may have shown it what it saw, else the last. */
+/** Chooses among several episodes one that may explain the client's answer, or else the last. */
 export function faultOf(sight: Sight, episodes: readonly Episode[]): string {
   const seen = episodesOf(sight, episodes);
   const answer = answerOf(sight);
   return (seen.findLast(({ mayShow }) => mayShow.includes(answer)) ?? seen.at(-1))?.fault ?? QUIET;
 }
 
-/** When what was in flight was lost, at the latest. */
+/** The latest times at which requests in flight were lost. */
 const struckMeanwhile = ({ beganAt }: Sight, seen: readonly Episode[]): number[] =>
   seen.filter(({ struckAt }) => struckAt > beganAt).map(({ struckAt }) => struckAt + NOTICED_MS_MAX);
 
-/** Compares the client's result with what the faults of its time allow. */
+/** Checks that the client's result is one that the faults of its time allow. */
 function answers(sight: Sight, episodes: readonly Episode[]): Violation[] {
   const answer = answerOf(sight);
   const seen = episodesOf(sight, episodes);
@@ -159,7 +163,7 @@ function answers(sight: Sight, episodes: readonly Episode[]): Violation[] {
 
 type Wrong = [rule: Rule, what: string];
 
-/** One request: what its client saw, and its record. */
+/** Checks one request: its client's observation against its record. */
 function compare(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   switch (sight.end) {
     case "complete":
@@ -168,7 +172,7 @@ function compare(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
       return refused(sight, record);
     case "event":
       return brokenOff(sight, record);
-    // By a gateway that died, or by the client itself: what was delivered until then may have been settled, or not.
+    // A gateway died, or the client left: what was delivered before may have been settled or not.
     case "lost":
     case "hung up":
     case "gave up":
@@ -194,13 +198,13 @@ function answered(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   return wrong;
 }
 
-/** 502 may have a price, which its outcome decides; every other refusal is free. */
+/** A 502 may be charged, depending on its outcome; every other refusal is free. */
 function refused({ status }: Sight, record: LedgerRecord | undefined): Wrong[] {
   if (record === undefined || status === 502 || record.charge === 0n) return [];
   return [["charge", `refused with ${status}, and charged ${record.charge} (${record.outcome})`]];
 }
 
-/** A stream that ended with an error's event costs what reached its client, to the token. */
+/** A stream that ended with an error event costs exactly the tokens that reached its client. */
 function brokenOff(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
   const wrong: Wrong[] = [];
   if (!sight.text.startsWith(sight.received))

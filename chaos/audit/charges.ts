@@ -12,14 +12,14 @@ const BY_OUTCOME: Record<string, Rule> = {
   upstream_stall: hadOutput,
   plane_lost: reachedClient,
   gateway_stopped: reachedClient,
-  // A node that had accepted is paid for the prompt, one that had not for nothing: from outside no one can tell.
+  // The prompt is charged if a node had accepted the request, which cannot be seen from outside.
   client_closed: (record) => (record.completionTokens > 0 ? "all" : "either"),
   upstream_failed: () => "either",
   no_capacity: free,
   gateway_lost: free,
 };
 
-/** What is wrong with the charge; undefined where nothing is. */
+/** Describes what is wrong with the charge; undefined if nothing is. */
 export function wrongCharge(record: LedgerRecord): string | undefined {
   const { outcome, charge, short, hold, promptTokens, completionTokens, prices } = record;
   const rule = BY_OUTCOME[outcome] ?? (outcome.startsWith("rate_limit_") ? free : undefined);
@@ -36,7 +36,7 @@ export function wrongCharge(record: LedgerRecord): string | undefined {
   return undefined;
 }
 
-/** `max_tokens`, worked out of the hold; null where the request had none, or nothing was held. */
+/** The `max_tokens` of the request, computed from the hold; null if the request had none or nothing was held. */
 export function capOf({ endpoint, hold, promptTokens, prices }: LedgerRecord): number | null {
   if (endpoint === "embedding" || prices === null || prices.out === 0n) return null;
   return Number((hold - BigInt(promptTokens) * prices.in) / prices.out);

@@ -1,6 +1,6 @@
 /** Reads the whole ledger with plain SQL, independently of the gateway's code. Amounts are picodollars. */
 
-/** A request's record. */
+/** A request's record in the history. */
 export interface LedgerRecord {
   id: string;
   account: string;
@@ -13,21 +13,21 @@ export interface LedgerRecord {
   completionTokens: number;
   hold: bigint;
   charge: bigint;
-  /** What a late settlement could not collect, because the account or the key's budget had no more. */
+  /** The part of a late settlement that could not be collected, because the account or the key's budget was exhausted. */
   short: bigint;
   hostShare: bigint;
   hasHost: boolean;
-  /** Of the version that the request was charged at; null where nothing was ever held. */
+  /** The prices of the version with which the request was charged; null if nothing was ever held. */
   prices: { in: bigint; out: bigint } | null;
 }
 
-/** The entries of one request or transfer. */
+/** The ledger entries of one request or transfer. */
 interface Operation {
   id: string;
-  /** Of what builders were charged by it: how many entries, and their sum. */
+  /** The number and the sum of the entries that charge builders. */
   charges: number;
   charged: bigint;
-  /** Of all entries. Zero in good books. */
+  /** The sum of all entries, which is zero in a correct ledger. */
   sum: bigint;
 }
 
@@ -36,7 +36,7 @@ interface BookAccount {
   kind: string;
   balance: bigint;
   held: bigint;
-  /** Of its entries. */
+  /** The sum of the account's entries. */
   sum: bigint;
   granted: bigint;
 }
@@ -44,19 +44,19 @@ interface BookAccount {
 export interface LedgerState {
   records: LedgerRecord[];
   operations: Operation[];
-  /** The ids of grants and purchases, which are operations without a record. */
+  /** The IDs of grants and purchases, which are operations without a record. */
   transfers: string[];
   accounts: BookAccount[];
   holds: { id: string; account: string; isPastLease: boolean }[];
-  /** Every node that the platform barred by itself, and when, in milliseconds since 1970. */
+  /** Every node that the platform barred automatically, with the time in milliseconds since 1970. */
   quarantines: { node: string; reason: string; at: number }[];
-  /** What `tollgate admin ledger check` said; null where it found nothing. */
+  /** The output of `tollgate admin ledger check`; null if it found nothing. */
   ledgerCheck: string | null;
 }
 
 export type Query = <Row extends object>(sql: string) => Promise<Row[]>;
 
-/** Big numbers come as text. */
+/** Columns of big numbers arrive as text. */
 type Raw<T> = { [Name in keyof T]: T[Name] extends bigint ? string : T[Name] };
 
 export async function readLedger(query: Query): Promise<Omit<LedgerState, "ledgerCheck">> {

@@ -8,9 +8,9 @@ import { capOf } from "./charges.ts";
 import type { LedgerRecord } from "./ledger-state.ts";
 
 interface Matched {
-  /** Sights of requests that could cost something, each with its record where it has one. */
+  /** Observations of requests that could cost something, each with its record if there is one. */
   pairs: { sight: Sight; record: LedgerRecord | undefined }[];
-  /** Records that no client's request explains. */
+  /** Records without a client's request. */
   unexplained: LedgerRecord[];
 }
 
@@ -24,7 +24,8 @@ export function match(sights: readonly Sight[], records: readonly LedgerRecord[]
     const pair = { sight, record: id === undefined ? undefined : byId.get(id) };
     pairs.push(pair);
     if (id !== undefined) byId.delete(id);
-    // A gateway's refusal names the request; without a name it was the balancer's, which passed nothing on.
+    // A gateway's refusal contains the request ID. A refusal without one came from the balancer, which forwarded
+    // nothing.
     else if (sight.end !== "refused") nameless.push(pair);
   }
   const left = Map.groupBy(byId.values(), markOfRecord);

@@ -1,6 +1,7 @@
 /**
- * `npm run failovers`: PostgreSQL under Patroni is killed, switched over and split under load, with synchronous and asynchronous
- * replication; then the auditor compares every client's answer with the ledger. Ends with 1 where it found anything.
+ * `npm run failovers`: PostgreSQL under Patroni is killed, switched over and split under load, with synchronous and
+ * asynchronous replication; then the auditor compares every client's answer with the ledger. Exits with 1 if it finds
+ * anything.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -50,7 +51,7 @@ if (flags.help) {
 const kinds = { sync: [true], async: [false], both: [true, false] }[flags.replication];
 if (kinds === undefined) throw new Error("--replication must be sync, async or both");
 if (flags.entrance !== "haproxy" && flags.entrance !== "hosts") throw new Error("--entrance must be haproxy or hosts");
-// Many processes load the same sources: they are stripped of their types and compiled once.
+// Many processes load the same sources. The compile cache lets only the first strip their types and compile them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 ensureServers();
 ensureServers(PATRONI);
@@ -58,14 +59,14 @@ for (const line of await installPythonTools(["patroni"])) console.log(line);
 const without = whatIsMissing();
 if (without !== undefined) console.log(`left out: npm run failovers (${without})`);
 else {
-  // A run that waits for the end of somebody else is not over.
+  // Keeps the process alive while it only waits for other processes to end.
   setInterval(() => {}, 60_000);
   let passed = true;
   for (const synchronous of kinds) passed = (await run({ synchronous, entrance: flags.entrance })) && passed;
   process.exit(passed ? 0 : 1);
 }
 
-/** Whether nothing was found. */
+/** Returns true if the auditor found nothing. */
 async function run({ synchronous, entrance }: { synchronous: boolean; entrance: Entrance }): Promise<boolean> {
   const seed = numberOf("seed", flags.seed);
   const counts = {
@@ -121,7 +122,10 @@ async function run({ synchronous, entrance }: { synchronous: boolean; entrance: 
   }
 }
 
-/** What gateways entered again after lost commits. How much of it is wrong: entries that they could not enter, and any where none was lost. */
+/**
+ * Reports what gateways entered again after lost commits. Entries that they could not enter are wrong, and so is any
+ * re-entry when nothing was lost.
+ */
 async function tellLosses(
   query: <Row extends object>(sql: string) => Promise<Row[]>,
   synchronous: boolean,

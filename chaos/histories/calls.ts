@@ -1,22 +1,25 @@
 /**
- * A history: every operation of a run with the moments of its call and its return, in milliseconds since the run began. Chats are
- * the sights of ../../stage/load; the rest is here. Amounts are picodollars.
+ * A history: every operation of a run with the times of its call and its return, in milliseconds since the run began.
+ * Chats are the observations of ../../stage/load; the other operations are here. Amounts are picodollars.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 
 interface Call {
   calledAt: number;
   returnedAt: number;
-  /** `unknown`: the connection broke, or the answer was a 5xx. It was done or it was not. */
+  /** `unknown`: the connection broke or the answer was a 5xx, so the operation may or may not have been done. */
   outcome: "done" | "refused" | "unknown";
 }
 
-/** Credit that comes in: a grant of an operator, or a purchase that the payment provider tells of until someone has taken it. */
+/**
+ * Incoming credit: a grant of an operator, or a purchase that the payment provider reports until a gateway accepts the
+ * event.
+ */
 export interface CreditCall extends Call {
   kind: "grant" | "purchase";
   account: string;
   amount: bigint;
-  /** What the ledger knows it by: a grant's reason, a purchase's checkout. */
+  /** What identifies the credit in the ledger: a grant's reason, or a purchase's checkout. */
   mark: string;
 }
 
@@ -27,7 +30,7 @@ export interface BudgetCall extends Call {
 
 export interface BalanceCall extends Call {
   account: string;
-  /** Null unless it is done. */
+  /** Null unless the call was done. */
   found: { balance: bigint; held: bigint } | null;
 }
 
@@ -38,7 +41,7 @@ export interface History {
   balances: readonly BalanceCall[];
 }
 
-/** One line for each operation, by the moment of its call. */
+/** One line per operation, sorted by the time of the call. */
 export function linesOf({ chats, credits, budgets, balances }: History): string {
   const all = [
     ...chats.map((sight) => ({ op: "chat", ...sight, calledAt: sight.beganAt })),

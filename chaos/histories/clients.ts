@@ -13,7 +13,7 @@ import { type HistoryStage, MODEL, WEBHOOK_SECRET } from "./stage.ts";
 
 const CHATTERS = 14;
 const PAUSE_MS = { least: 10, most: 250 };
-/** Between two calls of the one who raises the budget, and of each who brings credit or reads. */
+/** The pause between two calls of the worker that raises the budget, and of each that adds credit or reads balances. */
 const SELDOM_MS = { least: 150, most: 900 };
 const CAPS = { least: 200, most: 7_000 };
 const PATIENCE_MS = 60_000;
@@ -26,7 +26,7 @@ export interface Calls {
   readonly history: History;
   /** Calls that were acknowledged. */
   acknowledged(): number;
-  /** Calls nothing more, and waits for what was called. Purchases are reported again until a gateway has taken them. */
+  /** Starts no more calls, and waits for those in flight. Purchases are reported again until a gateway has accepted them. */
   stop(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ interface CallsOptions {
   people: People;
   chance: Chance;
   now: () => number;
-  /** Runs when everyone has something, before the workers begin. */
+  /** Called when every account has credit, before the workers begin. */
   prepared: () => Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export async function startCalls({ stage, people, chance, now, prepared }: Calls
     noted(credits, { kind: "grant", account: account.id, amount, mark, calledAt, returnedAt, outcome });
     return outcome;
   };
-  /** Told to two gateways at once, again and again until one has taken it. */
+  /** Reported to two gateways at once, repeatedly until one has accepted the event. */
   const purchase = async (by: Chance): Promise<void> => {
     const checkout = checkouts.pop();
     if (checkout === undefined) return;
@@ -114,7 +114,7 @@ export async function startCalls({ stage, people, chance, now, prepared }: Calls
     noted(balances, { account: id, calledAt, returnedAt, outcome, found });
   };
 
-  // Everyone has something, and the key its first budget, before the first fault.
+  // Every account gets credit, and the key its first budget, before the first fault.
   for (const account of accounts) await grant(account, account.isTight ? 20n : RICH_MICRO, chance);
   await raiseBudget(chance);
   const wrong = [...credits, ...budgets].find(({ outcome }) => outcome !== "done");
@@ -125,7 +125,7 @@ export async function startCalls({ stage, people, chance, now, prepared }: Calls
     while (!isOver) {
       const before = acknowledged;
       await act(by);
-      // While no one is served no one hurries.
+      // While no call is acknowledged, workers pause longer.
       await pause(by.between(least, most) * (acknowledged === before ? 3 : 1));
     }
   };
@@ -163,7 +163,7 @@ interface Chatting {
 function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting): Promise<Sight> {
   const words = by.between(2, 30);
   const [text, stream] = [textOf(words, by), by.oneIn(2)];
-  // Who has little asks for what it can pay.
+  // An account with little credit asks for what it can pay.
   const cap = isPoor ? words + by.between(1, 20) : wide;
   const body = {
     model: MODEL,
@@ -181,7 +181,7 @@ function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting):
   );
 }
 
-/** Purchases that were begun, so that news of their payment are all that is missing. None goes to who has little. */
+/** Opens checkouts in the table, so that only the events of their payment are missing. Accounts with little credit get none. */
 async function openCheckouts({ query }: HistoryStage, accounts: readonly Account[]) {
   const rich = accounts.filter(({ isTight }) => !isTight);
   const checkouts = Array.from({ length: CHECKOUTS }, (_, i) => ({

@@ -1,20 +1,20 @@
 /**
- * Platforms that are wrong on purpose: a run that does not find out about one of them proves nothing of the others. Each says what is
- * planted, and by which rules it has to be found.
+ * Platforms with a planted error: if a run does not detect it, its other results prove nothing. Each control names the
+ * error and the rules that must detect it.
  */
 import type { HistoryStage } from "./stage.ts";
 
 interface Control {
-  /** Of the PostgreSQL server, of the gateways, and of their connections. */
+  /** Settings of the PostgreSQL server, of the gateways, and of the gateways' connections. */
   server: Record<string, string>;
   gateways: Record<string, string>;
   connections: string | undefined;
-  /** Run when everyone has something, before the workers begin. */
+  /** Called when every account has credit, before the workers begin. */
   plant(stage: HistoryStage): Promise<void>;
   foundBy: readonly string[];
 }
 
-/** The writer of the log sleeps for ten seconds and is not woken: what was confirmed in them is in the server's memory alone. */
+/** The WAL writer sleeps for ten seconds: commits that were confirmed meanwhile are only in the server's memory. */
 const SLEEPY = {
   synchronous_commit: "off",
   wal_writer_delay: "10s",
@@ -23,7 +23,7 @@ const SLEEPY = {
   checkpoint_timeout: "1h",
 };
 
-/** Reads the balance, and writes what it should become, without a lock in between. */
+/** Reads the balance and writes the new one without a lock. */
 const LOST_UPDATE: [RegExp, string][] = [
   [/perform from ledger_account where id = p_account for no key update;/, ""],
   [
@@ -37,7 +37,7 @@ export const CONTROLS: Record<string, Control> = {
     server: SLEEPY,
     gateways: { DATABASE_DURABILITY: "assumed" },
     connections: "-c synchronous_commit=off",
-    // What was set up stays: only answered calls are lost.
+    // Writes the set-up to disk, so that only later commits are lost.
     plant: async ({ query }) => void (await query("checkpoint")),
     foundBy: ["lost"],
   },

@@ -4,11 +4,11 @@ import type { HistoryStage } from "./stage.ts";
 
 interface Strike {
   name: string;
-  /** Resolves when it is healed. */
+  /** Resolves when the fault is healed. */
   strike(stage: HistoryStage, chance: Chance): Promise<void>;
 }
 
-/** The longest is longer than a lease: its gateway's requests have ended when it goes on. */
+/** How long a process stays frozen, and how long a killed one stays down, in milliseconds. */
 const FROZEN_MS = [100, 1_000, 3_000];
 const DOWN_MS = [0, 500, 2_500];
 
@@ -48,7 +48,7 @@ export const STRIKES: readonly Strike[] = [
     name: "gateway killed while PostgreSQL is down",
     async strike({ gateways, postgres }, by) {
       await postgres.process.kill();
-      // What runs ends meanwhile, on a gateway's disk.
+      // Requests in flight end meanwhile, and their settlements are on a gateway's disk.
       await pause(by.pick(FROZEN_MS));
       await by.pick(gateways).kill();
       await postgres.process.start();

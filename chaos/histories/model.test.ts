@@ -1,4 +1,4 @@
-/** The model can fail: a good history passes, and each thing that can be wrong with one is found. */
+/** Tests of the model itself: it accepts a correct history and detects each kind of error. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
@@ -8,7 +8,7 @@ import { checkHistory, type Ledger, type ModelRule } from "./model.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
 const KEY = "00000000-0000-7000-8000-0000000000bb";
-/** 10 tokens at 20 and 3 at 40. */
+/** 10 prompt tokens at 20 and 3 output tokens at 40. */
 const CHARGE = 320n;
 const idOf = (n: number): string => `req_${String(n).padStart(26, "0")}`;
 const uuidOf = (n: number): string => `00000000-0000-0000-0000-${String(n).padStart(12, "0")}`;
@@ -45,7 +45,7 @@ const history = (changes: Partial<History> = {}): History => ({
   ...changes,
 });
 
-/** As a ledger that has done what was called. */
+/** A ledger in which all operations of the history were done. */
 function ledger(changes: Partial<Ledger> & { balance?: bigint } = {}): Ledger {
   const { balance = 1_000n - CHARGE, ...more } = changes;
   const records = more.records ?? [record(1)];
@@ -62,7 +62,7 @@ function ledger(changes: Partial<Ledger> & { balance?: bigint } = {}): Ledger {
 const found = (calls: History, kept: Ledger): ModelRule[] => checkHistory(calls, kept).map(({ rule }) => rule);
 const SECOND = { mark: "second", kind: "grant", account: ACCOUNT, amount: 5n };
 
-test("accepts a late charge limited to the free credit, when credit arrived after the response", () => {
+test("accepts a late charge limited to the free credit if credit arrived after the response", () => {
   const calls = history({ credits: [credit({ amount: 100n, calledAt: 500, returnedAt: 510 })] });
   const kept = ledger({
     credits: [{ ...SECOND, mark: "first", amount: 100n }],
@@ -86,7 +86,7 @@ test("accepts a history that the ledger explains", () => {
     balances: [
       read(0n, { calledAt: 1, returnedAt: 2 }),
       read(1_000n, { calledAt: 50, returnedAt: 60 }),
-      // What was answered may still be on its gateway's disk.
+      // The settlement of an answer may still be on its gateway's disk.
       read(1_005n),
       read(1_005n - CHARGE),
       { ...read(0n), outcome: "unknown", found: null },

@@ -1,7 +1,8 @@
 /**
- * A model of the ledger that knows nothing but the history: an account has what came in less what was answered, a key has spent what
- * its requests cost. Where a call's outcome is unknown, the ledger says whether it was done, and may say so once. Pure, and it
- * shares no code with the product. What each chat costs by its ending is the auditor's part (../audit/audit.ts).
+ * A model of the ledger that is computed only from the history: an account has its incoming credit minus the cost of
+ * its answers, and a key has spent the cost of its requests. For a call with unknown outcome the ledger says whether it
+ * was done, at most once. A pure function that shares no code with the product. The auditor checks what each chat costs
+ * by its ending (../audit/audit.ts).
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import type { LedgerRecord, LedgerState } from "../audit/ledger-state.ts";
@@ -9,15 +10,15 @@ import { match } from "../audit/match.ts";
 import type { BalanceCall, CreditCall, History } from "./calls.ts";
 
 export type ModelRule =
-  /** Acknowledged, and not in the ledger. */
+  /** An acknowledged operation is not in the ledger. */
   | "lost"
-  /** In the ledger twice, or refused and there all the same, or called by no one. */
+  /** The ledger contains an operation twice, or one that was refused, or one that no one called. */
   | "double"
-  /** An account has not what the history leaves it. */
+  /** An account's balance differs from the history. */
   | "balance"
   /** More was spent than had come in. */
   | "overspent"
-  /** More was spent with a key than its budgets ever allowed. */
+  /** A key spent more than its budgets ever allowed. */
   | "budget"
   /** A balance was read that no order of the calls explains. */
   | "read";
@@ -27,7 +28,7 @@ export interface Finding {
   what: string;
 }
 
-/** What the ledger says of credit that came in, by the mark of its call. */
+/** Incoming credit as the ledger has it, identified by the mark of its call. */
 export interface Credit {
   mark: string;
   kind: string;
@@ -39,7 +40,7 @@ export interface Ledger extends Pick<LedgerState, "records" | "accounts"> {
   credits: readonly Credit[];
   /** The key of each record, by the record's id. */
   keys: ReadonlyMap<string, string>;
-  /** Records that were settled after their lease had run out. */
+  /** Records that were settled after their leases had expired. */
   late: ReadonlySet<string>;
 }
 
@@ -55,7 +56,7 @@ export function checkHistory(history: History, ledger: Ledger): Finding[] {
   const charges = pairs.flatMap(({ sight, record }): Charge[] =>
     record === undefined ? [] : [{ sight, record, amount: costOf(sight, record) }],
   );
-  // What is settled late is collected later than it is answered, of what came in by then.
+  // A late settlement is collected after its answer, from credit that arrived until then, so it is left out here.
   const answeredFirst = charges
     .filter(({ sight, record }) => sight.end === "complete" && !ledger.late.has(record.id))
     .sort((a, b) => a.sight.endedAt - b.sight.endedAt);
@@ -77,7 +78,7 @@ export function checkHistory(history: History, ledger: Ledger): Finding[] {
   return [...found, ...checkBudgets(history, answeredFirst, ledger.keys)];
 }
 
-/** Credit that came in, as far as the calls explain it. */
+/** Compares incoming credit in the ledger with the calls. Returns the findings, and the calls that were carried out. */
 function checkCredits(
   calls: readonly CreditCall[],
   entered: readonly Credit[],
@@ -103,15 +104,16 @@ function checkCredits(
 }
 
 /**
- * The usage that the client received, at the record's prices; of every other ending, what the record says. A gateway that was unreachable for
- * longer than its lease settles late, and collects what there is by then: the auditor sees to it that only who has little pays less.
+ * The cost of a complete answer is its usage at the record's prices; for every other ending it is what the record says.
+ * A gateway that was unreachable for longer than its lease settles late and collects what is left: the auditor checks
+ * that only accounts with little credit pay less.
  */
 function costOf({ end, usage }: Sight, { prices, charge, short }: LedgerRecord): bigint {
   if (end !== "complete" || usage === null || prices === null) return charge;
   return BigInt(usage.prompt) * prices.in + BigInt(usage.completion) * prices.out - short;
 }
 
-/** Of answers in the order of their returns, at no moment more than could have been there. */
+/** Checks, in the order of the answers' returns, that no more was spent than could have been there. */
 function checkSpending(
   answered: readonly Charge[],
   mostBefore: (at: number) => bigint,
@@ -128,8 +130,9 @@ function checkSpending(
 }
 
 /**
- * A balance that was read lies between two: all that came in for certain less all that may have been charged, and all that may have
- * come in. Charges of answers may be on their gateway's disk alone at that moment, so they bound nothing from above.
+ * A balance that was read lies between all credit that certainly came in minus all possible charges, and all credit
+ * that may have come in. Charges of answers may still be only on their gateway's disk, so they do not lower the upper
+ * bound.
  */
 function checkRead(
   { found, calledAt, returnedAt, account }: BalanceCall,
@@ -146,7 +149,7 @@ function checkRead(
   return balance > most ? say(`at most ${most} could be there`) : [];
 }
 
-/** Budgets are only ever raised: no one spends more in a day than the highest that was called for by then. */
+/** Budgets are only raised: a key never spends more in a day than the highest budget that was requested until then. */
 function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: Ledger["keys"]): Finding[] {
   return [...Map.groupBy(budgets, ({ key }) => key)].flatMap(([key, calls]) => {
     const mostBefore = (at: number): bigint =>
@@ -158,7 +161,7 @@ function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: L
   });
 }
 
-/** Days since 1970, of a request's own time. */
+/** The day of a request in days since 1970, from the time in its UUID. */
 const dayOf = (uuid: string): number =>
   Math.floor(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) / 86_400_000);
 const ofAccount = (charges: readonly Charge[], id: string): Charge[] =>

@@ -6,14 +6,14 @@ import type { HistoryStage } from "./stage.ts";
 
 const RICH = 2;
 const TIGHT = 3;
-/** More than a history asks for: what limits refuse is not the subject. */
+/** Limits far above the load, because rate limits are not tested here. */
 const WIDE = { requests_per_minute: 1_000_000, tokens_per_minute: 100_000_000, in_flight: 10_000 };
 
 export interface Account {
-  /** As the database knows it, and as the console does. */
+  /** The account's ID in the database, and its public name in the console. */
   id: string;
   name: string;
-  /** It has little, so that its requests compete for it. */
+  /** The account has little credit, so that its requests compete for it. */
   isTight: boolean;
   key: Key;
 }
@@ -27,7 +27,7 @@ export interface Key {
 export interface People {
   cookie: string;
   accounts: Account[];
-  /** A key of the first account's that is given a budget. */
+  /** A key of the first account; it gets a budget. */
   budgeted: Key;
 }
 

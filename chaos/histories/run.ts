@@ -1,7 +1,8 @@
 /**
- * `npm run histories`: several gateways and one PostgreSQL are killed and frozen while every call and its return are written down; then
- * the history is checked against a model of the ledger. `--controls` runs platforms that are wrong on purpose as well, and fails
- * where one is not found out. The verdict is about outcomes alone: a slow machine makes a shorter history.
+ * `npm run histories`: several gateways and one PostgreSQL are killed and frozen while every call and its return are
+ * recorded; then the history is checked against a model of the ledger. `--controls` also runs platforms with planted
+ * errors, and fails if one is not detected. The result depends on outcomes only: a slow machine makes a shorter
+ * history.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,17 +32,17 @@ const USAGE = `Usage: npm run histories -- [flags]
   --keep            keeps the logs and the history, also of a good run`;
 
 const LEASE_S = 10;
-/** From so long on a gateway is also frozen for longer than a lease. */
+/** In runs of at least this length, a gateway is also frozen for longer than a lease. */
 const LONG_S = 120;
 const PAST_LEASE_ONE_IN = 12;
-/** Calls that are acknowledged between two strikes: a slow machine has fewer strikes, and not fewer calls for each. */
+/** The number of acknowledged calls between two strikes: a slow machine has fewer strikes, but as many calls for each. */
 const LEAD_CALLS = { least: 2, most: 60 };
 const SHOWN_OF_EACH = 4;
-/** A control is struck so many times, each time after so many more calls were acknowledged. */
+/** A control is struck this many times, each time after this many more acknowledged calls. */
 const CONTROL_STRIKES = 4;
 const CONTROL_CALLS = 60;
 
-/** The results that clients may get while parts die: everything that clearly says that they were not served. */
+/** The results that clients may get while processes die: each says clearly that the request was not served. */
 const MAY_SHOW = [
   ...[
     "503",
@@ -59,7 +60,7 @@ interface Judged {
   calls: number;
   acknowledged: number;
   strikes: number;
-  /** Requests whose gateway was unreachable for longer than its lease. */
+  /** The number of requests whose gateway was unreachable for longer than its lease. */
   late: number;
 }
 
@@ -88,7 +89,7 @@ if (flags.help) {
 }
 if (flags.control !== undefined && CONTROLS[flags.control] === undefined)
   throw new Error(`--control must be one of ${Object.keys(CONTROLS).join(", ")}`);
-// Many processes load the same sources: they are stripped of their types and compiled once.
+// Many processes load the same sources. The compile cache lets only the first strip their types and compile them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 ensureServers();
 const options = {
@@ -108,7 +109,7 @@ const wanted = flags.controls ? Object.keys(CONTROLS) : flags.control === undefi
 for (const control of wanted) passed = (await run({ ...options, control })) && passed;
 process.exit(passed ? 0 : 1);
 
-/** Whether it is as it should be: nothing found, or of a control what it is for. */
+/** Returns true if the run found nothing, or, for a control, if it found the planted error. */
 async function run({ seed, seconds, major, keep, control: name }: RunOptions): Promise<boolean> {
   const control = name === undefined ? undefined : CONTROLS[name];
   const begun = performance.now();
@@ -132,7 +133,7 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
         : await strikeAfterCalls(stage, { chance, calls, strikes: name === "synchronous_commit" });
     await calls.stop();
     say("every call has returned; waiting for the last holds");
-    // The checker tells which are left.
+    // The check below reports holds that are left.
     const noHold = async (): Promise<boolean> => (await stage.query("select 1 from hold limit 1")).length === 0;
     await eventually("no hold is left", noHold).catch(() => undefined);
     const { findings, ...counts } = await judge(stage, calls, { now, strikes });
@@ -173,7 +174,7 @@ async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, n
   }
 }
 
-/** Of a control: what is counted are calls and not seconds, so that there is something to lose on any machine. */
+/** Used for controls: counts calls instead of seconds, so that there is something to lose on any machine. */
 async function strikeAfterCalls(
   stage: HistoryStage,
   { chance, calls, strikes }: { chance: Chance; calls: Calls; strikes: boolean },
@@ -202,7 +203,7 @@ async function judge(
   );
   const keys = await stage.query<{ id: string; key: string }>("select id, key_id as key from request");
   const late = await stage.query<{ id: string }>(`select distinct id from ${LATE_TABLE}`);
-  // Parts die all the time: one fault from the first call to the last.
+  // Processes die all the time, so the whole run counts as one fault.
   const always: Episode = {
     ...{ fault: "history", struckAt: 0, healedAt: 0, calmAt: now(), recovered: true, recoversWithinMs: now() },
     ...{ mayShow: MAY_SHOW, mayWait: true, mayBar: true },
@@ -224,7 +225,7 @@ async function judge(
   };
 }
 
-/** Some of each rule: one mistake has many consequences. */
+/** Prints a few findings of each rule, because one error has many consequences. */
 function tellFindings(findings: Judged["findings"]): void {
   for (const [rule, all] of Map.groupBy(findings, (finding) => finding.rule)) {
     for (const { what } of all.slice(0, SHOWN_OF_EACH)) console.log(`         ${rule}: ${what}`);
@@ -232,7 +233,7 @@ function tellFindings(findings: Judged["findings"]): void {
   }
 }
 
-/** How the calls ended, by kind. */
+/** Counts how the calls ended, by kind. */
 function told({ chats, credits, budgets, balances }: History): string {
   const counts = (list: readonly string[]): string =>
     Object.entries(Object.groupBy(list, (name) => name))

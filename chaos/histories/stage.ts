@@ -1,6 +1,7 @@
 /**
- * The stage of a history: one PostgreSQL, one NATS server, three gateways and two agents, each a process that can be killed and
- * frozen. No standby and no balancer: every call goes to a gateway of its own choice, and every crash is one that has to be survived.
+ * The stage of a history: one PostgreSQL, one NATS server, three gateways and two agents, each a process that can be
+ * killed and frozen. There is no standby and no balancer: every call chooses its gateway, and the platform has to
+ * survive every crash.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -22,7 +23,7 @@ const SLOTS = 24;
 export const MODEL = "tiny-3b";
 export const WEBHOOK_SECRET = "whsec_histories";
 
-/** Which requests were settled after their lease had run out: a record does not tell. */
+/** A table of the requests that were settled after their leases expired, which their records do not say. */
 export const LATE_TABLE = "history.settled_late";
 const NOTE_LATE = `
   create schema history;
@@ -37,22 +38,22 @@ export interface HistoryStage {
   postgres: PostgresServer;
   gateways: Gateway[];
   admin: Admin;
-  /** In the gateways' database, as its superuser. */
+  /** Queries the gateways' database as its superuser. */
   query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
-  /** Where every log is. */
+  /** The directory of all logs. */
   directory: string;
   version: string;
   startAgents(hostToken: string): Promise<void>;
-  /** Ends everything. `keep`: the logs stay. */
+  /** Ends all processes. `keep` keeps the logs. */
   close(options: { keep: boolean }): Promise<void>;
 }
 
 interface StageOptions {
   major: number;
   holdLeaseS: number;
-  /** Of the server, by `alter system`. */
+  /** Settings of the PostgreSQL server, set by `alter system`. */
   server: Record<string, string>;
-  /** Of the gateways. `options` of the connections, as in `-c synchronous_commit=off`. */
+  /** Settings of the gateways. `connections`: `options` of their database connections, such as `-c synchronous_commit=off`. */
   gateways: Record<string, string>;
   connections: string | undefined;
 }
@@ -70,7 +71,7 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
     DATABASE_URL: options.connections === undefined ? url : `${url}?options=${encodeURIComponent(options.connections)}`,
     KEY_PEPPER: randomBytes(32).toString("hex"),
     RECEIPT_SEED: randomBytes(32).toString("base64url"),
-    // The scripted engine answers no canary.
+    // The scripted engine cannot answer canaries.
     CATALOGUE_FILE: await writeCatalogue(directory, { [MODEL]: { canaries: [] } }),
     PROBATION_ANSWERS: "0",
     AUTO_QUARANTINE: "false",
@@ -78,7 +79,7 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
     DRAIN_DELAY_S: "0",
     STRIPE_SECRET_KEY: "sk_test_histories",
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-    // Nothing is bought at the provider's: its news are all that comes.
+    // No request goes to the payment provider: the run only sends its events.
     STRIPE_API_BASE: "http://127.0.0.1:9",
     ...options.gateways,
   };

@@ -1,4 +1,4 @@
-/** Runs `tollgate admin …` beside the gateways, like an operator. */
+/** Runs `tollgate admin …` commands with the gateways' settings, as an operator would. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ export function adminOf(settings: Record<string, string>, root: () => string): A
   };
 }
 
-/** What a command answers in JSON. Throws where it fails. */
+/** Runs a command and returns its JSON. Throws if the command fails. */
 export async function ask<T>(admin: Admin, args: string[], input?: string): Promise<T> {
   const { code, output } = await admin([...args, "--json"], input);
   if (code !== 0) throw new Error(`tollgate admin ${args.slice(0, 2).join(" ")} failed: ${output}`);

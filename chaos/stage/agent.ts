@@ -6,14 +6,14 @@ import { type Supervised, supervise } from "./supervised.ts";
 
 interface Place {
   directory: string;
-  /** Where they ask for their credentials. */
+  /** The gateway from which the agents get their credentials. */
   gatewayUrl: string;
   hostToken: string;
   models: readonly string[];
   slots: number;
-  /** The file of the certificate authority that the plane's certificates are of. */
+  /** The certificate file of the authority that signed the plane's certificates. */
   authority: string | undefined;
-  /** The last one is in a network of its own, and needs these ports there. */
+  /** The last agent runs in a network of its own, which needs these ports of servers outside. */
   cuts: boolean;
   needed: number[];
 }

@@ -1,6 +1,7 @@
 /**
- * A place apart for one process of the stage: a network of its own, whose cable can be cut. Inside, the ports of the servers that it
- * needs are where they are outside, on 127.0.0.1; so are its own ports outside. Both ways lead through the cable.
+ * A separate network for one process of the stage, with a cable that can be cut. Inside, the servers that the process
+ * needs have the same ports on 127.0.0.1 as outside, and so do its own ports outside. Both directions go through the
+ * cable.
  */
 import type { Server } from "node:net";
 import { join } from "node:path";
@@ -10,15 +11,15 @@ import { type Network, openNetwork } from "@tollgate/stage/servers/network.ts";
 import { openTunnel } from "./tunnel.ts";
 
 export interface Apart extends Pick<Network, "cut" | "heal"> {
-  /** Put before the command of the process. */
+  /** Words to put before the command of the process. */
   wrapper: string[];
   close(): Promise<void>;
 }
 
 interface Ports {
-  /** Of servers outside. */
+  /** Ports of servers outside. */
   needed: number[];
-  /** Of the process inside. */
+  /** Ports of the process inside. */
   own: number[];
 }
 

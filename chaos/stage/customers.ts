@@ -6,10 +6,10 @@ import { type Admin, ask } from "./admin.ts";
 
 const RICH = 2;
 const POOR = 2;
-/** In dollars. A request of the poor holds about two microdollars. */
+/** Amounts in dollars. A request of a poor account holds about two microdollars. */
 const CREDIT = { rich: "900", poor: "0.0001" };
 const OPERATOR = { email: "operator@chaos.example", password: "a password that only this run knows" };
-/** More than the load asks for: what limits refuse is not the subject. */
+/** Limits far above the load, because rate limits are not tested here. */
 const WIDE = ["--requests-per-minute", "1000000", "--tokens-per-minute", "100000000", "--in-flight", "10000"];
 
 type People = Omit<Customers, "port" | "operatorCookie">;
@@ -26,12 +26,12 @@ export async function openAccounts(admin: Admin): Promise<People> {
   return { rich, poor, hostToken };
 }
 
-/** Who `signIn` signs in. */
+/** Creates the operator for `signIn`. */
 export async function openOperator(admin: Admin): Promise<void> {
   await ask(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password);
 }
 
-/** The session's cookie. */
+/** Returns the session's cookie. */
 export async function signIn(baseUrl: string): Promise<string> {
   const response = await fetch(`${baseUrl}/console/api/auth/sign-in/email`, {
     method: "POST",
@@ -53,7 +53,7 @@ async function openPayer(admin: Admin, credit: string): Promise<Payer> {
   return { account: uuidOf("acc", id), key: key.secret };
 }
 
-/** Its token. */
+/** Returns the host's token. */
 export async function openHost(admin: Admin): Promise<string> {
   const { id } = await ask<{ id: string }>(admin, ["account", "open", "host", "a host"]);
   return (await ask<{ secret: string }>(admin, ["host-token", "create", id, "a token"])).secret;

@@ -1,4 +1,4 @@
-/** The gateways of the stage: supervised `tollgate serve` on fixed ports, of this version or an older one. */
+/** The gateways of the stage: supervised `tollgate serve` processes on fixed ports, of this version or an older one. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,20 +12,20 @@ import { type Supervised, supervise } from "./supervised.ts";
 export interface Gateway extends Supervised {
   port: number;
   internalPort: number;
-  /** From the next start on it runs these sources. */
+  /** Makes the gateway run these sources from its next start on. */
   setVersion(root: string): void;
-  /** The balancer sends it nothing, whatever its `/readyz` says. */
+  /** The balancer sends the gateway nothing, whatever its `/readyz` says. */
   isTakenOut: boolean;
 }
 
 interface Place {
   directory: string;
-  /** The sources that they begin with. */
+  /** The directory of the sources that the gateways start with. */
   root: string;
   settings: Record<string, string>;
-  /** The first one's own. */
+  /** A clock for the first gateway only. */
   clock: FakeClock | undefined;
-  /** The last one is in a network of its own, and needs these ports there. */
+  /** The last gateway runs in a network of its own, which needs these ports of servers outside. */
   cuts: boolean;
   needed: number[];
 }
@@ -57,7 +57,7 @@ interface GatewayOptions {
   settings: Record<string, string>;
   port: number;
   internalPort: number;
-  /** Put before the command. */
+  /** Words to put before the command. */
   wrapper: string[];
 }
 
@@ -84,7 +84,7 @@ async function newGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** Starts it where it does not run, and waits until it says that it is ready. */
+/** Starts the gateway if it does not run, and waits until it reports that it is ready. */
 export async function untilServing(gateway: Gateway): Promise<void> {
   await gateway.start();
   await eventually(`${gateway.name} is ready`, async () => {

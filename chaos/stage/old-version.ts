@@ -2,7 +2,7 @@
 import { type Found, findCommit, git } from "@tollgate/stage/versions.ts";
 import { lastRelease } from "../../gateway/src/db/testing/release.ts";
 
-/** The one that is named, else the newest tag, else the last release that gateway/sql/releases knows. */
+/** Chooses the named revision, or else the newest tag, or else the last release in gateway/sql/releases. */
 export function findOldVersion(named: string | undefined): Found {
   const [newestTag] = git("tag", "--sort=-creatordate").split("\n");
   const revision = named ?? (newestTag || lastRelease().commit);

@@ -1,4 +1,4 @@
-/** Releases and resumes quarantined nodes, like an operator and their host. */
+/** Releases quarantined nodes and resumes them, as an operator and the node's host would. */
 import type { Platform } from "./stage.ts";
 
 export async function pardonNodes({ admin, balancer, customers }: Platform): Promise<void> {

@@ -5,10 +5,10 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { untilServing } from "./gateway.ts";
 import type { Platform } from "./stage.ts";
 
-/** The balancer looks five times a second, and what it sent before has arrived. */
+/** The balancer checks five times a second; after this time, requests that it sent before have arrived. */
 const TAKEN_OUT_MS = 1_500;
 
-/** As systemd does it: SIGTERM, and start again. The balancer learns of it from `/readyz` alone. */
+/** Restarts gateways as systemd does: SIGTERM, then a new start. The balancer only learns of it from `/readyz`. */
 export async function rollingRestart(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     await gateway.end();
@@ -17,7 +17,7 @@ export async function rollingRestart(stage: Platform): Promise<void> {
   }
 }
 
-/** Gateways of an older version may not say that they are draining: an operator takes each out of the balancer first. */
+/** Gateways of an older version may not report that they drain, so an operator takes each out of the balancer first. */
 export async function rollingUpgrade(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     gateway.isTakenOut = true;

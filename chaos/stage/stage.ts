@@ -1,6 +1,7 @@
 /**
- * The stage of a run: PostgreSQL with a standby, three NATS servers, Valkey or Redis, two gateways behind a balancer that
- * follows `/readyz`, and four agents with the scripted engine. Everything is real, of this machine, and ends with the harness.
+ * The stage of a run: PostgreSQL with a standby, three NATS servers, Valkey or Redis, two gateways behind a balancer
+ * that follows `/readyz`, and four agents with the scripted engine. All are real processes on this machine, and end
+ * with the run.
  */
 
 import { randomBytes } from "node:crypto";
@@ -22,31 +23,31 @@ import { openAccounts, signIn } from "./customers.ts";
 import { type Gateway, makeGateways, untilServing } from "./gateway.ts";
 import type { Supervised } from "./supervised.ts";
 
-/** `/readyz` is answered by then, or its gateway is late. */
+/** A gateway counts as late if `/readyz` takes longer than this. */
 const LOOK_LATE_MS = 1_000;
 
-/** What every run has. Its database is the run's own. */
+/** The parts that every run has. The database depends on the run. */
 export interface Platform {
   nats: Nats;
   valkey: Valkey;
   gateways: Gateway[];
   agents: Supervised[];
-  /** The first gateway's own, where clocks are part of the run. */
+  /** The clock of the first gateway, if clocks are part of the run. */
   clock: FakeClock | undefined;
-  /** The places of the last gateway and the last agent, where cuts are part of the run. */
+  /** The separate networks of the last gateway and the last agent, if network cuts are part of the run. */
   apart: { gateway: Apart; agent: Apart } | undefined;
   balancer: Balancer;
   admin: Admin;
   customers: Customers;
-  /** Where every log is. */
+  /** The directory of all logs. */
   directory: string;
   holdLeaseS: number;
-  /** The sources that the gateways run. */
+  /** The directory of the sources that the gateways run. */
   root: string;
   versions: Record<string, string>;
-  /** Every gateway takes requests, every agent runs. */
+  /** Returns true if every gateway accepts requests and every agent runs. */
   isWhole(): boolean;
-  /** Ends everything but the database. `keep`: the logs stay. */
+  /** Ends everything but the database. `keep` keeps the logs. */
   close(options: { keep: boolean }): Promise<void>;
 }
 
@@ -54,9 +55,9 @@ export interface Stage extends Platform {
   postgres: Postgres;
 }
 
-/** The database of a platform. */
+/** The database of a platform, started by the caller. */
 interface Database {
-  /** For gateways, and the ports in it. */
+  /** The URL that gateways use, and the ports in it. */
   url: string;
   ports: number[];
   version: string;
@@ -66,12 +67,12 @@ interface PlatformOptions {
   nats: string;
   gateways?: number;
   holdLeaseS: number;
-  /** The sources that the gateways begin with. */
+  /** The directory of the sources that the gateways start with. */
   root: string;
-  /** Whether the run wants a gateway whose clock can jump, and a gateway and an agent that can be cut off. */
+  /** Whether the run needs a gateway whose clock can jump, and a gateway and an agent whose network can be cut. */
   clocks: boolean;
   cuts: boolean;
-  /** Of every gateway, beside those that make the stage. */
+  /** Additional settings of every gateway. */
   settings?: Record<string, string>;
   say: (line: string) => void;
 }
@@ -81,7 +82,7 @@ const AGENTS = 4;
 const SLOTS = 10;
 const MODELS = ["tiny-3b", "small-7b-alt", "embed-m3"];
 
-/** With a PostgreSQL of this major version, and a standby. */
+/** Opens a stage with a PostgreSQL of this major version and a standby. */
 export async function openStage(options: PlatformOptions & { postgres: number }): Promise<Stage> {
   const postgres = await startPostgres({ major: options.postgres });
   const [row] = await postgres.query<{ v: string }>("select current_setting('server_version') as v");
@@ -110,7 +111,7 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   const needed = [...database.ports, ...portsIn(valkey.url), ...natsPorts];
   const place = { directory, root, settings, clock };
   const { gateways, apart: gatewayApart } = await makeGateways(count, { ...place, needed, cuts: options.cuts });
-  // The first brings the database up to date; then there is somewhere to open accounts in.
+  // The first gateway migrates the database; accounts can be opened after that.
   const [first, ...others] = gateways;
   await untilServing(first as Gateway);
   const [people] = await Promise.all([openAccounts(adminOf(settings, () => root)), ...others.map(untilServing)]);
@@ -134,8 +135,8 @@ export async function openPlatform(options: PlatformOptions, database: Database)
     customers: {
       ...people,
       operatorCookie: await signIn(balancer.url),
-      // Where none is ready every second request goes straight to a gateway, as with balancers that rather try than refuse: so
-      // that what gateways say themselves is seen, too.
+      // If no gateway is ready, every second request goes directly to a gateway, as with balancers that try rather than
+      // refuse, so that the gateways' own refusals are tested too.
       port: (chance) => (balancer.ready() > 0 || chance.next() < 0.5 ? balancer.port : chance.pick(gateways).port),
     },
     versions: { postgres: database.version, nats: nats.version, valkey: valkey.version, node: process.versions.node },
@@ -153,12 +154,12 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   return stage;
 }
 
-/** Of every gateway. */
+/** The settings of every gateway. */
 async function settingsFor(
   { nats, valkey }: Pick<Platform, "nats" | "valkey">,
   { directory, holdLeaseS, databaseUrl }: Pick<Platform, "directory" | "holdLeaseS"> & { databaseUrl: string },
 ): Promise<Record<string, string>> {
-  // The scripted engine answers no canary: what bars a node here are failures alone.
+  // The scripted engine cannot answer canaries: here only failures bar a node.
   const withoutCanaries = Object.fromEntries(MODELS.map((model) => [model, { canaries: [] }]));
   return {
     ...nats.environment,
@@ -175,7 +176,7 @@ async function settingsFor(
   };
 }
 
-/** Of addresses like `nats://127.0.0.1:4222,nats://127.0.0.1:4223`. */
+/** Returns the ports in addresses such as `nats://127.0.0.1:4222,nats://127.0.0.1:4223`. */
 const portsIn = (urls: string): number[] => [...urls.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
 
 async function onlineNodes(baseUrl: string, { hostToken }: Pick<Customers, "hostToken">): Promise<number> {

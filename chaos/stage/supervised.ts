@@ -1,4 +1,4 @@
-/** A process that is restarted a second after it died, as by systemd, until it is stopped. */
+/** A supervised process: it is restarted a second after it died, as by systemd, until it is stopped. */
 
 import type { Process } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -9,15 +9,15 @@ const RESTART_AFTER_MS = 1_000;
 export interface Supervised {
   readonly name: string;
   running(): boolean;
-  /** `kill -9`; it comes back by itself. */
+  /** Sends SIGKILL; the supervisor restarts the process. */
   kill(): Promise<void>;
-  /** SIGSTOP. */
+  /** Sends SIGSTOP. */
   freeze(): void;
   thaw(): void;
-  /** SIGTERM, and waits until it has ended. It stays unreachable until it is started. */
+  /** Sends SIGTERM and waits for the end. The process does not run again until `start`. */
   end(): Promise<void>;
   start(): Promise<void>;
-  /** Another process in its place, from the next start on. */
+  /** Replaces the process from the next start on. */
   replace(process: Process): void;
 }
 
@@ -27,7 +27,7 @@ export function supervise(first: Process, { endWithinMs = 60_000 } = {}): Superv
   let restarting: Promise<void> | undefined;
   const startAgain = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, RESTART_AFTER_MS));
-    // What it needs may be unreachable: it ends again, and is started again. Its log says why.
+    // The process ends again if a server that it needs is unreachable, and is restarted. Its log says why.
     if (isWanted && !process.running()) await process.start().catch(() => undefined);
   };
   const looking = setInterval(() => {
