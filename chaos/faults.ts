@@ -3,7 +3,7 @@
  * violation, and so is every error without a fault.
  */
 import type { Chance } from "@tollgate/stage/chance.ts";
-import { rollingRestart, rollingUpgrade } from "./stage/rolling.ts";
+import { rollingRestart, rollingUpgrade } from "./stage/rolling-restart.ts";
 import type { Platform, Stage } from "./stage/stage.ts";
 
 type Heal = () => Promise<void> | void;
@@ -33,10 +33,10 @@ export interface Fault<On extends Platform = Stage> {
  * Refused before the request began: nothing was done or charged, and the client can retry. The bare 503 is the
  * balancer's when no gateway is ready.
  */
-export const REFUSED = ["503 no_capacity", "503"];
+export const REFUSAL_ANSWERS = ["503 no_capacity", "503"];
 /** The error event of streams whose status 200 was already sent. */
 const CUT_SHORT = ["event upstream_stall"];
-const PLANE = [...REFUSED, "event no_capacity", ...CUT_SHORT];
+const PLANE = [...REFUSAL_ANSWERS, "event no_capacity", ...CUT_SHORT];
 const LOST = ["connection lost"];
 const NO_ERROR: string[] = [];
 
@@ -69,7 +69,7 @@ const POSTGRES: Fault[] = [
   {
     name: "PostgreSQL killed",
     lasts: 5,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ postgres }) {
       await postgres.kill();
       return () => postgres.start();
@@ -78,7 +78,7 @@ const POSTGRES: Fault[] = [
   {
     name: "PostgreSQL restarted",
     lasts: 0,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ postgres }) {
       await postgres.restart();
       return nothingToHeal;
@@ -88,7 +88,7 @@ const POSTGRES: Fault[] = [
     name: "PostgreSQL fails over",
     lasts: 0,
     takes: 15,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ postgres }) {
       await postgres.failover();
       return () => postgres.inStep();
@@ -97,7 +97,7 @@ const POSTGRES: Fault[] = [
   {
     name: "PostgreSQL's standby killed",
     lasts: 5,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ postgres }) {
       await postgres.kill("standby");
       return () => postgres.start("standby");
@@ -106,7 +106,7 @@ const POSTGRES: Fault[] = [
   ...[5, 40].map((lasts) => ({
     name: `PostgreSQL frozen ${lasts} s`,
     lasts,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     strike({ postgres }: Stage) {
       postgres.stop();
       return () => postgres.cont();
@@ -115,7 +115,7 @@ const POSTGRES: Fault[] = [
   ...[8, 100].map((lasts) => ({
     name: `database unreachable ${lasts} s`,
     lasts,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ postgres }: Stage) {
       await postgres.cutFront("black-hole");
       return () => postgres.healFront();
@@ -124,7 +124,7 @@ const POSTGRES: Fault[] = [
   {
     name: "database refuses connections",
     lasts: 5,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ postgres }) {
       await postgres.cutFront("refusing");
       return () => postgres.healFront();
@@ -133,7 +133,7 @@ const POSTGRES: Fault[] = [
   {
     name: "PostgreSQL's disk slow",
     lasts: 10,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ postgres }) {
       await postgres.slowDisk(400);
       return () => postgres.fastDisk();
@@ -142,7 +142,7 @@ const POSTGRES: Fault[] = [
   {
     name: "PostgreSQL's disk full",
     lasts: 8,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     missing: ({ postgres }) => postgres.leftOut[0],
     async strike({ postgres }) {
       await postgres.fillDisk();
@@ -153,7 +153,7 @@ const POSTGRES: Fault[] = [
     name: "gateway killed while PostgreSQL is down",
     lasts: 4,
     takes: 6,
-    mayShow: [...REFUSED, ...LOST],
+    mayShow: [...REFUSAL_ANSWERS, ...LOST],
     async strike({ postgres, gateways }, by) {
       await postgres.kill();
       // Requests in flight end meanwhile, and there is no database to settle them in.
@@ -211,7 +211,7 @@ const VALKEY: Fault[] = [
   {
     name: "Valkey killed",
     lasts: 5,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ valkey }) {
       await valkey.kill();
       return () => valkey.start();
@@ -220,7 +220,7 @@ const VALKEY: Fault[] = [
   ...[5, 40].map((lasts) => ({
     name: `Valkey frozen ${lasts} s`,
     lasts,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     strike({ valkey }: Stage) {
       valkey.stop();
       return () => valkey.cont();
@@ -229,7 +229,7 @@ const VALKEY: Fault[] = [
   {
     name: "Valkey full",
     lasts: 5,
-    mayShow: REFUSED,
+    mayShow: REFUSAL_ANSWERS,
     async strike({ valkey }) {
       await valkey.fill();
       return () => valkey.free();

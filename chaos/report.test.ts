@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Chance } from "@tollgate/stage/chance.ts";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
-import type { Episode } from "./audit/audit.ts";
-import { reportOf, tableOf } from "./report.ts";
+import type { FaultEpisode } from "./audit/audit.ts";
+import { buildReport, markdownTable } from "./report.ts";
 
 const sight = (beganAt: number, endedAt: number, changes: Partial<Sight> = {}): Sight => ({
   ...{ kind: "chat", endpoint: "chat", account: "a", model: "m", stream: false, cap: 1, text: "", received: "" },
@@ -11,13 +11,13 @@ const sight = (beganAt: number, endedAt: number, changes: Partial<Sight> = {}): 
   ...{ end: "complete", beganAt, endedAt, ...changes },
 });
 const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacity" };
-const episode = (fault: string, struckAt: number): Episode => ({
+const episode = (fault: string, struckAt: number): FaultEpisode => ({
   ...{ fault, struckAt, healedAt: struckAt + 1000, calmAt: struckAt + 5000, mayShow: ["503 no_capacity"] },
   ...{ mayWait: false, mayBar: false, recovered: true, recoversWithinMs: 45_000 },
 });
 
 test("has a row per fault with what its clients saw and the time of the last failure", () => {
-  const report = reportOf({
+  const report = buildReport({
     ...{ seed: 1, minutes: 1, repeat: "", versions: {}, left_out: [], requests_left_out: 0 },
     sights: [
       sight(0, 100),
@@ -31,7 +31,7 @@ test("has a row per fault with what its clients saw and the time of the last fai
     violations: [{ rule: "lost", fault: "b", what: "" }],
   });
   assert.equal(
-    tableOf(report),
+    markdownTable(report),
     [
       "| Fault | Struck | Requests | Clients saw | Recovered after (median, max) | Lost | Double | Violations |",
       "|---|---|---|---|---|---|---|---|",

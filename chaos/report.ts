@@ -1,8 +1,8 @@
 /** Reports a run: a row per fault, as a Markdown table and as JSON. */
 
 import { answerOf, type Sight } from "@tollgate/stage/load/sight.ts";
-import { type Episode, faultOf, QUIET, type Violation } from "./audit/audit.ts";
-import { recoveredAfterMs } from "./engine.ts";
+import { explainingFault, type FaultEpisode, NO_FAULT, type Violation } from "./audit/audit.ts";
+import { recoveryMs } from "./run-faults.ts";
 
 interface Row {
   fault: string;
@@ -33,20 +33,20 @@ interface Report {
 
 interface Outcome extends Pick<Report, "seed" | "minutes" | "repeat" | "versions" | "left_out" | "requests_left_out"> {
   sights: readonly Sight[];
-  episodes: readonly Episode[];
+  episodes: readonly FaultEpisode[];
   violations: Violation[];
   reported: Violation[];
 }
 
-export function reportOf({ sights, episodes, violations, ...rest }: Outcome): Report {
-  const sightsOf = Map.groupBy(sights, (sight) => faultOf(sight, episodes));
-  const names = [QUIET, ...new Set(episodes.map(({ fault }) => fault).sort())];
-  const rowOf = (fault: string, seen: readonly Sight[], during: readonly Episode[], found: Violation[]): Row => ({
+export function buildReport({ sights, episodes, violations, ...rest }: Outcome): Report {
+  const sightsOf = Map.groupBy(sights, (sight) => explainingFault(sight, episodes));
+  const names = [NO_FAULT, ...new Set(episodes.map(({ fault }) => fault).sort())];
+  const rowOf = (fault: string, seen: readonly Sight[], during: readonly FaultEpisode[], found: Violation[]): Row => ({
     fault,
     struck: during.length,
     requests: seen.length,
     errors: countErrors(seen),
-    recovered_s: spread(during.map((episode) => recoveredAfterMs(episode, sights))),
+    recovered_s: spread(during.map((episode) => recoveryMs(episode, sights))),
     lost: found.filter(({ rule }) => rule === "lost").length,
     double: found.filter(({ rule }) => rule === "double").length,
     violations: found.length,
@@ -62,7 +62,7 @@ export function reportOf({ sights, episodes, violations, ...rest }: Outcome): Re
   return { ...rest, rows, total: rowOf("all", sights, episodes, violations), violations };
 }
 
-export function tableOf({ rows, total }: Report): string {
+export function markdownTable({ rows, total }: Report): string {
   const head = ["Fault", "Struck", "Requests", "Clients saw", "Recovered after (median, max)"];
   const lines = [...rows, total].map(({ fault, struck, requests, errors, recovered_s, lost, double, violations }) => [
     ...[fault, String(struck), String(requests), errorsText(errors)],

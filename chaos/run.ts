@@ -13,12 +13,12 @@ import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { findServer } from "../gateway/src/limits/testing.ts";
 import { builder, natsReleases } from "../tools/nats-servers.ts";
 import { ensureServers } from "../tools/servers.ts";
-import { runFaults } from "./engine.ts";
+import { auditRun } from "./audit-run.ts";
 import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
+import { runFaults } from "./run-faults.ts";
 import { findOldVersion } from "./stage/old-version.ts";
 import { openStage } from "./stage/stage.ts";
-import { judge } from "./verdict.ts";
 
 /** Holds end with their lease. A short run has a short lease, so that it does not wait longer than it struck. */
 const LEASE_S = { short: 20, long: 60 };
@@ -84,7 +84,7 @@ async function run(flags: Flags): Promise<boolean> {
       say,
     });
     const { postgres } = stage;
-    const violations = await judge(stage, {
+    const violations = await auditRun(stage, {
       ...{ load, episodes, epoch, say, strict: flags.strict, json: flags.json },
       ...{ seed, minutes, repeat, leftOut, query: (sql) => postgres.query(sql) },
     });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
-import { audit, type Episode, isJudged, type Rule, type Violation } from "./audit.ts";
+import { type AuditRule, audit, type FaultEpisode, isJudged, type Violation } from "./audit.ts";
 import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
@@ -67,12 +67,12 @@ function ledgerWith(records: LedgerRecord[], changes: Partial<LedgerState> = {})
   };
 }
 
-const episode = (changes: Partial<Episode> = {}): Episode => ({
+const episode = (changes: Partial<FaultEpisode> = {}): FaultEpisode => ({
   ...{ fault: "a fault", struckAt: 500, healedAt: 1_500, calmAt: 5_000, mayShow: [], mayWait: false, mayBar: false },
   ...{ recovered: true, recoversWithinMs: 45_000, ...changes },
 });
 
-const found = (sights: Sight[], kept: LedgerState, episodes: Episode[] = []): Rule[] =>
+const found = (sights: Sight[], kept: LedgerState, episodes: FaultEpisode[] = []): AuditRule[] =>
   audit({ sights, ledgerState: kept, episodes, epoch: EPOCH }).map(({ rule }) => rule);
 
 const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacity", received: "", usage: null };
@@ -110,7 +110,13 @@ test("passes a correct run", () => {
   assert.deepEqual(audit({ sights, ledgerState: ledgerWith(records), episodes: SHOWS, epoch: EPOCH }), []);
 });
 
-const cases: [what: string, rules: Rule[], sights: Sight[], ledgerState: LedgerState, episodes?: Episode[]][] = [
+const cases: [
+  what: string,
+  rules: AuditRule[],
+  sights: Sight[],
+  ledgerState: LedgerState,
+  episodes?: FaultEpisode[],
+][] = [
   ["an answer without a record", ["lost"], [sight()], ledgerWith([])],
   [
     "an answer whose hold expired with its lease",
@@ -291,7 +297,7 @@ test("allows a faulty node to be barred, and clients of a dead gateway to wait",
 });
 
 test("judges speed only with --strict, and always judges money and answers", () => {
-  const rules = (strict: boolean, sights: Sight[], kept: LedgerState, episodes: Episode[]): Rule[] =>
+  const rules = (strict: boolean, sights: Sight[], kept: LedgerState, episodes: FaultEpisode[]): AuditRule[] =>
     audit({ sights, ledgerState: kept, episodes, epoch: EPOCH })
       .filter((violation: Violation) => isJudged(violation, { strict }))
       .map(({ rule }) => rule)

@@ -4,12 +4,12 @@
  * own tests show that it detects errors.
  */
 import { answerOf, type Sight, wordsIn } from "@tollgate/stage/load/sight.ts";
-import { wrongCharge } from "./charges.ts";
+import { describeWrongCharge } from "./charges.ts";
 import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
-import { match } from "./match.ts";
+import { matchRequests } from "./match-requests.ts";
 
 /** One fault, from its strike until clients are served as before. */
-export interface Episode {
+export interface FaultEpisode {
   fault: string;
   /** Milliseconds since the run began. */
   struckAt: number;
@@ -27,7 +27,7 @@ export interface Episode {
   recoversWithinMs: number;
 }
 
-export type Rule =
+export type AuditRule =
   /** An answer was not charged. */
   | "lost"
   /** A request was charged or recorded twice, or no client sent it. */
@@ -53,7 +53,7 @@ export type Rule =
   | "quarantine";
 
 export interface Violation {
-  rule: Rule;
+  rule: AuditRule;
   /** The fault during which the violation began; `quiet` for none. */
   fault: string;
   what: string;
@@ -63,7 +63,7 @@ export interface Violation {
  * Rules that a busy machine breaks too, because it misses the platform's own deadlines. They are judged with
  * `--strict`, on a machine without other work; without it they are only reported.
  */
-const NEEDS_A_FREE_MACHINE: ReadonlySet<Rule> = new Set(["refused", "wait", "late", "quarantine"]);
+const NEEDS_A_FREE_MACHINE: ReadonlySet<AuditRule> = new Set(["refused", "wait", "late", "quarantine"]);
 
 export const isJudged = ({ rule }: Violation, { strict }: { strict: boolean }): boolean =>
   strict || !NEEDS_A_FREE_MACHINE.has(rule);
@@ -81,28 +81,28 @@ const OVERLOADED = [
 const REFUSAL_MS_MAX = 10_000 + 1_000;
 /** A request in flight when a fault strikes is lost when the gateway notices the silence. */
 const NOTICED_MS_MAX = 2_300;
-export const QUIET = "quiet";
+export const NO_FAULT = "quiet";
 
 interface Evidence {
   sights: readonly Sight[];
   ledgerState: LedgerState;
-  episodes: readonly Episode[];
+  episodes: readonly FaultEpisode[];
   /** The start of the run in milliseconds since 1970. */
   epoch: number;
 }
 
 export function audit({ sights, ledgerState, episodes, epoch }: Evidence): Violation[] {
-  const { pairs, unexplained } = match(sights, ledgerState.records);
+  const { pairs, unexplained } = matchRequests(sights, ledgerState.records);
   return [
     ...sights.flatMap((sight) => answers(sight, episodes)),
     ...pairs.flatMap(({ sight, record }) => {
-      const fault = faultOf(sight, episodes);
+      const fault = explainingFault(sight, episodes);
       const name = `${sight.kind} ${sight.requestId ?? "without an id"}`;
       return compare(sight, record).map(([rule, what]) => ({ rule, fault, what: `${name}: ${what}` }));
     }),
     ...unexplained.map(({ id, outcome }) => general("double", `record ${id} (${outcome}) is of no client's request`)),
     ...ledgerState.records.flatMap((record) => {
-      const wrong = wrongCharge(record);
+      const wrong = describeWrongCharge(record);
       return wrong === undefined ? [] : [general("charge", `record ${record.id} ${wrong}`)];
     }),
     ...episodes.flatMap(recovery),
@@ -110,14 +110,14 @@ export function audit({ sights, ledgerState, episodes, epoch }: Evidence): Viola
     ...ledgerState.quarantines.flatMap(({ node, reason, at }) => {
       const during = episodes.find(({ struckAt, calmAt }) => at - epoch > struckAt && at - epoch < calmAt);
       const what = `honest node ${node} was put in quarantine: ${reason}`;
-      return during?.mayBar ? [] : [{ rule: "quarantine" as const, fault: during?.fault ?? QUIET, what }];
+      return during?.mayBar ? [] : [{ rule: "quarantine" as const, fault: during?.fault ?? NO_FAULT, what }];
     }),
   ];
 }
 
-const general = (rule: Rule, what: string): Violation => ({ rule, fault: QUIET, what });
+const general = (rule: AuditRule, what: string): Violation => ({ rule, fault: NO_FAULT, what });
 
-function recovery({ fault, recovered, healedAt, calmAt, recoversWithinMs }: Episode): Violation[] {
+function recovery({ fault, recovered, healedAt, calmAt, recoversWithinMs }: FaultEpisode): Violation[] {
   if (!recovered) return [{ rule: "not recovered", fault, what: "clients were never served as before" }];
   if (calmAt - healedAt <= recoversWithinMs) return [];
   return [
@@ -126,26 +126,26 @@ function recovery({ fault, recovered, healedAt, calmAt, recoversWithinMs }: Epis
 }
 
 /** The episodes that overlap the time of a request. */
-function episodesOf(sight: Sight, episodes: readonly Episode[]): Episode[] {
+function episodesOf(sight: Sight, episodes: readonly FaultEpisode[]): FaultEpisode[] {
   return episodes.filter(({ struckAt, calmAt }) => sight.beganAt < calmAt && sight.endedAt > struckAt);
 }
 
 /** Chooses among several episodes one that may explain the client's answer, or else the last. */
-export function faultOf(sight: Sight, episodes: readonly Episode[]): string {
+export function explainingFault(sight: Sight, episodes: readonly FaultEpisode[]): string {
   const seen = episodesOf(sight, episodes);
   const answer = answerOf(sight);
-  return (seen.findLast(({ mayShow }) => mayShow.includes(answer)) ?? seen.at(-1))?.fault ?? QUIET;
+  return (seen.findLast(({ mayShow }) => mayShow.includes(answer)) ?? seen.at(-1))?.fault ?? NO_FAULT;
 }
 
 /** The latest times at which requests in flight were lost. */
-const struckMeanwhile = ({ beganAt }: Sight, seen: readonly Episode[]): number[] =>
+const struckMeanwhile = ({ beganAt }: Sight, seen: readonly FaultEpisode[]): number[] =>
   seen.filter(({ struckAt }) => struckAt > beganAt).map(({ struckAt }) => struckAt + NOTICED_MS_MAX);
 
 /** Checks that the client's result is one that the faults of its time allow. */
-function answers(sight: Sight, episodes: readonly Episode[]): Violation[] {
+function answers(sight: Sight, episodes: readonly FaultEpisode[]): Violation[] {
   const answer = answerOf(sight);
   const seen = episodesOf(sight, episodes);
-  const fault = faultOf(sight, episodes);
+  const fault = explainingFault(sight, episodes);
   const found: Violation[] = [];
   const tookMs = Math.round(sight.endedAt - sight.beganAt);
   const name = `${sight.kind} ${sight.requestId ?? "without an id"}`;
@@ -161,7 +161,7 @@ function answers(sight: Sight, episodes: readonly Episode[]): Violation[] {
   return found;
 }
 
-type Wrong = [rule: Rule, what: string];
+type Wrong = [rule: AuditRule, what: string];
 
 /** Checks one request: its client's observation against its record. */
 function compare(sight: Sight, record: LedgerRecord | undefined): Wrong[] {
@@ -229,7 +229,7 @@ function atLeastDelivered(sight: Sight, record: LedgerRecord): Wrong[] {
 
 function ledger(ledgerState: LedgerState): Violation[] {
   const found: Violation[] = [];
-  const say = (rule: Rule, what: string): void => void found.push(general(rule, what));
+  const say = (rule: AuditRule, what: string): void => void found.push(general(rule, what));
   const charges = new Map(ledgerState.records.map(({ id, charge }) => [id, charge]));
   const transfers = new Set(ledgerState.transfers);
   for (const { id, charges: entries, charged, sum } of ledgerState.operations) {

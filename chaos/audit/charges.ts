@@ -20,7 +20,7 @@ const BY_OUTCOME: Record<string, Rule> = {
 };
 
 /** Describes what is wrong with the charge; undefined if nothing is. */
-export function wrongCharge(record: LedgerRecord): string | undefined {
+export function describeWrongCharge(record: LedgerRecord): string | undefined {
   const { outcome, charge, short, hold, promptTokens, completionTokens, prices } = record;
   const rule = BY_OUTCOME[outcome] ?? (outcome.startsWith("rate_limit_") ? free : undefined);
   if (rule === undefined) return `has the unknown outcome ${outcome}`;
@@ -37,7 +37,7 @@ export function wrongCharge(record: LedgerRecord): string | undefined {
 }
 
 /** The `max_tokens` of the request, computed from the hold; null if the request had none or nothing was held. */
-export function capOf({ endpoint, hold, promptTokens, prices }: LedgerRecord): number | null {
+export function outputCapOf({ endpoint, hold, promptTokens, prices }: LedgerRecord): number | null {
   if (endpoint === "embedding" || prices === null || prices.out === 0n) return null;
   return Number((hold - BigInt(promptTokens) * prices.in) / prices.out);
 }

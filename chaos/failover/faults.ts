@@ -1,7 +1,7 @@
 /** Faults of the database's primary. Each ends when every member follows the new primary. */
 import type { PatroniCluster } from "@tollgate/stage/servers/patroni.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type Fault, REFUSED } from "../faults.ts";
+import { type Fault, REFUSAL_ANSWERS } from "../faults.ts";
 import type { Platform } from "../stage/stage.ts";
 
 /** The number of settled requests that no standby has received when the primary dies. */
@@ -28,7 +28,7 @@ export function failoverFaults(cluster: PatroniCluster, { loseTail }: { loseTail
     await eventually("requests are settled that no standby has", async () => (await settled()) >= due);
   };
   const fault = (name: string, strike: FailoverFault["strike"]): FailoverFault => ({
-    ...{ name, lasts: 0, takes: 30, recoversWithin: 120, mayShow: REFUSED, strike },
+    ...{ name, lasts: 0, takes: 30, recoversWithin: 120, mayShow: REFUSAL_ANSWERS, strike },
   });
   const killed = (what: "server" | "machine"): FailoverFault =>
     fault(`the primary's ${what} killed${loseTail ? ", its last commits lost" : ""}`, async () => {

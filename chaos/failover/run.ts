@@ -14,9 +14,9 @@ import { findServer } from "../../gateway/src/limits/testing.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { installPythonTools } from "../../tools/python-tools.ts";
 import { ensureServers, PATRONI } from "../../tools/servers.ts";
-import { runFaults } from "../engine.ts";
+import { auditRun } from "../audit-run.ts";
+import { runFaults } from "../run-faults.ts";
 import { openPlatform } from "../stage/stage.ts";
-import { judge } from "../verdict.ts";
 import { failoverFaults } from "./faults.ts";
 
 const USAGE = `Usage: npm run failovers -- [flags]
@@ -104,7 +104,7 @@ async function run({ synchronous, entrance }: { synchronous: boolean; entrance: 
       ...{ stage: platform, sights: load.sights, first: undefined, chance, now, endsAt: 0, rounds: 1, say },
       faults: struck.filter((one) => one !== undefined),
     });
-    const violations = await judge(platform, {
+    const violations = await auditRun(platform, {
       ...{ load, episodes, epoch, seed, minutes: now() / 60_000, repeat, leftOut: [], strict: false, json: undefined },
       query: (sql) => cluster.query(sql),
       say,

@@ -42,7 +42,7 @@ export interface History {
 }
 
 /** One line per operation, sorted by the time of the call. */
-export function linesOf({ chats, credits, budgets, balances }: History): string {
+export function historyLines({ chats, credits, budgets, balances }: History): string {
   const all = [
     ...chats.map((sight) => ({ op: "chat", ...sight, calledAt: sight.beganAt })),
     ...credits.map((call) => ({ op: "credit", ...call })),

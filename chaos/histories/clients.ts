@@ -7,8 +7,8 @@ import type { Sight } from "@tollgate/stage/load/sight.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, publicId } from "../../gateway/src/base/ids.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
+import { type CallerAccount, type CallerKey, type Callers, consoleHeaders } from "./callers.ts";
 import type { BalanceCall, BudgetCall, CreditCall, History } from "./calls.ts";
-import { type Account, consoleHeaders, type Key, type People } from "./people.ts";
 import { type HistoryStage, MODEL, WEBHOOK_SECRET } from "./stage.ts";
 
 const CHATTERS = 14;
@@ -22,7 +22,7 @@ const CENT = 10_000n * PICO_PER_MICRO;
 const RICH_MICRO = 900_000_000n;
 const CHECKOUTS = 2_000;
 
-export interface Calls {
+export interface HistoryWorkers {
   readonly history: History;
   /** Calls that were acknowledged. */
   acknowledged(): number;
@@ -32,7 +32,7 @@ export interface Calls {
 
 interface CallsOptions {
   stage: HistoryStage;
-  people: People;
+  people: Callers;
   chance: Chance;
   now: () => number;
   /** Called when every account has credit, before the workers begin. */
@@ -41,7 +41,7 @@ interface CallsOptions {
 
 const newId = newIds(systemClock, systemRandom());
 
-export async function startCalls({ stage, people, chance, now, prepared }: CallsOptions): Promise<Calls> {
+export async function startWorkers({ stage, people, chance, now, prepared }: CallsOptions): Promise<HistoryWorkers> {
   const { accounts, cookie, budgeted } = people;
   const [chats, credits, budgets, balances] = [[], [], [], []] as [Sight[], CreditCall[], BudgetCall[], BalanceCall[]];
   const checkouts = await openCheckouts(stage, accounts);
@@ -70,7 +70,7 @@ export async function startCalls({ stage, people, chance, now, prepared }: Calls
     chats.push(sight);
     if (sight.end === "complete") acknowledged += 1;
   };
-  const grant = async (account: Account, micro: bigint, by: Chance): Promise<CreditCall["outcome"]> => {
+  const grant = async (account: CallerAccount, micro: bigint, by: Chance): Promise<CreditCall["outcome"]> => {
     const mark = `grant ${newId()}`;
     const path = `${port(by)}/console/api/operator/accounts/${account.name}/grant`;
     const body = JSON.stringify({ amount_micro: String(micro), reason: mark });
@@ -151,8 +151,8 @@ export async function startCalls({ stage, people, chance, now, prepared }: Calls
 }
 
 interface Chatting {
-  account: Account;
-  key: Key;
+  account: CallerAccount;
+  key: CallerKey;
   isPoor: boolean;
   cap: number;
   by: Chance;
@@ -182,11 +182,11 @@ function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting):
 }
 
 /** Opens checkouts in the table, so that only the events of their payment are missing. Accounts with little credit get none. */
-async function openCheckouts({ query }: HistoryStage, accounts: readonly Account[]) {
+async function openCheckouts({ query }: HistoryStage, accounts: readonly CallerAccount[]) {
   const rich = accounts.filter(({ isTight }) => !isTight);
   const checkouts = Array.from({ length: CHECKOUTS }, (_, i) => ({
     id: newId() as string,
-    account: (rich[i % rich.length] as Account).id,
+    account: (rich[i % rich.length] as CallerAccount).id,
   }));
   await query(
     `insert into payment_checkout (id, account_id, pack, amount, live, provider_session)

@@ -12,12 +12,12 @@ interface Strike {
 const FROZEN_MS = [100, 1_000, 3_000];
 const DOWN_MS = [0, 500, 2_500];
 
-export const PAST_LEASE: Strike = {
+export const FREEZE_PAST_LEASE: Strike = {
   name: "gateway frozen past its lease",
   strike: ({ gateways }, by) => freezeFor(by.pick(gateways), 25_000),
 };
 
-export const POSTGRES_KILLED: Strike = {
+export const KILL_POSTGRES: Strike = {
   name: "PostgreSQL killed",
   async strike({ postgres }, by) {
     await postgres.process.kill();
@@ -27,7 +27,7 @@ export const POSTGRES_KILLED: Strike = {
 };
 
 export const STRIKES: readonly Strike[] = [
-  POSTGRES_KILLED,
+  KILL_POSTGRES,
   {
     name: "PostgreSQL frozen",
     strike: ({ postgres }, by) =>

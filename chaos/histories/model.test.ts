@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import type { LedgerRecord } from "../audit/ledger-state.ts";
 import type { BalanceCall, BudgetCall, CreditCall, History } from "./calls.ts";
-import { checkHistory, type Ledger, type ModelRule } from "./model.ts";
+import { checkHistory, type FinalLedger, type ModelRule } from "./model.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
 const KEY = "00000000-0000-7000-8000-0000000000bb";
@@ -46,7 +46,7 @@ const history = (changes: Partial<History> = {}): History => ({
 });
 
 /** A ledger in which all operations of the history were done. */
-function ledger(changes: Partial<Ledger> & { balance?: bigint } = {}): Ledger {
+function ledger(changes: Partial<FinalLedger> & { balance?: bigint } = {}): FinalLedger {
   const { balance = 1_000n - CHARGE, ...more } = changes;
   const records = more.records ?? [record(1)];
   return {
@@ -59,7 +59,7 @@ function ledger(changes: Partial<Ledger> & { balance?: bigint } = {}): Ledger {
   };
 }
 
-const found = (calls: History, kept: Ledger): ModelRule[] => checkHistory(calls, kept).map(({ rule }) => rule);
+const found = (calls: History, kept: FinalLedger): ModelRule[] => checkHistory(calls, kept).map(({ rule }) => rule);
 const SECOND = { mark: "second", kind: "grant", account: ACCOUNT, amount: 5n };
 
 test("accepts a late charge limited to the free credit if credit arrived after the response", () => {
@@ -97,7 +97,7 @@ test("accepts a history that the ledger explains", () => {
   assert.deepEqual(checkHistory(calls, kept), []);
 });
 
-const cases: [what: string, rules: ModelRule[], History, Ledger][] = [
+const cases: [what: string, rules: ModelRule[], History, FinalLedger][] = [
   ["an acknowledged grant that is missing", ["lost", "balance"], history(), ledger({ credits: [], balance: -CHARGE })],
   [
     "a grant that was entered twice",

@@ -6,7 +6,7 @@
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
 import type { LedgerRecord, LedgerState } from "../audit/ledger-state.ts";
-import { match } from "../audit/match.ts";
+import { matchRequests } from "../audit/match-requests.ts";
 import type { BalanceCall, CreditCall, History } from "./calls.ts";
 
 export type ModelRule =
@@ -29,15 +29,15 @@ export interface Finding {
 }
 
 /** Incoming credit as the ledger has it, identified by the mark of its call. */
-export interface Credit {
+export interface LedgerCredit {
   mark: string;
   kind: string;
   account: string;
   amount: bigint;
 }
 
-export interface Ledger extends Pick<LedgerState, "records" | "accounts"> {
-  credits: readonly Credit[];
+export interface FinalLedger extends Pick<LedgerState, "records" | "accounts"> {
+  credits: readonly LedgerCredit[];
   /** The key of each record, by the record's id. */
   keys: ReadonlyMap<string, string>;
   /** Records that were settled after their leases had expired. */
@@ -50,9 +50,9 @@ interface Charge {
   amount: bigint;
 }
 
-export function checkHistory(history: History, ledger: Ledger): Finding[] {
+export function checkHistory(history: History, ledger: FinalLedger): Finding[] {
   const { found, credits } = checkCredits(history.credits, ledger.credits);
-  const { pairs } = match(history.chats, ledger.records);
+  const { pairs } = matchRequests(history.chats, ledger.records);
   const charges = pairs.flatMap(({ sight, record }): Charge[] =>
     record === undefined ? [] : [{ sight, record, amount: costOf(sight, record) }],
   );
@@ -81,7 +81,7 @@ export function checkHistory(history: History, ledger: Ledger): Finding[] {
 /** Compares incoming credit in the ledger with the calls. Returns the findings, and the calls that were carried out. */
 function checkCredits(
   calls: readonly CreditCall[],
-  entered: readonly Credit[],
+  entered: readonly LedgerCredit[],
 ): { found: Finding[]; credits: CreditCall[] } {
   const found: Finding[] = [];
   const byMark = Map.groupBy(entered, ({ mark }) => mark);
@@ -150,7 +150,7 @@ function checkRead(
 }
 
 /** Budgets are only raised: a key never spends more in a day than the highest budget that was requested until then. */
-function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: Ledger["keys"]): Finding[] {
+function checkBudgets({ budgets }: History, answered: readonly Charge[], keys: FinalLedger["keys"]): Finding[] {
   return [...Map.groupBy(budgets, ({ key }) => key)].flatMap(([key, calls]) => {
     const mostBefore = (at: number): bigint =>
       calls.filter(({ calledAt }) => calledAt < at).reduce((most, { dayMax }) => (dayMax > most ? dayMax : most), 0n);

@@ -13,21 +13,21 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { ensureServers } from "../../tools/servers.ts";
-import { audit, type Episode, isJudged } from "../audit/audit.ts";
+import { audit, type FaultEpisode, isJudged } from "../audit/audit.ts";
 import { type LedgerState, readLedger } from "../audit/ledger-state.ts";
-import { type History, linesOf } from "./calls.ts";
-import { type Calls, startCalls } from "./clients.ts";
-import { CONTROLS } from "./controls.ts";
-import { PAST_LEASE, POSTGRES_KILLED, STRIKES } from "./faults.ts";
-import { type Credit, checkHistory, type Finding } from "./model.ts";
-import { gather } from "./people.ts";
+import { createCallers } from "./callers.ts";
+import { type History, historyLines } from "./calls.ts";
+import { type HistoryWorkers, startWorkers } from "./clients.ts";
+import { FREEZE_PAST_LEASE, KILL_POSTGRES, STRIKES } from "./faults.ts";
+import { checkHistory, type Finding, type LedgerCredit } from "./model.ts";
+import { NEGATIVE_CONTROLS } from "./negative-controls.ts";
 import { type HistoryStage, LATE_TABLE, openStage } from "./stage.ts";
 
 const USAGE = `Usage: npm run histories -- [flags]
   --seconds S       how long calls are made and parts are struck (default 60)
   --seed N          which calls and strikes (default: of the time)
   --controls        the platforms that are wrong on purpose, too: each has to be found out
-  --control NAME    one of them alone: ${Object.keys(CONTROLS).join(", ")}
+  --control NAME    one of them alone: ${Object.keys(NEGATIVE_CONTROLS).join(", ")}
   --postgres MAJOR  18 (npm's, default) or 15 (Debian's)
   --keep            keeps the logs and the history, also of a good run`;
 
@@ -87,8 +87,8 @@ if (flags.help) {
   console.log(USAGE);
   process.exit(0);
 }
-if (flags.control !== undefined && CONTROLS[flags.control] === undefined)
-  throw new Error(`--control must be one of ${Object.keys(CONTROLS).join(", ")}`);
+if (flags.control !== undefined && NEGATIVE_CONTROLS[flags.control] === undefined)
+  throw new Error(`--control must be one of ${Object.keys(NEGATIVE_CONTROLS).join(", ")}`);
 // Many processes load the same sources. The compile cache lets only the first strip their types and compile them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 ensureServers();
@@ -105,13 +105,13 @@ if (without !== undefined) {
 }
 let passed = true;
 if (flags.control === undefined) passed = (await run({ ...options, control: undefined })) && passed;
-const wanted = flags.controls ? Object.keys(CONTROLS) : flags.control === undefined ? [] : [flags.control];
+const wanted = flags.controls ? Object.keys(NEGATIVE_CONTROLS) : flags.control === undefined ? [] : [flags.control];
 for (const control of wanted) passed = (await run({ ...options, control })) && passed;
 process.exit(passed ? 0 : 1);
 
 /** Returns true if the run found nothing, or, for a control, if it found the planted error. */
 async function run({ seed, seconds, major, keep, control: name }: RunOptions): Promise<boolean> {
-  const control = name === undefined ? undefined : CONTROLS[name];
+  const control = name === undefined ? undefined : NEGATIVE_CONTROLS[name];
   const begun = performance.now();
   const now = (): number => performance.now() - begun;
   const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
@@ -122,9 +122,9 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
   });
   let asItShould = false;
   try {
-    const people = await gather(stage);
+    const people = await createCallers(stage);
     const prepared = async (): Promise<void> => await control?.plant(stage);
-    const calls = await startCalls({ stage, people, chance: new Chance(`calls ${seed}`), now, prepared });
+    const calls = await startWorkers({ stage, people, chance: new Chance(`calls ${seed}`), now, prepared });
     say(`calls are made; logs: ${stage.directory}`);
     const chance = new Chance(`strikes ${seed}`);
     const strikes =
@@ -137,7 +137,7 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
     const noHold = async (): Promise<boolean> => (await stage.query("select 1 from hold limit 1")).length === 0;
     await eventually("no hold is left", noHold).catch(() => undefined);
     const { findings, ...counts } = await judge(stage, calls, { now, strikes });
-    await writeFile(join(stage.directory, "history.jsonl"), linesOf(calls.history));
+    await writeFile(join(stage.directory, "history.jsonl"), historyLines(calls.history));
     say(`${counts.calls} calls, ${counts.acknowledged} acknowledged, ${strikes} strikes, PostgreSQL ${stage.version}`);
     say(`${told(calls.history)}; settled late: ${counts.late}`);
     tellFindings(findings);
@@ -154,7 +154,7 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
 
 interface Striking {
   chance: Chance;
-  calls: Calls;
+  calls: HistoryWorkers;
   endsAt: number;
   isLong: boolean;
   now: () => number;
@@ -167,7 +167,7 @@ async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, n
     const due = calls.acknowledged() + chance.between(LEAD_CALLS.least, LEAD_CALLS.most);
     await eventually("more calls are acknowledged", () => calls.acknowledged() >= due || now() >= endsAt);
     if (now() >= endsAt) return struck;
-    const strike = isLong && chance.oneIn(PAST_LEASE_ONE_IN) ? PAST_LEASE : chance.pick(STRIKES);
+    const strike = isLong && chance.oneIn(PAST_LEASE_ONE_IN) ? FREEZE_PAST_LEASE : chance.pick(STRIKES);
     say(strike.name);
     await strike.strike(stage, chance);
     struck += 1;
@@ -177,19 +177,19 @@ async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, n
 /** Used for controls: counts calls instead of seconds, so that there is something to lose on any machine. */
 async function strikeAfterCalls(
   stage: HistoryStage,
-  { chance, calls, strikes }: { chance: Chance; calls: Calls; strikes: boolean },
+  { chance, calls, strikes }: { chance: Chance; calls: HistoryWorkers; strikes: boolean },
 ): Promise<number> {
   for (let i = 0; i < CONTROL_STRIKES; i++) {
     const due = calls.acknowledged() + CONTROL_CALLS;
     await eventually("more calls are acknowledged", () => calls.acknowledged() >= due);
-    if (strikes) await POSTGRES_KILLED.strike(stage, chance);
+    if (strikes) await KILL_POSTGRES.strike(stage, chance);
   }
   return strikes ? CONTROL_STRIKES : 0;
 }
 
 async function judge(
   stage: HistoryStage,
-  { history, acknowledged }: Calls,
+  { history, acknowledged }: HistoryWorkers,
   { now, strikes }: { now: () => number; strikes: number },
 ): Promise<Judged> {
   const { code, output } = await stage.admin(["ledger", "check"]);
@@ -197,14 +197,14 @@ async function judge(
     ...(await readLedger((sql) => stage.query(sql))),
     ledgerCheck: code === 0 ? null : output,
   };
-  const credits = await stage.query<Omit<Credit, "amount"> & { amount: string }>(
+  const credits = await stage.query<Omit<LedgerCredit, "amount"> & { amount: string }>(
     `select t.kind, t.account_id as account, t.amount::text, coalesce(m.checkout_id::text, t.reason) as mark
        from transfer t left join payment_move m on m.transfer_id = t.id`,
   );
   const keys = await stage.query<{ id: string; key: string }>("select id, key_id as key from request");
   const late = await stage.query<{ id: string }>(`select distinct id from ${LATE_TABLE}`);
   // Processes die all the time, so the whole run counts as one fault.
-  const always: Episode = {
+  const always: FaultEpisode = {
     ...{ fault: "history", struckAt: 0, healedAt: 0, calmAt: now(), recovered: true, recoversWithinMs: now() },
     ...{ mayShow: MAY_SHOW, mayWait: true, mayBar: true },
   };

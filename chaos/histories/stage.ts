@@ -13,7 +13,7 @@ import { openNats } from "@tollgate/stage/plane.ts";
 import { DATABASE, openPlace, startEmpty } from "@tollgate/stage/servers/postgres.ts";
 import type { PostgresServer } from "@tollgate/stage/servers/postgres-server.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type Admin, adminOf } from "../stage/admin.ts";
+import { adminRunner, type RunAdmin } from "../stage/admin.ts";
 import { makeAgents } from "../stage/agent.ts";
 import { type Gateway, makeGateways, untilServing } from "../stage/gateway.ts";
 
@@ -37,7 +37,7 @@ const NOTE_LATE = `
 export interface HistoryStage {
   postgres: PostgresServer;
   gateways: Gateway[];
-  admin: Admin;
+  admin: RunAdmin;
   /** Queries the gateways' database as its superuser. */
   query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
   /** The directory of all logs. */
@@ -93,7 +93,7 @@ export async function openStage(options: StageOptions): Promise<HistoryStage> {
   const [row] = await query<{ version: string }>("select current_setting('server_version') as version");
   return {
     ...{ postgres, gateways, query, directory },
-    admin: adminOf(settings, () => ROOT),
+    admin: adminRunner(settings, () => ROOT),
     version: row?.version ?? "",
     async startAgents(hostToken) {
       const gatewayUrl = `http://127.0.0.1:${first.port}`;

@@ -10,9 +10,9 @@ interface Ran {
   output: string;
 }
 
-export type Admin = (args: string[], input?: string) => Promise<Ran>;
+export type RunAdmin = (args: string[], input?: string) => Promise<Ran>;
 
-export function adminOf(settings: Record<string, string>, root: () => string): Admin {
+export function adminRunner(settings: Record<string, string>, root: () => string): RunAdmin {
   return async (args, input = "") => {
     const child = spawn(process.execPath, [join(root(), "gateway/bin/tollgate.mjs"), "admin", ...args], {
       stdio: ["pipe", "pipe", "pipe"],
@@ -25,7 +25,7 @@ export function adminOf(settings: Record<string, string>, root: () => string): A
 }
 
 /** Runs a command and returns its JSON. Throws if the command fails. */
-export async function ask<T>(admin: Admin, args: string[], input?: string): Promise<T> {
+export async function adminJson<T>(admin: RunAdmin, args: string[], input?: string): Promise<T> {
   const { code, output } = await admin([...args, "--json"], input);
   if (code !== 0) throw new Error(`tollgate admin ${args.slice(0, 2).join(" ")} failed: ${output}`);
   return JSON.parse(output) as T;

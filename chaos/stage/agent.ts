@@ -1,8 +1,8 @@
 /** The agents of the stage: one host's, with the scripted engine, each under a supervisor. */
 import { join } from "node:path";
 import { newAgent as newAgentProcess } from "@tollgate/stage/nodes/agent.ts";
-import { type Apart, openApart } from "./apart.ts";
-import { type Supervised, supervise } from "./supervised.ts";
+import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";
+import { type SupervisedProcess, supervise } from "./supervised.ts";
 
 interface Place {
   directory: string;
@@ -21,15 +21,15 @@ interface Place {
 export async function makeAgents(
   count: number,
   place: Place,
-): Promise<{ agents: Supervised[]; apart: Apart | undefined }> {
+): Promise<{ agents: SupervisedProcess[]; apart: SeparateNetwork | undefined }> {
   const { directory, cuts, needed } = place;
   const names = Array.from({ length: count }, (_, i) => `agent-${i + 1}`);
-  const apart = cuts ? await openApart(`agent-${count}`, directory, { needed, own: [] }) : undefined;
+  const apart = cuts ? await openSeparateNetwork(`agent-${count}`, directory, { needed, own: [] }) : undefined;
   const agents = names.map((name, i) => newAgent(name, place, i === count - 1 ? (apart?.wrapper ?? []) : []));
   return { agents, apart };
 }
 
-function newAgent(name: string, place: Place, wrapper: string[]): Supervised {
+function newAgent(name: string, place: Place, wrapper: string[]): SupervisedProcess {
   const { directory, gatewayUrl, hostToken, models, slots, authority } = place;
   const agent = newAgentProcess({
     ...{ name, gatewayUrl, hostToken, models, slots, wrapper },

@@ -1,8 +1,8 @@
 /** The users of the stage: builders with and without credit, a host and an operator, created by operators' commands. */
 
 import type { Customers, Payer } from "@tollgate/stage/load/load.ts";
-import { uuidOf } from "../uuid-of.ts";
-import { type Admin, ask } from "./admin.ts";
+import { uuidOfPublicId } from "../uuid-of-public-id.ts";
+import { adminJson, type RunAdmin } from "./admin.ts";
 
 const RICH = 2;
 const POOR = 2;
@@ -14,7 +14,7 @@ const WIDE = ["--requests-per-minute", "1000000", "--tokens-per-minute", "100000
 
 type People = Omit<Customers, "port" | "operatorCookie">;
 
-export async function openAccounts(admin: Admin): Promise<People> {
+export async function openAccounts(admin: RunAdmin): Promise<People> {
   const payers = (count: number, credit: string): Promise<Payer[]> =>
     Promise.all(Array.from({ length: count }, () => openPayer(admin, credit)));
   const [rich, poor, hostToken] = await Promise.all([
@@ -27,8 +27,8 @@ export async function openAccounts(admin: Admin): Promise<People> {
 }
 
 /** Creates the operator for `signIn`. */
-export async function openOperator(admin: Admin): Promise<void> {
-  await ask(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password);
+export async function openOperator(admin: RunAdmin): Promise<void> {
+  await adminJson(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password);
 }
 
 /** Returns the session's cookie. */
@@ -45,16 +45,16 @@ export async function signIn(baseUrl: string): Promise<string> {
     .join("; ");
 }
 
-async function openPayer(admin: Admin, credit: string): Promise<Payer> {
-  const { id } = await ask<{ id: string }>(admin, ["account", "open", "builder", "a builder"]);
-  await ask(admin, ["grant", id, "--usd", credit, "--reason", "to begin with"]);
-  const key = await ask<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
-  await ask(admin, ["key", "limits", key.id, ...WIDE]);
-  return { account: uuidOf("acc", id), key: key.secret };
+async function openPayer(admin: RunAdmin, credit: string): Promise<Payer> {
+  const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "builder", "a builder"]);
+  await adminJson(admin, ["grant", id, "--usd", credit, "--reason", "to begin with"]);
+  const key = await adminJson<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
+  await adminJson(admin, ["key", "limits", key.id, ...WIDE]);
+  return { account: uuidOfPublicId("acc", id), key: key.secret };
 }
 
 /** Returns the host's token. */
-export async function openHost(admin: Admin): Promise<string> {
-  const { id } = await ask<{ id: string }>(admin, ["account", "open", "host", "a host"]);
-  return (await ask<{ secret: string }>(admin, ["host-token", "create", id, "a token"])).secret;
+export async function openHost(admin: RunAdmin): Promise<string> {
+  const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "host", "a host"]);
+  return (await adminJson<{ secret: string }>(admin, ["host-token", "create", id, "a token"])).secret;
 }

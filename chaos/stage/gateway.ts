@@ -6,10 +6,10 @@ import { newGateway as newGatewayProcess } from "@tollgate/stage/gateway-process
 import { freePort, type Process } from "@tollgate/stage/process.ts";
 import type { FakeClock } from "@tollgate/stage/servers/clock.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type Apart, openApart } from "./apart.ts";
-import { type Supervised, supervise } from "./supervised.ts";
+import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";
+import { type SupervisedProcess, supervise } from "./supervised.ts";
 
-export interface Gateway extends Supervised {
+export interface Gateway extends SupervisedProcess {
   port: number;
   internalPort: number;
   /** Makes the gateway run these sources from its next start on. */
@@ -33,13 +33,13 @@ interface Place {
 export async function makeGateways(
   count: number,
   { directory, root, settings, clock, cuts, needed }: Place,
-): Promise<{ gateways: Gateway[]; apart: Apart | undefined }> {
+): Promise<{ gateways: Gateway[]; apart: SeparateNetwork | undefined }> {
   const gateways: Gateway[] = [];
-  let apart: Apart | undefined;
+  let apart: SeparateNetwork | undefined;
   for (let i = 1; i <= count; i++) {
     const own = { name: `gateway-${i}`, directory, root, port: await freePort(), internalPort: await freePort() };
     if (cuts && i === count) {
-      apart = await openApart(own.name, directory, { needed, own: [own.port, own.internalPort] });
+      apart = await openSeparateNetwork(own.name, directory, { needed, own: [own.port, own.internalPort] });
       const reachable = { HOST: "0.0.0.0", INTERNAL_HOST: "0.0.0.0" };
       gateways.push(await newGateway({ ...own, settings: { ...settings, ...reachable }, wrapper: apart.wrapper }));
     } else {

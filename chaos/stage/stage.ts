@@ -16,12 +16,12 @@ import { type Nats, startNats } from "@tollgate/stage/servers/nats.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { startValkey, type Valkey } from "@tollgate/stage/servers/valkey.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type Admin, adminOf } from "./admin.ts";
+import { adminRunner, type RunAdmin } from "./admin.ts";
 import { makeAgents } from "./agent.ts";
-import type { Apart } from "./apart.ts";
 import { openAccounts, signIn } from "./customers.ts";
 import { type Gateway, makeGateways, untilServing } from "./gateway.ts";
-import type { Supervised } from "./supervised.ts";
+import type { SeparateNetwork } from "./separate-network.ts";
+import type { SupervisedProcess } from "./supervised.ts";
 
 /** A gateway counts as late if `/readyz` takes longer than this. */
 const LOOK_LATE_MS = 1_000;
@@ -31,13 +31,13 @@ export interface Platform {
   nats: Nats;
   valkey: Valkey;
   gateways: Gateway[];
-  agents: Supervised[];
+  agents: SupervisedProcess[];
   /** The clock of the first gateway, if clocks are part of the run. */
   clock: FakeClock | undefined;
   /** The separate networks of the last gateway and the last agent, if network cuts are part of the run. */
-  apart: { gateway: Apart; agent: Apart } | undefined;
+  apart: { gateway: SeparateNetwork; agent: SeparateNetwork } | undefined;
   balancer: Balancer;
-  admin: Admin;
+  admin: RunAdmin;
   customers: Customers;
   /** The directory of all logs. */
   directory: string;
@@ -114,7 +114,7 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   // The first gateway migrates the database; accounts can be opened after that.
   const [first, ...others] = gateways;
   await untilServing(first as Gateway);
-  const [people] = await Promise.all([openAccounts(adminOf(settings, () => root)), ...others.map(untilServing)]);
+  const [people] = await Promise.all([openAccounts(adminRunner(settings, () => root)), ...others.map(untilServing)]);
   const balancer = await startBalancer({
     gateways: () => gateways.filter(({ isTakenOut }) => !isTakenOut),
     lateMs: LOOK_LATE_MS,
@@ -131,7 +131,7 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   const stage: Platform = {
     ...{ nats, valkey, gateways, agents, clock, balancer, directory, holdLeaseS, root },
     apart: gatewayApart && agentApart && { gateway: gatewayApart, agent: agentApart },
-    admin: adminOf(settings, () => stage.root),
+    admin: adminRunner(settings, () => stage.root),
     customers: {
       ...people,
       operatorCookie: await signIn(balancer.url),

@@ -6,7 +6,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 const LOOK_EVERY_MS = 100;
 const RESTART_AFTER_MS = 1_000;
 
-export interface Supervised {
+export interface SupervisedProcess {
   readonly name: string;
   running(): boolean;
   /** Sends SIGKILL; the supervisor restarts the process. */
@@ -21,7 +21,7 @@ export interface Supervised {
   replace(process: Process): void;
 }
 
-export function supervise(first: Process, { endWithinMs = 60_000 } = {}): Supervised {
+export function supervise(first: Process, { endWithinMs = 60_000 } = {}): SupervisedProcess {
   let process = first;
   let isWanted = false;
   let restarting: Promise<void> | undefined;

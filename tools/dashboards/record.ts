@@ -8,7 +8,7 @@ import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { FAULTS } from "../../chaos/faults.ts";
-import { pardonNodes } from "../../chaos/stage/pardon.ts";
+import { releaseNodes } from "../../chaos/stage/release-nodes.ts";
 import { openStage, type Stage } from "../../chaos/stage/stage.ts";
 import { Prometheus } from "../../e2e/outside/prometheus.ts";
 import { STRIPE_SETTINGS } from "../../e2e/outside/stripe.ts";
@@ -84,7 +84,7 @@ async function play(stage: Stage, folder: string, say: (line: string) => void): 
     say(name);
     await scene(stage, trouble);
     await sleep(CALM_S);
-    await pardonNodes(stage);
+    await releaseNodes(stage);
   }
   const recording = { from, to: Date.now() / 1000 };
   await Promise.all([trouble.stop(), load.stop()]);

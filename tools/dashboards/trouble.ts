@@ -3,7 +3,7 @@
  * every panel has data.
  */
 import type { Payer } from "@tollgate/stage/load/load.ts";
-import { ask } from "../../chaos/stage/admin.ts";
+import { adminJson } from "../../chaos/stage/admin.ts";
 import type { Stage } from "../../chaos/stage/stage.ts";
 import { deliver, eventOf } from "../../e2e/outside/stripe.ts";
 
@@ -68,10 +68,10 @@ export async function makeTrouble(stage: Stage): Promise<Trouble> {
 
 /** The key of someone who asks for more than it allows. */
 async function openHasty({ admin }: Stage): Promise<string> {
-  const { id } = await ask<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
-  await ask(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);
-  const key = await ask<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
-  await ask(admin, ["key", "limits", key.id, "--requests-per-minute", "20"]);
+  const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
+  await adminJson(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);
+  const key = await adminJson<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
+  await adminJson(admin, ["key", "limits", key.id, "--requests-per-minute", "20"]);
   return key.secret;
 }
 

@@ -1,7 +1,7 @@
 /** The callers of a history: an operator with builder accounts and keys, and a host. Created through the console before any fault. */
 
 import { openHost, openOperator, signIn } from "../stage/customers.ts";
-import { uuidOf } from "../uuid-of.ts";
+import { uuidOfPublicId } from "../uuid-of-public-id.ts";
 import type { HistoryStage } from "./stage.ts";
 
 const RICH = 2;
@@ -9,29 +9,29 @@ const TIGHT = 3;
 /** Limits far above the load, because rate limits are not tested here. */
 const WIDE = { requests_per_minute: 1_000_000, tokens_per_minute: 100_000_000, in_flight: 10_000 };
 
-export interface Account {
+export interface CallerAccount {
   /** The account's ID in the database, and its public name in the console. */
   id: string;
   name: string;
   /** The account has little credit, so that its requests compete for it. */
   isTight: boolean;
-  key: Key;
+  key: CallerKey;
 }
 
-export interface Key {
+export interface CallerKey {
   id: string;
   name: string;
   secret: string;
 }
 
-export interface People {
+export interface Callers {
   cookie: string;
-  accounts: Account[];
+  accounts: CallerAccount[];
   /** A key of the first account; it gets a budget. */
-  budgeted: Key;
+  budgeted: CallerKey;
 }
 
-export async function gather(stage: HistoryStage): Promise<People> {
+export async function createCallers(stage: HistoryStage): Promise<Callers> {
   const { admin, gateways } = stage;
   const baseUrl = `http://127.0.0.1:${gateways[0]?.port}`;
   await openOperator(admin);
@@ -45,17 +45,17 @@ export async function gather(stage: HistoryStage): Promise<People> {
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as T;
   };
-  const newKey = async (account: string): Promise<Key> => {
+  const newKey = async (account: string): Promise<CallerKey> => {
     const { id, secret } = await console_<{ id: string; secret: string }>("POST", "keys", { name: "a key" }, account);
     await console_("PUT", `operator/keys/${id}/limits`, WIDE);
-    return { id: uuidOf("key", id), name: id, secret };
+    return { id: uuidOfPublicId("key", id), name: id, secret };
   };
-  const accounts: Account[] = [];
+  const accounts: CallerAccount[] = [];
   for (let i = 0; i < RICH + TIGHT; i++) {
     const { id: name } = await console_<{ id: string }>("POST", "accounts", { kind: "builder", name: `builder ${i}` });
-    accounts.push({ id: uuidOf("acc", name), name, isTight: i >= RICH, key: await newKey(name) });
+    accounts.push({ id: uuidOfPublicId("acc", name), name, isTight: i >= RICH, key: await newKey(name) });
   }
-  const budgeted = await newKey((accounts[0] as Account).name);
+  const budgeted = await newKey((accounts[0] as CallerAccount).name);
   await stage.startAgents(await openHost(admin));
   return { cookie, accounts, budgeted };
 }

@@ -3,8 +3,8 @@
  * `max_tokens`.
  */
 import type { Sight } from "@tollgate/stage/load/sight.ts";
-import { uuidOf } from "../uuid-of.ts";
-import { capOf } from "./charges.ts";
+import { uuidOfPublicId } from "../uuid-of-public-id.ts";
+import { outputCapOf } from "./charges.ts";
 import type { LedgerRecord } from "./ledger-state.ts";
 
 interface Matched {
@@ -14,13 +14,13 @@ interface Matched {
   unexplained: LedgerRecord[];
 }
 
-export function match(sights: readonly Sight[], records: readonly LedgerRecord[]): Matched {
+export function matchRequests(sights: readonly Sight[], records: readonly LedgerRecord[]): Matched {
   const byId = new Map(records.map((record) => [record.id, record]));
   const pairs: Matched["pairs"] = [];
   const nameless: Matched["pairs"] = [];
   for (const sight of sights) {
     if (sight.endpoint === "reading") continue;
-    const id = sight.requestId === null ? undefined : uuidOf("req", sight.requestId);
+    const id = sight.requestId === null ? undefined : uuidOfPublicId("req", sight.requestId);
     const pair = { sight, record: id === undefined ? undefined : byId.get(id) };
     pairs.push(pair);
     if (id !== undefined) byId.delete(id);
@@ -40,4 +40,4 @@ export function match(sights: readonly Sight[], records: readonly LedgerRecord[]
 
 const markOf = ({ account, endpoint, model, cap }: Sight): string => [account, endpoint, model, cap].join(" ");
 const markOfRecord = (record: LedgerRecord): string =>
-  [record.account, record.endpoint, record.model, capOf(record)].join(" ");
+  [record.account, record.endpoint, record.model, outputCapOf(record)].join(" ");

@@ -7,9 +7,9 @@ import type { Chance } from "@tollgate/stage/chance.ts";
 import { KINDS } from "@tollgate/stage/load/kinds.ts";
 import { answerOf, type Sight } from "@tollgate/stage/load/sight.ts";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
-import type { Episode } from "./audit/audit.ts";
+import type { FaultEpisode } from "./audit/audit.ts";
 import type { Fault } from "./faults.ts";
-import { pardonNodes } from "./stage/pardon.ts";
+import { releaseNodes } from "./stage/release-nodes.ts";
 import type { Platform } from "./stage/stage.ts";
 
 const LEAD_MS = 2_000;
@@ -38,9 +38,9 @@ interface RunOptions<On extends Platform> {
   say: (line: string) => void;
 }
 
-export async function runFaults<On extends Platform>(options: RunOptions<On>): Promise<Episode[]> {
+export async function runFaults<On extends Platform>(options: RunOptions<On>): Promise<FaultEpisode[]> {
   const { faults, first, chance, now, endsAt, rounds, say } = options;
-  const episodes: Episode[] = [];
+  const episodes: FaultEpisode[] = [];
   let round: Fault<On>[] = [];
   const strike = async (fault: Fault<On>): Promise<void> => {
     const episode = await strikeOnce(fault, options);
@@ -66,7 +66,7 @@ export async function runFaults<On extends Platform>(options: RunOptions<On>): P
 async function strikeOnce<On extends Platform>(
   fault: Fault<On>,
   { stage, sights, chance, now }: RunOptions<On>,
-): Promise<Episode> {
+): Promise<FaultEpisode> {
   await sleep(LEAD_MS);
   const struckAt = now();
   const heal = await fault.strike(stage, chance);
@@ -80,7 +80,7 @@ async function strikeOnce<On extends Platform>(
     ...{ fault: name, mayShow, mayWait, mayBar, struckAt, healedAt, recovered: isCalm(), calmAt: now() },
     recoversWithinMs: recoversWithin * 1000,
   };
-  if (mayBar) await pardonNodes(stage);
+  if (mayBar) await releaseNodes(stage);
   return episode;
 }
 
@@ -95,7 +95,7 @@ function servedAsBefore(sights: readonly Sight[], healedAt: number, nowMs: numbe
 }
 
 /** The time from the heal until the start of the last request that failed because of the fault; zero if none did. */
-export function recoveredAfterMs({ healedAt, calmAt }: Episode, sights: readonly Sight[]): number {
+export function recoveryMs({ healedAt, calmAt }: FaultEpisode, sights: readonly Sight[]): number {
   const failures = sights.filter(
     (sight) => sight.beganAt >= healedAt && sight.endedAt < calmAt && answerOf(sight) !== "ok",
   );
@@ -108,7 +108,7 @@ function endedSince(sights: readonly Sight[], at: number): Sight[] {
   return sights.slice(first);
 }
 
-const told = ({ struckAt, healedAt, calmAt, recovered }: Episode): string =>
+const told = ({ struckAt, healedAt, calmAt, recovered }: FaultEpisode): string =>
   `held ${seconds(healedAt - struckAt)}, ${recovered ? `calm ${seconds(calmAt - healedAt)} later` : "NOT RECOVERED"}`;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

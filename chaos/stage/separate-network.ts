@@ -10,7 +10,7 @@ import { newProcess } from "@tollgate/stage/process.ts";
 import { type Network, openNetwork } from "@tollgate/stage/servers/network.ts";
 import { openTunnel } from "./tunnel.ts";
 
-export interface Apart extends Pick<Network, "cut" | "heal"> {
+export interface SeparateNetwork extends Pick<Network, "cut" | "heal"> {
   /** Words to put before the command of the process. */
   wrapper: string[];
   close(): Promise<void>;
@@ -25,7 +25,11 @@ interface Ports {
 
 const TUNNEL = fileURLToPath(new URL("./tunnel.ts", import.meta.url));
 
-export async function openApart(name: string, directory: string, { needed, own }: Ports): Promise<Apart> {
+export async function openSeparateNetwork(
+  name: string,
+  directory: string,
+  { needed, own }: Ports,
+): Promise<SeparateNetwork> {
   const network = await openNetwork();
   const { near, far } = network;
   const tunnels: Server[] = [];

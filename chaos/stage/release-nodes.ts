@@ -1,7 +1,7 @@
 /** Releases quarantined nodes and resumes them, as an operator and the node's host would. */
 import type { Platform } from "./stage.ts";
 
-export async function pardonNodes({ admin, balancer, customers }: Platform): Promise<void> {
+export async function releaseNodes({ admin, balancer, customers }: Platform): Promise<void> {
   const api = async (method: string, path: string): Promise<{ data?: { id: string; state: string }[] }> => {
     const headers = { authorization: `Bearer ${customers.hostToken}` };
     const response = await fetch(`${balancer.url}/node/v1/nodes${path}`, { method, headers });

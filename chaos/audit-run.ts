@@ -3,16 +3,16 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { startLoad } from "@tollgate/stage/load/load.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { audit, type Episode, isJudged, type Violation } from "./audit/audit.ts";
+import { audit, type FaultEpisode, isJudged, type Violation } from "./audit/audit.ts";
 import { type LedgerState, type Query, readLedger } from "./audit/ledger-state.ts";
-import { reportOf, tableOf } from "./report.ts";
+import { buildReport, markdownTable } from "./report.ts";
 import type { Platform } from "./stage/stage.ts";
 
 const VIOLATIONS_SHOWN = 50;
 
 interface Run {
   load: ReturnType<typeof startLoad>;
-  episodes: Episode[];
+  episodes: FaultEpisode[];
   /** The start of the run in milliseconds since 1970. */
   epoch: number;
   seed: number;
@@ -29,7 +29,7 @@ interface Run {
 }
 
 /** Returns the number of violations. */
-export async function judge(platform: Platform, run: Run): Promise<number> {
+export async function auditRun(platform: Platform, run: Run): Promise<number> {
   const { load, episodes, epoch, seed, minutes, repeat, leftOut, strict, json, query, say } = run;
   say("all faults are healed; waiting for requests in flight");
   await load.stop();
@@ -38,13 +38,13 @@ export async function judge(platform: Platform, run: Run): Promise<number> {
   const violations = found.filter((violation) => isJudged(violation, { strict }));
   const reported = found.filter((violation) => !isJudged(violation, { strict }));
   const { versions, directory } = platform;
-  const report = reportOf({
+  const report = buildReport({
     ...{ seed, minutes, repeat, versions, left_out: leftOut, requests_left_out: load.leftOut() },
     ...{ sights: load.sights, episodes, violations, reported },
   });
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   await writeFile(join(directory, "sights.json"), JSON.stringify(load.sights));
-  console.log(`\n${tableOf(report)}\n`);
+  console.log(`\n${markdownTable(report)}\n`);
   console.log(
     Object.entries(versions)
       .map(([part, version]) => `${part} ${version}`)
