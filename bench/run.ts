@@ -1,4 +1,4 @@
-/** `npm run bench -- NAME [flags]`: one of the benches of this folder. */
+/** `npm run bench -- NAME [flags]`: runs one of the benches of this folder. */
 const BENCHES: Record<string, string> = {
   agent: "./agent/run.ts",
   charts: "./gateway/charts/run.ts",
@@ -22,7 +22,7 @@ const BENCHES: Record<string, string> = {
   workers: "./workers/run.ts",
 };
 
-// What is left of the line is the bench's own, as if it had been started by itself.
+// The bench reads the remaining arguments as if it had been started directly.
 const [name] = process.argv.splice(2, 1);
 const file = BENCHES[name ?? ""];
 if (file === undefined) {

@@ -1,4 +1,4 @@
-/** The agent of a checkout in front of the fake engine, as a process of its own: `node agent-process.ts CHECKOUT ENGINE_URL`. */
+/** The agent of a checkout in front of the fake engine, in its own process: `node agent-process.ts CHECKOUT ENGINE_URL`. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import pino from "pino";
@@ -32,5 +32,5 @@ process.once("message", ({ node, credentials }: { node: string; credentials: Pla
   agent.start();
 });
 process.on("disconnect", () => process.exit(0));
-// An orderly end, so that a profile (`--cpu-prof`) is written.
+// Exits normally, so that Node writes a profile (`--cpu-prof`).
 process.on("SIGTERM", () => process.exit(0));

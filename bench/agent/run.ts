@@ -1,8 +1,8 @@
 /**
- * What a chat, and an event of a stream, cost the agent behind an HTTP engine: processor time, reads and writes. Its gateway is a
- * hub and a loop that hands out jobs, so that little else moves the figures.
+ * Measures the agent's cost per chat and per stream event with an HTTP engine: processor time, reads and writes. A hub
+ * and a loop that hands out jobs take the gateway's place, so that little else affects the figures.
  *
- *   npm run bench -- agent [--beside DIR]... [--rounds N] [--scenarios a,b]
+ * npm run bench -- agent [--beside DIR]... [--rounds N] [--scenarios a,b]
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ import { cpuOf, spentUs } from "../gateway/usage.ts";
 const OWN_CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
 const GATEWAY = "gw_bench";
-/** The agent is then as it is after its first minutes; a cold Node costs two or three times as much. */
+/** Warms the agent up: a newly started Node process costs two or three times as much per job. */
 const WARM_JOBS = 3_000;
 
 interface Scenario {
@@ -90,7 +90,7 @@ const hub = await openHub({
 });
 const engine = await Engine.start({ processors: null, outDir });
 
-/** Jobs that run, and whom to tell of their end. */
+/** The jobs in flight, with the callbacks for their ends. */
 const running = new Map<string, (end: "done" | "failed" | "busy") => void>();
 let frames = 0;
 hub.subscribe(gatewayInbox(GATEWAY), (_subject, payload) => {
@@ -139,7 +139,7 @@ async function start(name: string, checkout: string): Promise<Subject> {
   return { name, node, child };
 }
 
-/** System calls that read and that wrote, as the kernel counts them. */
+/** The number of system calls that read and that wrote, as counted by the kernel. */
 function callsOf(pid: number): { reads: number; writes: number } {
   const io = readFileSync(`/proc/${pid}/io`, "utf8");
   const field = (name: string): number => Number(new RegExp(`^${name}: (\\d+)`, "m").exec(io)?.[1]);

@@ -1,11 +1,11 @@
 /**
- * What it costs to choose a node, by how many are connected.
+ * Measures the cost of choosing a node by the number of connected nodes.
  *
- *   node bench/choice/run.ts [--beside CHECKOUT]
+ * node bench/choice/run.ts [--beside CHECKOUT]
  *
- * The roster and the speeds of a gateway, on a plane in memory: every node has eight slots, two models and 31 measured answers for
- * each; half of them keep to an output format. Processor time of this process, medians of several turns; with `--beside` the
- * same of another checkout, by turns.
+ * A gateway's roster and node speeds, with a plane in memory: every node has eight slots, two models and 31 measured
+ * answers for each model; half of the nodes support output formats. Reports this process's processor time, as medians
+ * of several turns; with `--beside` also that of another checkout, in alternating turns.
  */
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -44,7 +44,7 @@ for (const count of COUNTS) {
     for (const [at, steps] of measured.entries()) {
       for (const [nth, step] of Object.values(steps).entries()) {
         const us = await usPer(step);
-        // The first turn is for the compiler.
+        // The first turn compiles the code and is not counted.
         if (turn >= 0) figures[at]?.[nth]?.push(us);
       }
     }
@@ -69,7 +69,7 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
     nodeRecord,
   });
   const speeds = new Speeds();
-  // No report is ever too much: the clock stands still.
+  // The limit on reports is off, because the clock stands still.
   roster.rates.count = () => true;
   const reports = Array.from({ length: count }, (_, i) => {
     const formats = i % 2 === 0 ? MODELS : [];
@@ -95,7 +95,7 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
     return node;
   };
   let turn = 0;
-  // A quarter of what the nodes can do is in use.
+  // A quarter of all slots is in use.
   const running = Array.from({ length: (count * SLOTS) / 4 }, () => {
     const node = find(false);
     roster.sent(node);
@@ -118,7 +118,7 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
   };
 }
 
-/** Reports are understood a moment after they came: that belongs to them. */
+/** Includes the work that reports cause a moment after they arrive. */
 async function usPer(step: Step): Promise<number> {
   const before = process.cpuUsage();
   for (let steps = 0; steps < STEPS_PER_TURN; steps++) {

@@ -1,11 +1,11 @@
 /** Computes the figures of a page visit from the observers' records. */
 
 const LONG_MS = 50;
-/** Shifts that follow one another within a second, for at most five, belong together; the worst such group counts. */
+/** Shifts less than a second apart, within at most five seconds, form a group; the worst group counts. */
 const SHIFT_GAP_MS = 1_000;
 const SHIFT_GROUP_MS = 5_000;
 
-/** What the observers saw; times are milliseconds since the page was asked for. */
+/** Records of the page's performance observers; times are milliseconds since the navigation began. */
 export interface Seen {
   fcp: number | null;
   lcp: number | null;
@@ -40,15 +40,15 @@ export interface Figures extends Processor {
   lcpMs: number;
   shift: number;
   blockedMs: number;
-  /** When the frame was drawn that shows all of it. */
+  /** When the frame was drawn that shows all wanted elements. */
   drawnMs: number;
   interactiveMs: number;
   serverMs: number;
   requests: number;
-  /** How long the console's API took with each answer, by its path. */
+  /** The response times of the console's API, by path. */
   answersMs: Map<string, number>;
   scriptBytes: number;
-  /** The same scripts for a client that takes gzip and nothing better. */
+  /** The size of the same scripts for a client that accepts only gzip. */
   scriptGzipBytes: number;
   styleBytes: number;
   allBytes: number;
@@ -83,7 +83,7 @@ export async function figuresOf({ seen, loaded: { serverMs, files }, processor }
 const API = "/console/api/";
 const isAnswer = ({ name }: Loaded["files"][number]): boolean => new URL(name).pathname.startsWith(API);
 
-/** Without the moment from which on, which is another in every run. */
+/** Leaves out `from`, which differs in every run. */
 function questionOf(address: string): string {
   const { pathname, searchParams } = new URL(address);
   const asked = [...searchParams].filter(([field]) => field !== "from").map((pair) => pair.join("="));
@@ -92,14 +92,14 @@ function questionOf(address: string): string {
 
 type Task = Seen["tasks"][number];
 
-/** The first moment from `at` on that lies in no long task. */
+/** The first moment from `at` on that is not within a long task. */
 export function freeFrom(at: number, tasks: Task[]): number {
   let free = at;
   for (const { from, to } of tasks.toSorted((a, b) => a.from - b.from)) if (from <= free && free < to) free = to;
   return free;
 }
 
-/** The sum of each task's time above 50 ms, between the first paint and the moment the page is usable. */
+/** The sum of each task's time above 50 ms, between the first paint and the moment when the page is usable. */
 export function blocked(tasks: Task[], from: number, to: number): number {
   return sum(tasks.map((task) => Math.max(0, Math.min(task.to, to) - Math.max(task.from, from) - LONG_MS)));
 }

@@ -1,4 +1,4 @@
-/** One visit to a page, and two journeys. */
+/** Measures one visit to a page, and two journeys. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Platform } from "@tollgate/stage/dev.ts";
@@ -12,7 +12,7 @@ import { type MeasuredPage, OVERVIEW, REQUESTS, SIGN_IN, type Wanted } from "./p
 const IN_PAGE = readFileSync(fileURLToPath(new URL("in-page.js", import.meta.url)), "utf8");
 const SCREEN = { width: 1280, height: 800 };
 
-/** Its cookies, as a browser takes them. */
+/** A session's cookies, in the form that the browser accepts. */
 export type Session = { name: string; value: string; url: string }[];
 
 export async function sessionOf(platform: Platform, who: { email: string; password: string }): Promise<Session> {
@@ -27,16 +27,16 @@ async function freshBrowser(platform: Platform, session: Session | undefined): P
   return browser;
 }
 
-/** Everything that was asked for is there. */
+/** Resolves when all wanted elements are on the page. */
 const expectOn = (page: Page, wanted: Wanted[]): Promise<Seen> =>
   page.evaluate(`tollgateBench.expect(${JSON.stringify(wanted)})`);
 
-/** The same after an act of the person, whose event begins the time. */
+/** The same after a user's action, timed from the action's event. */
 async function expectAfter(
   page: Page,
   { event, act, wanted }: { event: string; act: () => Promise<unknown>; wanted: Wanted[] },
 ): Promise<Seen> {
-  // It has to listen before the act, which two calls at once would not promise.
+  // The page must listen before the action starts, which two parallel calls would not guarantee.
   await page.evaluate(
     `void (tollgateBench.coming = tollgateBench.expect(${JSON.stringify(wanted)}, ${JSON.stringify(event)}))`,
   );
@@ -48,7 +48,7 @@ const loadedBy = (page: Page): Promise<Loaded> => page.evaluate("tollgateBench.l
 
 export type Sessions = Record<MeasuredPage["who"], Session | undefined>;
 
-/** One visit, with what the page's main thread did for it. */
+/** One visit, with the work of the page's main thread. */
 export async function visit(platform: Platform, session: Session | undefined, measured: MeasuredPage): Promise<Visit> {
   const { path, cache, wanted } = measured;
   const browser = await freshBrowser(platform, session);
@@ -79,7 +79,7 @@ const METRICS = {
   RecalcStyleDuration: "styleMs",
 } as const;
 
-/** Processor time, not time by the clock: the machine is shared. The heap is what is left after a collection. */
+/** Measures processor time, not wall time, because the machine is shared. The heap is measured after a garbage collection. */
 async function processorOf(page: Page): Promise<() => Promise<Processor>> {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -94,12 +94,12 @@ async function processorOf(page: Page): Promise<() => Promise<Processor>> {
 }
 
 export interface Journey {
-  /** From the person's act to the frame that shows what was asked for, and to the moment the page is free again. */
+  /** From the user's action to the frame that shows the result, and to the moment when the page responds again. */
   drawnMs: number;
   interactiveMs: number;
 }
 
-/** From pressing the button of the sign-in page, which is there already, to the first page with its data. */
+/** Measures from pressing the button of a loaded sign-in page to the first page with its data. */
 export async function measureSignIn(platform: Platform): Promise<Journey> {
   const browser = await freshBrowser(platform, undefined);
   const { page } = browser;
@@ -115,7 +115,7 @@ export async function measureSignIn(platform: Platform): Promise<Journey> {
   }
 }
 
-/** On a page of a hundred requests: from choosing a model to its rows on the screen. */
+/** Measures, on a page with a hundred requests, from choosing a model to its rows on the screen. */
 export async function measureFilter(platform: Platform, sessions: Sessions): Promise<Journey> {
   const browser = await freshBrowser(platform, sessions.builder);
   const { page } = browser;

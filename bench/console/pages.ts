@@ -1,6 +1,6 @@
-/** The pages that are measured, and what has to be there before someone can use them. */
+/** The pages that are measured, and the elements that must be there before a page is usable. */
 
-/** This many elements of a selector, optionally each with this text. */
+/** At least this many elements that match a selector, optionally each with this text. */
 export interface Wanted {
   css: string;
   least?: number;
@@ -15,7 +15,7 @@ interface Page {
 }
 
 export interface MeasuredPage extends Page {
-  /** With an empty cache in a fresh profile, or after a first visit with the same one. */
+  /** `cold`: an empty cache in a new profile. `warm`: after a first visit with the same profile. */
   cache: "cold" | "warm";
 }
 
@@ -71,7 +71,7 @@ const warm = (page: Page): MeasuredPage => ({ ...page, cache: "warm" });
 
 export const PAGES = [cold(SIGN_IN), cold(OVERVIEW), warm(OVERVIEW), warm(REQUESTS), warm(PLAYGROUND), warm(PLATFORM)];
 
-/** Those whose figures grow with a long past. */
+/** The pages whose load time grows with a long history. */
 export const PAGES_OF_THE_PAST = [
   cold(OVERVIEW),
   cold(PERFORMANCE),

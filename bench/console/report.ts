@@ -1,7 +1,7 @@
-/** The figures of many visits as tables, and whether the first page is quick enough. */
+/** Prints the figures of many visits as tables, and whether the first page is fast enough. */
 import type { Figures } from "./figures.ts";
 
-/** For the first page. */
+/** The target for the first page. */
 const AIM_MS = 1_000;
 
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
@@ -52,7 +52,7 @@ export function pagesTables(rounds: Map<string, Figures[]>): string {
     .join("\n\n");
 }
 
-/** By the median, and by the least, to which others' work on the machine has added the least. */
+/** Compares the median with the target, and the minimum, which other work on the machine affects least. */
 export function verdict(name: string, figures: Figures[]): string {
   const times = figures.map(({ interactiveMs }) => interactiveMs);
   const judged = (by: string, ms: number): string =>

@@ -1,6 +1,7 @@
 /**
- * What the console costs in a real Chromium, on this machine against a whole platform with lifelike data. Every round visits every
- * page once, so that a busy minute of the machine hits all alike; BENCH_ROUNDS=3 makes it shorter.
+ * Measures the console in a real Chromium, against a whole platform with realistic data on this machine. Every round
+ * visits every page once, so that a busy minute of the machine affects all pages alike; BENCH_ROUNDS=3 shortens the
+ * run.
  */
 import { cpus, loadavg } from "node:os";
 import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";

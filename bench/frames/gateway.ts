@@ -1,4 +1,4 @@
-/** A gateway from the plane to the reply: roster, dispatcher, relay and meter as they are, and one node. */
+/** A gateway from the plane to the reply, with the real roster, dispatcher, relay and meter, and one node. */
 import { nodeState, toGateway } from "@tollgate/protocol/subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
@@ -33,7 +33,7 @@ export class GatewayUnderTest {
   readonly #dispatcher: Dispatcher;
   readonly #node: FakeNode;
   #jobs = 0;
-  /** How long each frame took. */
+  /** The time that each frame took. */
   readonly frameMs: number[] = [];
 
   constructor(metering: Metering, models: ReadonlyMap<string, ActiveModel>) {
@@ -83,7 +83,7 @@ export class GatewayUnderTest {
     return { id, relay };
   }
 
-  /** A frame of the node's, timed. */
+  /** Publishes a frame of the node and measures the time that it takes. */
   hear(bytes: Uint8Array): void {
     this.timed(() => this.#plane.publish(toGateway(GATEWAY, NODE), bytes));
   }
@@ -104,7 +104,7 @@ export class GatewayUnderTest {
   }
 }
 
-/** Joins events as HttpReply does, until a turn is over. */
+/** Joins the events of one turn of the event loop, as HttpReply does. */
 function joiningReply(): Reply {
   let pending = "";
   const flush = (): void => {

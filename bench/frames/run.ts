@@ -1,7 +1,8 @@
 /**
- * How long one frame of a hostile node keeps the event loop busy, at worst. The aim is 20 ms for any frame.
+ * Measures for how long one frame of a hostile node occupies the event loop at worst. The target is 20 ms for any
+ * frame.
  *
- *   npm run bench -- frames [part of a name]
+ * npm run bench -- frames [part of a name]
  */
 import { createLog } from "../../gateway/src/base/log.ts";
 import { loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
@@ -10,7 +11,7 @@ import { GatewayUnderTest } from "./gateway.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const AIM_MS = 20;
-/** Of each frame the best of some rounds: the others were disturbed, or not yet compiled. */
+/** The best of several rounds counts: the others were disturbed or not compiled yet. */
 const ROUNDS = 6;
 
 const wanted = process.argv[2] ?? "";

@@ -1,4 +1,4 @@
-/** Frames with which a node could keep a gateway busy; each attacks one place that stores or scans a peer's bytes. */
+/** Frames with which a node could keep a gateway busy. Each attacks one place that stores or scans a peer's bytes. */
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { PROTOCOL_MAJOR } from "@tollgate/protocol/version.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";
@@ -6,7 +6,7 @@ import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
 import { hostileTexts } from "../metering/texts.ts";
 import type { GatewayUnderTest, JobOptions } from "./gateway.ts";
 
-// Frames as a hostile node builds them: by hand, within the bounds or far beyond. Layout: protocol/src/codec.ts.
+// Frames built by hand, as a hostile node would, within the bounds or far beyond them. Layout: protocol/src/codec.ts.
 const KIND = { job: 1, accepted: 16, deltas: 19, vectors: 20, done: 21, failed: 22, state: 23 } as const;
 const JOB_ID_BYTES = 29;
 const DELTA_HEAD_BYTES = JOB_ID_BYTES + 9;
@@ -80,7 +80,7 @@ interface Scenario {
 
 const scenario = (name: string, run: Scenario["run"]): Scenario => ({ name, run });
 
-/** Sends `texts` as deltas of one job, so many to a frame. */
+/** Sends `texts` as deltas of one job, several per frame. */
 async function say(
   gateway: GatewayUnderTest,
   options: JobOptions,
@@ -115,14 +115,14 @@ const texts = Object.entries({
   "spaces, then a newline, again and again": `${" ".repeat(300)}\n`.repeat(DELTAS_TEXT_BYTES_MAX / 301),
 }).map(([what, text]) => [what, within(text, DELTAS_TEXT_BYTES_MAX)] as const);
 
-/** So much of the text as has no more bytes than a frame takes. */
+/** The longest beginning of the text that fits into a frame. */
 function within(text: string, bytesMax: number): string {
   let kept = text;
   while (Buffer.byteLength(kept) > bytesMax) kept = kept.slice(0, kept.length * 0.98);
   return kept;
 }
 
-/** Four stop strings of the greatest length, which repetitions come close to. */
+/** Four stop strings of maximum length that repeated text almost matches. */
 const ALMOST = ["b", "c", "d"].map((end) => `${"a".repeat(2_047)}${end}`).concat(`${"ab".repeat(1_023)}aa`);
 
 export const SCENARIOS: Scenario[] = [

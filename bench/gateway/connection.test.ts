@@ -10,7 +10,7 @@ const chunked = (...parts: string[]): string =>
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const wholeAnswer = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a":1}\n';
 
-/** A server that answers each request with the next of these answers, in the given pieces; null closes the connection. */
+/** Starts a server that answers each request with the next of these answers, cut into pieces; null closes the connection. */
 async function served(t: TestContext, answers: (string | null)[], cutEvery = Number.POSITIVE_INFINITY) {
   const server = createServer((socket: Socket) => {
     socket.setNoDelay(true);

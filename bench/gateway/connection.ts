@@ -1,6 +1,6 @@
 /**
- * One kept-alive HTTP/1.1 connection without pipelining, on a plain socket: an ordinary client would take more of the
- * machine than some of the gateways that it measures. It checks what an answer must have and parses nothing else.
+ * A kept-alive HTTP/1.1 connection without pipelining, on a plain socket: an ordinary client would use more processor
+ * time than some of the measured gateways. It checks that an answer is complete and parses nothing else.
  */
 import { connect, type Socket } from "node:net";
 import { nowUs } from "./usage.ts";
@@ -14,23 +14,23 @@ type State = "head" | "length" | "chunk size" | "chunk" | "chunk end" | "trailer
 export interface Answer {
   status: number;
   sentAtUs: number;
-  /** Of the body. */
+  /** When the first byte of the body arrived. */
   firstByteAtUs: number;
-  /** Of the first read that ended with a word of a stream; 0 where there was none. */
+  /** When the first read with a word of the stream ended; 0 if there was none. */
   firstWordAtUs: number;
   endedAtUs: number;
   events: number;
-  /** Every word of the fake engine starts with a space, as does the data of every event. */
+  /** The number of spaces: every word of the fake engine starts with one, and so does the data of every event. */
   blanks: number;
-  /** Whether the stream closed with its marker. */
+  /** Whether the stream ended with its marker. */
   done: boolean;
-  /** Undefined when the answer came whole; else what went wrong. */
+  /** Undefined if the answer was complete; otherwise what went wrong. */
   failure: string | undefined;
 }
 
 export class Connection {
   readonly #port: number;
-  /** Takes the age of every stamp that comes by. */
+  /** Called with the age of every time stamp in a stream. */
   readonly #onStamp: ((ageUs: number) => void) | undefined;
   #socket: Socket | undefined;
   #state: State = "head";
@@ -66,7 +66,7 @@ export class Connection {
         if (this.#socket === socket) this.#fail(error.code ?? error.message);
       });
       socket.on("close", () => {
-        // It was left for another one.
+        // The connection has already moved on to another socket.
         if (this.#socket !== socket) return;
         this.#socket = undefined;
         if (this.#state === "until close") this.#end();
@@ -75,7 +75,7 @@ export class Connection {
     });
   }
 
-  /** Sends one request. Always resolves. */
+  /** Sends one request. Always resolves, also on a failure. */
   ask(request: Buffer): Promise<Answer> {
     const socket = this.#socket;
     this.#state = "head";
@@ -99,7 +99,7 @@ export class Connection {
     this.#socket?.destroy();
   }
 
-  /** It ends by itself; another one can be opened at once. */
+  /** Leaves the socket to end by itself, so that another can be opened at once. */
   #leave(): void {
     this.#socket?.destroy();
     this.#socket = undefined;
@@ -119,7 +119,7 @@ export class Connection {
     }
   }
 
-  /** Handles what begins at `at` and returns where the next part begins; undefined when more bytes are needed. */
+  /** Handles the part that begins at `at` and returns where the next part begins; undefined if more bytes are needed. */
   #step(data: Buffer, at: number): number | undefined {
     switch (this.#state) {
       case "head": {
@@ -160,7 +160,7 @@ export class Connection {
     }
   }
 
-  /** A line of the chunked framing. */
+  /** Reads a line of the chunked encoding. */
   #readLine(line: string): void {
     if (this.#state === "chunk end") {
       this.#state = "chunk size";
@@ -222,14 +222,17 @@ function emptyAnswer(): Answer {
 const EVENT_END = Buffer.from("\n\n");
 const STAMP = Buffer.from(" @");
 const DONE = Buffer.from("[DONE]");
-/** The end of a stream, long enough to hold its marker. */
+/** The end of a stream that is kept to find the marker in it. */
 const TAIL_BYTES = 16;
 const NOTHING: Buffer = Buffer.alloc(0);
 const QUOTE = 34;
-/** A stamp that would mean more than a minute is text that looks like one. */
+/** A stamp older than a minute is ordinary text that looks like a stamp. */
 const STAMP_AGE_US_MAX = 60_000_000;
 
-/** Counts the events of one stream, however it is cut, and reads the stamps that tell when the engine wrote them. */
+/**
+ * Counts the events of one stream, however the reads divide it, and reads the stamps with the times at which the engine
+ * wrote them.
+ */
 class EventCounter {
   readonly #onStamp: ((ageUs: number) => void) | undefined;
   #lastByte = 0;
@@ -242,13 +245,13 @@ class EventCounter {
     this.#onStamp = onStamp;
   }
 
-  /** Whether the stream closed with its marker. */
+  /** Whether the stream ended with its marker. */
   get done(): boolean {
     return this.#tail.includes(DONE);
   }
 
   take(bytes: Buffer): void {
-    // The end of an event may be split over two reads.
+    // The end of an event may be split between two reads.
     if (this.#lastByte === LINE_FEED && bytes[0] === LINE_FEED) this.events++;
     for (let i = bytes.indexOf(EVENT_END); i >= 0; i = bytes.indexOf(EVENT_END, i + 2)) this.events++;
     for (let i = bytes.indexOf(BLANK); i >= 0; i = bytes.indexOf(BLANK, i + 1)) this.blanks++;

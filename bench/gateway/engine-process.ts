@@ -1,6 +1,7 @@
 /**
- * A fake engine with the OpenAI API in its own process. It answers at once or at the pace set over IPC, and counts requests. It searches
- * the raw body for the few fields it needs: quotes in a prompt are escaped, so a prompt cannot contain one.
+ * A fake engine with the OpenAI API in its own process. It answers at once or at the pace set over IPC, and counts
+ * requests. It searches the raw body for the few fields that it needs: quotes in a prompt are escaped, so a prompt
+ * cannot contain a field.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -11,7 +12,7 @@ const BYTES_PER_TOKEN = 4;
 const STREAM = Buffer.from('"stream"');
 const MAX_TOKENS = Buffer.from('"max_tokens"');
 
-// The bytes of its answers are made once: the engine must never be what is measured.
+// The answers' bytes are built once, so that the engine's own work does not affect the measurement.
 const CREATED = 1_700_000_000;
 const VECTOR_WIDTH = 1024;
 const WORDS =
@@ -19,13 +20,13 @@ const WORDS =
     /(?= )/,
   );
 
-/** One event is one chunk of the HTTP response, framing included. */
+/** One event is one chunk of the HTTP response, including the chunk's framing. */
 const chunk = (text: string): Buffer => {
   const bytes = Buffer.from(text);
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 };
 const head = `"id":"chatcmpl-fake","created":${CREATED},"model":"${MODEL}"`;
-/** As llama.cpp's server writes it: with the second it is, behind the text. */
+/** An event as llama.cpp's server writes it, with the current second after the text. */
 const stepEvent = (text: string): Buffer =>
   chunk(
     `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(text)}}}],"created":${Math.floor(Date.now() / 1000)},"id":"chatcmpl-fake","model":"${MODEL}","system_fingerprint":"b1-fake","object":"chat.completion.chunk"}\n\n`,
@@ -39,11 +40,11 @@ const WORD_EVENTS = WORDS.map(contentEvent);
 
 const OPENING = event('{"role":"assistant","content":""}', "null");
 const ENDING = Buffer.concat([event("{}", '"stop"'), chunk("data: [DONE]\n\n")]);
-/** How many events `ENDING` holds besides the marker. */
+/** The number of events in `ENDING` besides the marker. */
 const ENDING_EVENTS = 1;
 
 const wordEvent = (n: number): Buffer => WORD_EVENTS[n % WORD_EVENTS.length] as Buffer;
-/** A text that says when it was written, by the clock that all processes of the machine share. */
+/** A text that contains the time at which it was written, by the clock that all processes of the machine share. */
 const stamp = (): string => ` @${nowUs().toString(36)}`;
 const stampedEvent = (): Buffer => contentEvent(stamp());
 const burst = remembered((events) => Buffer.concat(Array.from({ length: events }, (_, n) => wordEvent(n))));
@@ -79,7 +80,7 @@ function remembered<T>(make: (n: number) => T): (n: number) => T {
   };
 }
 
-/** One paced event in so many tells when it was written. */
+/** Every tenth paced event contains the time at which it was written. */
 const STAMP_EVERY = 10;
 
 interface Stream {
@@ -90,8 +91,8 @@ interface Stream {
 }
 
 /**
- * Its streams: paced by one timer for all of them, or as fast as the reader takes them. The events bypass Node's response,
- * which has written the head; they are chunks already.
+ * The engine's streams: one timer paces all of them, or each is as fast as its reader. After the head, events are
+ * written directly to the socket, because they are already HTTP chunks.
  */
 class Streams {
   readonly #pace: Pace;
@@ -161,9 +162,9 @@ class Streams {
 type Turn = (bytes: Buffer) => boolean;
 
 /**
- * A slot for every millisecond of the pause, and the streams spread over them or all in one: one timer instead of one per stream. It
- * keeps to the wall clock, because timers of a millisecond are late under load; what is too late by a whole round is
- * left out rather than sent in a heap.
+ * One timer for all streams: it has a slot for every millisecond of the pause, and the streams are spread over the
+ * slots or share one. It follows the wall clock, because millisecond timers run late under load. A stream that is late
+ * by a whole round skips the missed events instead of sending them in a burst.
  */
 class Wheel {
   readonly #slots: { turns: Set<Turn>; rounds: number }[];
@@ -172,7 +173,7 @@ class Wheel {
   #startedAt = 0;
   #count = 0;
   #added = 0;
-  /** All turns are in one slot. */
+  /** All streams share one slot. */
   readonly #isShared: boolean;
 
   constructor({ slots, isShared }: { slots: number; isShared: boolean }) {
@@ -221,7 +222,7 @@ let requests = 0;
 
 function answer(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
   if (request.method === "GET") {
-    // Nothing else, or it would be taken for an engine that it is not.
+    // Answers nothing else, so that no client takes it for a particular engine.
     if (request.url?.endsWith("/models")) whole(response, MODEL_LIST);
     else response.writeHead(404).end();
     return;

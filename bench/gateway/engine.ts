@@ -1,23 +1,26 @@
-/** The fake engine as the bench sees it: a process to set and to ask. */
+/** Starts the fake engine's process, sets its pace and reads its counts. */
 import { fileURLToPath } from "node:url";
 import { Child } from "./processes.ts";
 
 const MAIN = fileURLToPath(new URL("./engine-process.ts", import.meta.url));
 
-/** The one model it serves. */
+/** The only model that the engine serves. */
 export const MODEL = "fake-model";
 
 export interface Pace {
   tokens: number;
-  /** Between two events of one stream; 0: no pause. */
+  /** The pause between two events of a stream; 0: none. */
   delayMs: number;
-  /** Events per write where there is no pause. */
+  /** The number of events per write if there is no pause. */
   burst: number;
-  /** The streams' events fall due together, one write each, as those of an engine that runs all its requests in one step. */
+  /**
+   * The events of all streams are due at the same time, with one write each, as with an engine that runs all requests
+   * in one step.
+   */
   inSteps?: boolean;
 }
 
-/** Since the pace was last set. */
+/** Counts since the pace was last set. */
 export interface EngineCounts {
   requests: number;
   live: number;

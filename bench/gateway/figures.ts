@@ -1,4 +1,4 @@
-/** The quoted figures of measured rows: processor time per request or event, and medians of repeats. */
+/** Computes the published figures from measured rows: processor time per request or event, and medians of repeats. */
 import type { Payer, Row } from "./measure.ts";
 
 export type Figure = (row: Row) => number | undefined;
@@ -20,10 +20,10 @@ export const inMs =
     return us === undefined ? undefined : us / 1000;
   };
 
-/** How many processors other processes and other guests of the machine took meanwhile. */
+/** How many processors were taken by other processes and by other guests of the machine. */
 export const takenByOthers: Figure = ({ cpuUs, wallUs }) => ((cpuUs.other ?? 0) + (cpuUs.stolen ?? 0)) / wallUs;
 
-/** Undefined where nothing was measured. */
+/** Undefined if nothing was measured. */
 export function medianOf(rows: Row[], figure: Figure): number | undefined {
   const values = numbers(rows, figure);
   return values.length === 0 ? undefined : middle(values);

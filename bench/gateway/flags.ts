@@ -1,4 +1,4 @@
-/** The flags of `npm run bench -- gateway`, and the targets they choose from. Every mistake is reported, each naming its flag. */
+/** The flags of `npm run bench -- gateway`, and the targets that they select. Every mistake is reported with its flag. */
 import { parseArgs } from "node:util";
 import { SCENARIO_NAMES, type ScenarioName } from "./scenarios.ts";
 import { bifrost } from "./targets/bifrost.ts";
@@ -8,7 +8,7 @@ import { bare, direct, nginx, portkey } from "./targets/peers.ts";
 import type { StartTarget } from "./targets/target.ts";
 import { tollgate, tollgateScripted } from "./targets/tollgate.ts";
 
-/** The engine alone comes first: the others are compared with it. */
+/** The engine alone comes first, because the others are compared with it. */
 export const TARGETS = {
   direct,
   nginx,
@@ -24,7 +24,7 @@ export const TARGETS = {
 type TargetName = keyof typeof TARGETS;
 const TARGET_NAMES = Object.keys(TARGETS) as TargetName[];
 
-/** What bench/performance.md shows: the few scenarios that differ in kind, and one target for each program. */
+/** The part that bench/performance.md shows: a few scenarios of different kinds, and one target for each program. */
 const RECORDED = {
   targets: TARGET_NAMES.filter((name) => name !== "tollgate-scripted"),
   scenarios: ["chat-c64", "streams-100", "chat-pair"] satisfies ScenarioName[],
@@ -48,7 +48,7 @@ export interface Flags {
   targets: TargetName[];
   scenarios: ScenarioName[];
   repeats: number;
-  /** Another checkout. */
+  /** The directory of another checkout. */
   beside: string | undefined;
   profile: boolean;
   pin: boolean;

@@ -9,29 +9,29 @@ const REOPEN_PAUSE_MS = 20;
 
 export interface LoadResult {
   ok: number;
-  /** Of good streams. */
+  /** The number of events in successful streams. */
   events: number;
-  /** What went wrong, and how often. */
+  /** The number of failures by message. */
   errors: Record<string, number>;
   wallUs: number;
   latencyMs: Summary | undefined;
-  /** To the first byte of the body. */
+  /** The time to the first byte of the body. */
   ttftMs: Summary | undefined;
-  /** To the first event with a word in it: some open a stream with an event that has none. */
+  /** The time to the first event with a word: some gateways open a stream with an event that has none. */
   firstWordMs: Summary | undefined;
-  /** From the engine's write of an event to our read of it. */
+  /** The time from the engine's write of an event to the generator's read. */
   relayMs: Summary | undefined;
-  /** Of alternating pairs: the direct answers, and by how much the other took longer. */
+  /** For alternating pairs: the times of the direct answers, and how much longer the answers through the gateway took. */
   paired: { direct: Summary | undefined; added: Summary | undefined } | undefined;
 }
 
-/** `look` is taken right before and right after: what lies between them is what is measured. */
+/** Calls `look` right before and right after the measurement, so that the difference of its two results belongs to the load. */
 export async function runLoad<Sight>(options: {
   address: Address;
   direct: Address;
   scenario: Scenario;
   look: () => Promise<Sight>;
-  /** Hears of every good answer: when its request was sent, and when it was whole. */
+  /** Called for every successful answer with the times at which its request was sent and the answer was complete. */
   onAnswer?: ((sentAtUs: number, endedAtUs: number) => void) | undefined;
 }): Promise<{ result: LoadResult; before: Sight; after: Sight }> {
   const { address, scenario, look, onAnswer } = options;
@@ -83,7 +83,10 @@ class Load {
     }
   }
 
-  /** Every connection asks again as soon as it was answered, until the time or the number of requests is reached. */
+  /**
+   * Every connection sends its next request as soon as the last one is answered, until the time or the number of
+   * requests is reached.
+   */
   async repeat(): Promise<void> {
     const { seconds, total, rampMs } = this.#scenario;
     const until = seconds === undefined ? Number.POSITIVE_INFINITY : nowUs() + seconds * 1e6;
@@ -99,7 +102,7 @@ class Load {
     );
   }
 
-  /** One request at a time, direct and through the gateway by turns: what disturbs one disturbs the other. */
+  /** Sends one request at a time, alternating between the engine and the gateway, so that disturbances affect both. */
   async alternate(direct: Connection, nextDirect: () => Buffer): Promise<void> {
     const until = nowUs() + (this.#scenario.seconds ?? 0) * 1e6;
     const [through] = this.#connections;
@@ -151,8 +154,8 @@ class Load {
   }
 
   /**
-   * Whether it was a good answer. One that came fast and short must not pass for a fast one; a gateway may join words that came
-   * together into one event.
+   * Returns whether the answer was complete. An incomplete answer must not count as a fast one. A gateway may join
+   * words that arrived together into one event.
    */
   #record(answer: Answer): boolean {
     const { stream, tokens, eventsMin = tokens } = this.#scenario;
@@ -188,7 +191,7 @@ const WORDS = (
   'entropy "ledger" prepaid_balance idempotent naïve Zürich 3.14159 {json} https://example.com/a?b=1 throughput\n'
 ).split(" ");
 
-/** Where requests go, and as whom. */
+/** The port that requests go to, and the identity that they use. */
 export interface Address {
   port: number;
   models: { chat: string; embedding: string };
@@ -196,8 +199,8 @@ export interface Address {
 }
 
 /**
- * Gives the bytes of the next request of a scenario, serialised in advance. Every one that is sent carries a number of its own in its prompt, so
- * that no cache can answer for work it did not do.
+ * Returns the bytes of a scenario's next request, serialised in advance. Every prompt contains its own number, so that
+ * no cache can answer it.
  */
 function requestsFor(address: Address, scenario: Scenario): () => Buffer {
   const templates = Array.from({ length: TEMPLATES }, (_, i) => {
@@ -213,7 +216,7 @@ function requestsFor(address: Address, scenario: Scenario): () => Buffer {
   };
 }
 
-/** The messages of a prompt, or its only one. The number is in the last. */
+/** The messages of a prompt. The number is in the last one. */
 function promptsOf({ promptBytes, messages }: Scenario, seed: number): string[] {
   const bytes = Math.floor(promptBytes / messages);
   const before = Array.from({ length: messages - 1 }, (_, i) => prose(bytes, seed + i + 1));
@@ -246,14 +249,15 @@ function bodyOf(
       { role: "system", content: "You are a helpful assistant." },
       ...prompts.map((content, i) => ({ role: (prompts.length - i) % 2 === 1 ? "user" : "assistant", content })),
     ],
-    // The engine knows how much to say. A gateway that counts by itself must not find the stamps in a stream too long.
+    // The fake engine knows how many words to send. The cap is higher, so that a gateway that counts tokens does not
+    // cut a stream because of its stamps.
     max_tokens: toTheCap ? tokens : 4 * tokens,
     temperature: 0.7,
     ...(stream ? { stream: true } : {}),
   };
 }
 
-/** About so many bytes that look like language. */
+/** Pseudo-random text of about this many bytes. */
 function prose(bytes: number, seed: number): string {
   let state = seed;
   let text = "";
@@ -264,7 +268,7 @@ function prose(bytes: number, seed: number): string {
   return text.slice(0, bytes);
 }
 
-/** In milliseconds. */
+/** Times in milliseconds. */
 interface Summary {
   count: number;
   p50: number;
@@ -273,7 +277,7 @@ interface Summary {
   max: number;
 }
 
-/** Undefined where nothing was measured. */
+/** Undefined if nothing was measured. */
 function summary(timesUs: readonly number[]): Summary | undefined {
   if (timesUs.length === 0) return undefined;
   const sorted = Float64Array.from(timesUs).sort();

@@ -1,4 +1,4 @@
-/** One measured run: a scenario against a target, with what every process involved spent on it; and the warm-up before it. */
+/** Measures one run: a scenario against a target, with the processor time of every process involved, after a warm-up. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine, EngineCounts } from "./engine.ts";
 import { type Address, type LoadResult, runLoad } from "./load.ts";
@@ -18,33 +18,36 @@ import {
 } from "./usage.ts";
 
 /**
- * The same load goes before what is measured for so long. While others were measured a target had nothing to do: V8 gives memory back
- * then, and what it compiled, and the next seconds pay for getting it again.
+ * How long the same load runs before the measurement. While other targets were measured, V8 gave memory and compiled
+ * code back, and the first seconds pay for getting them again.
  */
 const LEAD_IN_S = 2;
-/** Streams that an earlier run left behind end within this. */
+/** How long to wait for streams of an earlier run to end. */
 const QUIET_WITHIN_MS = 5_000;
 
 export type Payer = Role | "engine" | "generator" | "other" | "stolen";
 
-/** The parts that requests pass through. PostgreSQL's processor time is only known to its own user. */
+/** The processes that a request passes through. PostgreSQL's system calls can be counted only by its own user. */
 type Passing = Exclude<Role, "postgres">;
 
-/** A line of the results. */
+/** One line of the results. */
 export interface Row extends Omit<LoadResult, "errors"> {
   scenario: string;
   target: string;
   repeat: number;
   errors: Record<string, number>;
-  /** Processor time of the run in microseconds. `other`: what is none of ours; `stolen`: by other guests. */
+  /**
+   * Processor time of the run in microseconds. `other`: of processes outside the bench; `stolen`: of other guests of
+   * the machine.
+   */
   cpuUs: Partial<Record<Payer, number>>;
   handOvers: Partial<Record<Passing, HandOvers>>;
   engineRequests: number;
   engineEvents: number;
-  /** Memory of the gateway's process before the run, and the most during it. */
+  /** The memory of the gateway's process before the run, and its maximum during the run. */
   gatewayBeforeMib: number | undefined;
   gatewayPeakMib: number | undefined;
-  /** The slowest stream's time over the time its pace would take; undefined without a pace. */
+  /** The duration of the slowest stream divided by the duration at its pace; undefined without a pace. */
   slowestOverPace: number | undefined;
 }
 
@@ -136,9 +139,9 @@ const WARM_CHATS: Scenario = { ...SCENARIOS["chat-c64"], concurrent: 32, seconds
 const WARM_STREAMS: Scenario = { ...SCENARIOS["streams-unpaced"], concurrent: 20, total: 60, secondsMax: 20 };
 
 /**
- * Brings a target to its cruising speed, and shows that it answers at all. How warm a program is depends on the work it
- * did, so the measure is its own processor time; a starved one would be met cold after any number of seconds. Returns the
- * processor time it took, in seconds.
+ * Warms a target up and checks that it answers. The measure is the target's own processor time, because the work done
+ * decides how warm a program is; by wall time, a starved target would still be cold. Returns the processor time used,
+ * in seconds.
  */
 export async function warmUp(bench: Bench, target: Target, cpuSeconds: number): Promise<number> {
   const until = performance.now() + WARM_UP_MS_MAX;

@@ -1,7 +1,7 @@
 /**
- * The processes of a run: started on their processors, their output kept in files, ended with the run. What is measured (a
- * gateway and its database) has the last processor for itself; the engine, the host's agent and the load generator share the
- * others. Requests per second are then those of one processor.
+ * The processes of a run: started on their processors, with their output in files, and ended with the run. The measured
+ * processes (a gateway and its database) have the last processor for themselves; the engine, the host's agent and the
+ * load generator share the others. Requests per second are therefore those of one processor.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
@@ -9,7 +9,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 export interface Processors {
-  /** As `taskset -c` takes it; null: wherever the system puts it. */
+  /** Processors as `taskset -c` accepts them; null: the system decides. */
   measured: string | null;
   others: string | null;
 }
@@ -22,7 +22,7 @@ export function shareProcessors(pin: boolean): Processors {
   return { measured: String(count - 1), others };
 }
 
-/** The command line that starts a program on these processors. */
+/** Returns the command line that starts a program on these processors. */
 function on(processors: string | null, command: string[]): [program: string, args: string[]] {
   const [program = "", ...args] = processors === null ? command : ["taskset", "-c", processors, ...command];
   return [program, args];
@@ -32,18 +32,18 @@ const STOP_WITHIN_MS = 15_000;
 const READY_WITHIN_MS = 90_000;
 
 interface StartOptions {
-  /** Names its log file. */
+  /** The name of the process, and of its log file. */
   name: string;
   command: string[];
   processors: string | null;
   outDir: string;
   env?: Record<string, string>;
   cwd?: string;
-  /** It speaks to us over an IPC channel, and ends when that breaks. */
+  /** The process has an IPC channel, and ends when the channel breaks. */
   channel?: boolean;
 }
 
-/** Whatever ends the run ends its children; each of them ends its own. */
+/** However the run ends, it ends its children; each child ends its own. */
 const living = new Set<ChildProcess>();
 process.once("exit", () => {
   for (const child of living) child.kill("SIGTERM");
@@ -87,7 +87,7 @@ export class Child {
     return pid;
   }
 
-  /** The first message over the channel that `pick` takes. */
+  /** Resolves with the first message for which `pick` returns a value. */
   message<T>(pick: (message: unknown) => T | undefined): Promise<T> {
     return this.#unlessItEnds(
       new Promise((resolve) => {
@@ -102,7 +102,7 @@ export class Child {
     );
   }
 
-  /** Tries until it gives something: for what a process says to no one. */
+  /** Calls `look` until it returns a value, for processes that do not report that they are ready. */
   eventually<T>(look: () => Promise<T | undefined>, withinMs = READY_WITHIN_MS): Promise<T> {
     const until = performance.now() + withinMs;
     const tryOn = async (): Promise<T> => {
@@ -128,7 +128,7 @@ export class Child {
     const ended = this.#ended.then((): never => {
       throw new Error(`${this.#name} ended (${this.#fate}); see ${this.logFile}`);
     });
-    // Both stay handled, whichever comes first.
+    // Handles the rejection of the one that loses the race.
     ended.catch(() => undefined);
     awaited.catch(() => undefined);
     return Promise.race([awaited, ended]);

@@ -1,7 +1,7 @@
 /**
- * Where the time of a target's processes goes: samples them over their inspectors' ports and keeps the profiles beside the
- * results, each with a table: by function alone, and by function of our own with all that it calls outside our code. Shares are
- * of the time it was at work. `node bench/gateway/profile.ts FILE.cpuprofile` prints the table of a profile.
+ * Samples a target's processes over their inspector ports and stores the profiles beside the results, each with a table
+ * of processor time: by function alone, and by function of the project including calls of other code. Shares are of the
+ * time at work. `node bench/gateway/profile.ts FILE.cpuprofile` prints the table of a profile.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { Target } from "./targets/target.ts";
 
 const SAMPLE_EVERY_US = 250;
 
-/** What `Profiler.stop` gives, and the files that browsers and editors open. */
+/** The result of `Profiler.stop`, which is also the file format that browsers and editors open. */
 interface CpuProfile {
   nodes: {
     id: number;
@@ -20,7 +20,7 @@ interface CpuProfile {
   timeDeltas: number[];
 }
 
-/** Starts and stops the sampling of a Node process, over its inspector's port. */
+/** Starts and stops the sampling of a Node process over its inspector port. */
 class Inspector {
   readonly #socket: WebSocket;
   readonly #asked = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
@@ -70,7 +70,7 @@ class Inspector {
   }
 }
 
-/** Without `--profile` there are no inspectors, and it only runs. */
+/** Without `--profile` there are no inspector ports, and it only runs the work. */
 export async function profiled<T>(
   target: Target,
   { outDir, name }: { outDir: string; name: string },
@@ -92,7 +92,7 @@ export async function profiled<T>(
 
 const ROWS = 40;
 const RESTING = new Set(["(idle)", "(root)"]);
-/** Native work outside any JavaScript: the system calls of the event loop above all. */
+/** V8's name for native code outside any JavaScript, mostly system calls of the event loop. */
 const PROGRAM = "(program)";
 
 type Node = CpuProfile["nodes"][number];
@@ -121,7 +121,7 @@ function topTable(profile: CpuProfile): string {
   ].join("\n");
 }
 
-/** The nearest of our functions up the stack; where there is none, the outermost that is someone's. */
+/** The nearest of the project's functions up the stack, or else the outermost named function. */
 function ownerOf(node: Node, parents: Map<number, Node>): string {
   let outermost = node;
   for (let at: Node | undefined = node; at !== undefined; at = parents.get(at.id)) {

@@ -1,6 +1,7 @@
 /**
- * The results of a run: a line while it runs, and at the end a summary in Markdown, how we stand to our aims and then a table for
- * each scenario. Medians over repeats, ratios between targets of the same repeat. Reported, never asserted.
+ * Reports a run: one line per measurement while it runs, and at the end a summary in Markdown with the targets of the
+ * project and a table for each scenario. Figures are medians of repeats; ratios compare targets of the same repeat.
+ * Nothing is asserted.
  */
 import {
   cpuPerEventUs,
@@ -18,7 +19,7 @@ import type { Payer, Row } from "./measure.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 
 export interface RunFacts {
-  /** With a plus where the sources were changed since. */
+  /** The commit, with a plus if the sources were changed since. */
   commit: string;
   command: string;
   startedAt: string;
@@ -26,14 +27,14 @@ export interface RunFacts {
   repeats: number;
   processor: string;
   processors: number;
-  /** Which of them the targets had to themselves; null: none. */
+  /** The processors that only the targets used; null: none. */
   measuredOn: string | null;
   memoryGib: number;
   node: string;
-  /** Of the targets that have one. */
+  /** The versions of the targets that have one. */
   versions: Record<string, string>;
   durableWriteMs: number;
-  /** Targets that could not run, and why. */
+  /** The targets that could not run, with the reasons. */
   leftOut: string[];
 }
 
@@ -68,13 +69,13 @@ function scenarioPart(name: ScenarioName, rows: Row[]): string {
   return `### ${name}: ${what}\n\n${table(rows, columns)}${others}`;
 }
 
-/** What the engine and the generator take for themselves: no target can be measured to be faster. */
+/** The processor time of the engine and the load generator, which limits how fast any target can be measured. */
 function surroundings(direct: Row[]): string {
   const [engine, generator] = [perRequest(direct, "engine"), perRequest(direct, "generator")];
   return `Engine ${engine} and generator ${generator} µs per request in the direct runs.`;
 }
 
-/** A measured run in one line. */
+/** One measurement in one line. */
 export function line(row: Row): string {
   const { scenario, target, repeat, ok, latencyMs, cpuUs, engineEvents, gatewayPeakMib, slowestOverPace } = row;
   const errors = Object.entries(row.errors).map(([what, count]) => `${count} × ${what}`);
@@ -100,7 +101,7 @@ export function line(row: Row): string {
 
 interface Column {
   title: string;
-  /** The cell of one target; its rows, and all rows of the scenario to compare with. */
+  /** Formats the cell of one target from its rows; `all` are the scenario's rows of every target. */
   cell(own: Row[], all: Row[]): string;
 }
 
@@ -117,12 +118,12 @@ function table(rows: Row[], columns: Column[]): string {
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** A dash where nothing was measured. */
+/** The median, or a dash if nothing was measured. */
 function median(rows: Row[], figure: Figure, digits: number): string {
   return medianOf(rows, figure)?.toFixed(digits) ?? "–";
 }
 
-/** The median with the least and the most, where there were several. */
+/** The median, with minimum and maximum if there were several values. */
 function spread(rows: Row[], figure: Figure, digits: number): string {
   const values = numbers(rows, figure);
   const [least, most] = [Math.min(...values), Math.max(...values)];
@@ -130,7 +131,7 @@ function spread(rows: Row[], figure: Figure, digits: number): string {
   return `${median(rows, figure, digits)}${about}`;
 }
 
-/** How many times another target's figure this one's is, taken repeat by repeat. */
+/** The ratio of a figure to another target's, computed for each repeat. */
 function timesOf(own: Row[], other: Row[], figure: Figure): string {
   const ratios = own.flatMap((row) => {
     const match = other.find(({ repeat }) => repeat === row.repeat);
@@ -235,7 +236,7 @@ function aimsTable(rows: Row[]): string {
 const of = (all: Row[], target: string): Row[] => all.filter((row) => row.target === target);
 const requestsPerSecond = (row: Row): number => (row.ok / row.wallUs) * 1e6;
 
-/** Per request: how often the process was woken, and how often it read and wrote. */
+/** How often the process was woken, read and wrote, per request. */
 const handOvers = (who: "gateway" | "agent"): Column => ({
   title: `${who} wake-ups / reads / writes`,
   cell: (own) =>

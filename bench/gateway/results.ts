@@ -1,4 +1,4 @@
-/** A run as one file: where, when and of which commit it was taken, and its rows. Those that pages quote are kept in results/. */
+/** Writes a run as one file: place, time, commit and rows. Runs that pages quote are in results/. */
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,11 +13,11 @@ export interface Result extends RunFacts {
   rows: Row[];
 }
 
-/** Returns where it was written. */
+/** Returns the paths of the files. */
 export function writeResult(result: Result, outDir: string, isRecorded: boolean): string[] {
   const round = (_: string, value: unknown): unknown =>
     typeof value === "number" ? Number(value.toFixed(DIGITS)) : value;
-  // Reasons name log files, and no one else has that folder.
+  // Failure reasons name log files, so the local directory is replaced.
   const text = `${JSON.stringify(result, round, 2).replaceAll(outDir, "out")}\n`;
   const files = [join(outDir, "results.json")];
   if (isRecorded) files.push(join(RESULTS, `${result.startedAt.slice(0, 10)}-${result.commit.replace("+", "")}.json`));
@@ -28,7 +28,7 @@ export function writeResult(result: Result, outDir: string, isRecorded: boolean)
   return files;
 }
 
-/** The last that was recorded. */
+/** Returns the last recorded run. */
 export function lastResult(folder = RESULTS): Result {
   const all = globSync("*.json", { cwd: folder }).map(
     (name): Result => JSON.parse(readFileSync(join(folder, name), "utf8")),

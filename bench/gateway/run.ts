@@ -1,6 +1,7 @@
 /**
- * What our gateway costs beside nginx, a bare proxy and other gateways, in one run on the same fake engine. Writes a line of JSON per
- * measured run, a summary, and all of it as one file. Flags: `npm run bench -- gateway --help`.
+ * Compares the cost of Tollgate's gateway with nginx, a bare proxy and other gateways, in one run with the same fake
+ * engine. Writes a line of JSON per measurement, a summary, and one file with everything. Flags: `npm run bench --
+ * gateway --help`.
  */
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
@@ -40,7 +41,7 @@ function readFlags(): Flags {
 async function run(flags: Flags): Promise<void> {
   const outDir = resolve(flags.out ?? join(OUT, new Date().toISOString().replaceAll(/[:.]/g, "-")));
   mkdirSync(outDir, { recursive: true });
-  // Now: who waits for it may go on working.
+  // Read at the start, because the sources may change while the bench runs.
   const commit = commitOf();
   const processors = shareProcessors(flags.pin);
   const engine = await Engine.start({ processors: processors.others, outDir });
@@ -76,12 +77,12 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-/** No one else has the other checkout where it is here. */
+/** Hides the path of the other checkout, which exists only on this machine. */
 function asTyped({ beside }: Flags): string[] {
   return process.argv.slice(2).map((word) => (beside === undefined ? word : word.replace(beside, "DIR")));
 }
 
-/** Starts and warms every target that this machine can run, and says of the others why not. */
+/** Starts and warms every target that this machine can run, and reports why others cannot run. */
 async function startTargets(
   flags: Flags,
   surroundings: Surroundings,
@@ -99,7 +100,7 @@ async function startTargets(
       console.error(`${name}: up and warm after ${seconds.toFixed(1)} s of processor time`);
       targets.push(target);
     } catch (error) {
-      // Whatever keeps a peer from starting, the others are measured; ours has to.
+      // Another program that does not start is left out; Tollgate itself must start.
       if (!(error instanceof Unavailable) && !(error instanceof Error && PEERS.has(name))) throw error;
       await target?.stop();
       leftOut.push(`${name}: ${error.message}`);
@@ -109,14 +110,14 @@ async function startTargets(
   return { targets, leftOut };
 }
 
-/** Of another checkout what is asked of ours: with the scripted engine inside its agent too, or that alone. */
+/** The same targets of another checkout: with a scripted engine inside its agent too, or only that. */
 function besides(targets: Flags["targets"], checkout: string): [string, StartTarget][] {
   const scripted: [string, StartTarget] = ["beside-scripted", tollgateScriptedOf(checkout)];
   if (!targets.includes("tollgate-scripted")) return [["beside", tollgateOf(checkout)]];
   return targets.includes("tollgate") ? [["beside", tollgateOf(checkout)], scripted] : [scripted];
 }
 
-/** Every repeat begins with another target, so that a slow drift of the machine hits all alike. */
+/** Every repeat begins with another target, so that a slow drift of the machine affects all alike. */
 async function measureAll(
   flags: Flags,
   { bench, targets, outDir, facts }: { bench: Bench; targets: Target[]; outDir: string; facts: RunFacts },

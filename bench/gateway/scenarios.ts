@@ -1,32 +1,32 @@
 /**
- * What is sent. The saturating scenarios come first, so that the ones that measure latency meet warm programs. Prompts are
- * 1 KB and answers 100 tokens where nothing else is said.
+ * The scenarios. Saturating ones come first, so that those that measure latency meet warm programs. Prompts have 1 KB
+ * and answers 100 tokens unless a scenario says otherwise.
  */
 export interface Scenario {
   what: string;
   endpoint: "chat" | "embeddings";
   mode: "loop" | "paired";
   concurrent: number;
-  /** How long the loop goes on, or how many requests it makes. */
+  /** The loop ends after this time or this number of requests. */
   seconds?: number;
   total?: number;
   secondsMax: number;
   promptBytes: number;
-  /** Over how many messages the prompt is spread. The last alone is new: the others are sent again and again. */
+  /** The number of messages in the prompt. Only the last one is new; the others are repeated in every request. */
   messages: number;
   tokens: number;
-  /** A stream with fewer events is not a good one. Absent: as many as tokens. */
+  /** A stream with fewer events counts as failed. Default: the number of tokens. */
   eventsMin?: number;
   stream: boolean;
-  /** Between two events of one stream; 0: no pause. */
+  /** The pause between two events of a stream; 0: none. */
   delayMs: number;
-  /** Events per write of the engine where there is no pause. */
+  /** The number of events per write of the engine if there is no pause. */
   burst: number;
-  /** The engine says as much as it may: a real one, which is not told how much to say. */
+  /** The engine writes until `max_tokens`, as a real engine does that cannot be told how much to write. */
   toTheCap?: boolean;
-  /** The events of all streams fall due together, as those of an engine that runs its requests in one step. */
+  /** The events of all streams are due at the same time, as with an engine that runs all requests in one step. */
   inSteps?: boolean;
-  /** Over which the first requests are spread. */
+  /** The first requests are spread over this time. */
   rampMs: number;
 }
 
@@ -93,7 +93,7 @@ export const SCENARIOS = {
 export type ScenarioName = keyof typeof SCENARIOS;
 export const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];
 
-/** Enough to see that everything works; too short for figures to quote. */
+/** Shortens a scenario for a quick check that everything works; its figures are not meant to be published. */
 export function shortened(scenario: Scenario): Scenario {
   return {
     ...scenario,

@@ -1,4 +1,7 @@
-/** Processor time and memory of processes, how busy the whole machine was, and how quick its disk is. From /proc: Linux only. */
+/**
+ * Measures processor time and memory of processes, the load of the whole machine, and the speed of its disk. From
+ * /proc: Linux only.
+ */
 import {
   closeSync,
   fdatasyncSync,
@@ -11,20 +14,20 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** Microseconds of the clock that all processes of the machine share. */
+/** Microseconds by the clock that all processes of the machine share. */
 export const nowUs = (): number => Number(process.hrtime.bigint() / 1000n);
 
-/** The kernel counts in hundredths of a second for everyone outside it. */
+/** The kernel reports processor time to user space in hundredths of a second. */
 const TICK_US = 10_000;
 const KIB_PER_MIB = 1024;
 
 export interface Watched {
   pid: number;
-  /** Its children belong to it: the workers of nginx, the backends of PostgreSQL. */
+  /** Includes child processes, such as nginx's workers and PostgreSQL's backends. */
   withChildren: boolean;
 }
 
-/** Two counts of one thing: ticks remember threads that ended, the scheduler's count is exact and forgets them. */
+/** Two measures of the same time: ticks include threads that ended; the scheduler's count is exact but loses them. */
 export interface CpuCount {
   ticksUs: number;
   exactUs: number;
@@ -36,7 +39,7 @@ export function cpuOf(watched: Watched): CpuCount {
     const stat = readProc(`${pid}/stat`);
     if (stat === undefined) continue;
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // utime and stime, and of a tree also what ended children leave to their parent.
+    // The fields utime and stime, and for a tree also the times of ended children.
     const times = fields.slice(11, watched.withChildren ? 15 : 13).map(Number);
     count.ticksUs += times.reduce((sum, ticks) => sum + ticks, 0) * TICK_US;
     for (const thread of listProc(`${pid}/task`)) {
@@ -50,14 +53,14 @@ export function cpuOf(watched: Watched): CpuCount {
 export const spentUs = (before: CpuCount, after: CpuCount): number =>
   Math.max(after.ticksUs - before.ticksUs, after.exactUs - before.exactUs);
 
-/** What a process was handed and handed on: how often it slept until something came, and its calls to read and to write. */
+/** How often a process was woken, read and wrote. */
 export interface HandOvers {
   wakeUps: number;
   reads: number;
   writes: number;
 }
 
-/** Of all its threads. */
+/** The sum over all threads. */
 export function handOversOf(watched: Watched): HandOvers {
   const count = { wakeUps: 0, reads: 0, writes: 0 };
   for (const pid of processesOf(watched)) {
@@ -73,7 +76,7 @@ export function handOversOf(watched: Watched): HandOvers {
 const numberAfter = (text: string, field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
 
-/** The most memory since `forgetPeak`, in MiB. Shared pages of a tree count once per process. */
+/** The maximum memory since `forgetPeak`, in MiB. Memory that the processes of a tree share counts once per process. */
 export function peakMib(watched: Watched): number {
   return memoryMib(watched, "VmHWM");
 }
@@ -82,16 +85,7 @@ export function residentMib(watched: Watched): number {
   return memoryMib(watched, "VmRSS");
 }
 
-/** What a tree has for itself and its part of what it shares: PostgreSQL's backends share most of their memory. */
-export function proportionalMib(watched: Watched): number {
-  let kib = 0;
-  for (const pid of processesOf(watched)) kib += numberAfter(readProc(`${pid}/smaps_rollup`) ?? "", "Pss");
-  return kib / KIB_PER_MIB;
-}
-
-export const processCount = (watched: Watched): number => processesOf(watched).length;
-
-/** Needs to be the process's owner; elsewhere the peak is the one since it started. */
+/** Resets the peak. Works only for the process's owner; otherwise the peak is the one since the process started. */
 export function forgetPeak(watched: Watched): void {
   for (const pid of processesOf(watched)) {
     try {
@@ -102,7 +96,7 @@ export function forgetPeak(watched: Watched): void {
   }
 }
 
-/** Of all processors together: at work, and taken by other guests of the same hardware. */
+/** The time of all processors together that was used, and that other guests of the hardware took. */
 export function machineUs(): { busy: number; stolen: number } {
   const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n", 1);
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
@@ -133,7 +127,7 @@ function processesOf({ pid, withChildren }: Watched): number[] {
   return found;
 }
 
-/** Undefined for a process or thread that ended while we looked. */
+/** Undefined if the process or thread ended meanwhile. */
 function readProc(path: string): string | undefined {
   return whileItLives(() => readFileSync(`/proc/${path}`, "utf8"));
 }
@@ -156,7 +150,7 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 const WRITES = 200;
 const PAGE_BYTES = 8192;
 
-/** How long the disk takes to make a small write durable, which every commit waits for: the median, in milliseconds. */
+/** The median time in milliseconds to make a small write durable, which every commit waits for. */
 export function durableWriteMs(directory: string): number {
   const file = join(directory, "durable-write.tmp");
   const page = Buffer.alloc(PAGE_BYTES, 1);

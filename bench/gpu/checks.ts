@@ -1,4 +1,4 @@
-/** Checks of a real engine besides streams: answers in a format, and embeddings, through the gateway. */
+/** Checks of a real engine through the gateway, besides streams: answers in an output format, and embeddings. */
 import type { Address } from "../gateway/load.ts";
 
 interface Extent {
@@ -6,7 +6,7 @@ interface Extent {
   atOnce: number;
 }
 
-/** Nothing of it can be long: random weights hardly ever end a text. */
+/** A schema without long values, because a model with random weights hardly ever ends a text. */
 const SCHEMA = {
   type: "object",
   properties: { weather: { enum: ["sun", "rain", "fog"] }, windy: { type: "boolean" } },
@@ -24,7 +24,7 @@ export const checkStructured = (address: Address, extent: Extent): Promise<strin
       response_format: { type: "json_schema", json_schema: { name: "weather", strict: true, schema: SCHEMA } },
     });
     const [choice] = (answer as { choices: { finish_reason: string; message: { content: string } }[] }).choices;
-    // Random weights end a text late or never: what the cap cut is no whole JSON.
+    // A model with random weights may not end its text before the cap, and cut JSON cannot be parsed.
     if (choice?.finish_reason === "length") return "cut at the cap";
     const said = JSON.parse(choice?.message.content ?? "") as Record<string, unknown>;
     const isKept = typeof said.name === "string" && typeof said.sunny === "boolean" && Object.keys(said).length === 2;

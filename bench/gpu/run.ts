@@ -1,11 +1,11 @@
 /**
- * A real engine, direct and through Tollgate by turns: the share of its throughput that is left, the time to the first token, processor
- * time per token in the gateway and in the agent, and whether any request failed.
+ * Compares a real engine directly and through Tollgate: the share of its throughput that remains, the time to the first
+ * token, the processor time per token in gateway and agent, and the number of failed requests.
  *
- *   npm run bench -- gpu --engine http://127.0.0.1:18090 [--embeddings http://127.0.0.1:18091] [--levels 1,16,64,128]
- *                        [--requests 1000] [--model NAME] [--width 3072] [--level-s 120] [--profile] [--out DIR]
+ * npm run bench -- gpu --engine http://127.0.0.1:18090 [--embeddings http://127.0.0.1:18091] [--levels 1,16,64,128]
+ * [--requests 1000] [--model NAME] [--width 3072] [--level-s 120] [--profile] [--out DIR]
  *
- * engine.sh builds llama.cpp's server, makes a model and starts both; its words are one token each. Linux only.
+ * engine.sh builds llama.cpp's server, makes a model and starts both; the model's words are one token each. Linux only.
  */
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ const { values } = parseArgs({
   },
 });
 if (values.engine === undefined) throw new Error("--engine URL is missing: engine.sh starts one");
-/** Direct and through the gateway change places so often within a level. */
+/** How many times runs alternate between engine and gateway within a level. */
 const TURNS = 5;
 const outDir = values.out ?? mkdtempSync(join(tmpdir(), "tollgate-gpu-"));
 mkdirSync(outDir, { recursive: true });
@@ -59,7 +59,7 @@ const overHttp = (address: string, model: string): string[] => [
 const engines = [overHttp(values.engine, "tiny-3b")];
 if (values.embeddings !== undefined) engines.push(overHttp(values.embeddings, "embed-m3"));
 
-/** Short at one stream, where a request takes the engine longest. */
+/** Fewer requests at low concurrency, where each takes the engine longest. */
 const scenarioOf = (concurrent: number, total: number): Scenario => ({
   what: `${concurrent} at once`,
   endpoint: "chat",

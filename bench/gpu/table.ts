@@ -2,14 +2,14 @@
 import type { LoadResult } from "../gateway/load.ts";
 import type { Role } from "../gateway/targets/target.ts";
 
-/** One of the two, for a while. */
+/** One measurement, either of the engine directly or through the gateway. */
 export interface Turn extends Pick<LoadResult, "ok" | "errors" | "wallUs" | "firstWordMs" | "latencyMs"> {
   cpuUs: Partial<Record<Role, number>>;
 }
 
 export interface Level {
   concurrent: number;
-  /** Of every answer. */
+  /** The number of tokens in every answer. */
   tokens: number;
   direct: Turn[];
   through: Turn[];

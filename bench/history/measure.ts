@@ -1,6 +1,6 @@
 /**
- * Asks each question again and again on one connection, as a gateway would, and once more under EXPLAIN: what it took by the
- * clock, of the processor time of all the server's processes and of ours, which pages it touched and by which way.
+ * Runs each query repeatedly on one connection, as a gateway would, and once more under EXPLAIN. Reports wall time, the
+ * processor time of the server and of this process, and which pages and indexes it read.
  */
 
 import type pg from "pg";
@@ -19,7 +19,7 @@ const NAME_WIDTH = 52;
 interface Figures extends Omit<Question, "ask"> {
   rows: number;
   medianMs: number;
-  /** The machines this runs on are shared: the least is nearest to what the question itself needs. */
+  /** The machine is shared, so the minimum is closest to what the query itself needs. */
   leastMs: number;
   serverMs: number;
   nodeMs: number;
@@ -51,7 +51,7 @@ export async function measureAll(
 
 async function measure(pool: pg.Pool, serverPid: number, { ask, ...question }: Question): Promise<Figures> {
   const times: number[] = [];
-  // The first time more is read than later.
+  // The first run reads more from disk than later ones.
   let rows = await ask(pool);
   const [node, server] = [process.cpuUsage(), databaseMicros(serverPid)];
   for (let i = 0; i < REPEATS; i++) {
@@ -100,7 +100,7 @@ function lineOf(figures: Figures): string {
   return `${name.padEnd(NAME_WIDTH)}${columns.join("")}  ${readBy(figures)}`;
 }
 
-/** By the processors, or by the clock where that is less: others' work on the machine adds to both. */
+/** Judges by processor time, or by wall time if that is less: other work on the machine increases both. */
 function mistakesOf({ name, isExport, isNewest, leastMs, serverMs, nodeMs, scanned }: Figures): string[] {
   const bound = isNewest ? NEWEST_BOUND_MS : BOUND_MS;
   const ms = Math.min(leastMs, serverMs + nodeMs);
@@ -109,7 +109,7 @@ function mistakesOf({ name, isExport, isNewest, leastMs, serverMs, nodeMs, scann
   return whole.length > 0 ? [...mistakes, `${name}: reads all of ${whole.join(", ")}`] : mistakes;
 }
 
-/** The months' names taken out: each month has the same indexes. */
+/** Removes the months from index names, because each month has the same indexes. */
 function readBy({ scanned, indexes }: Figures): string {
   const months = /_(\d{4}_\d{2}|other)(?=_|$)/;
   const how = [...indexes, ...scanned.map((table) => `Seq Scan ${table}`)].map((text) => text.replace(months, ""));

@@ -1,13 +1,13 @@
-/** Runs the very statements of the code under EXPLAIN (ANALYZE, BUFFERS), and reads what they cost. */
+/** Runs the product's own statements under EXPLAIN (ANALYZE, BUFFERS) and parses their cost. */
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 
 export interface Cost {
-  /** Pages of 8 KiB that were touched. */
+  /** The number of 8 KiB pages that were touched. */
   pages: number;
-  /** Tables that were read from end to end, but for those with next to nothing in them. */
+  /** Tables that were read with a sequential scan, except nearly empty ones. */
   scanned: string[];
-  /** Which indexes were read, and how. */
+  /** The indexes that were read, with the kind of scan. */
   indexes: string[];
 }
 
@@ -29,7 +29,7 @@ interface Explained {
   Plan: PlanNode;
 }
 
-/** A pool that answers as the given client and keeps the cost of every statement that went through it. */
+/** A pool that runs every statement on the given client and stores its cost. */
 export function explaining(client: pg.PoolClient): { pool: pg.Pool; taken: () => Cost[] } {
   const costs: Cost[] = [];
   const query = async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
@@ -37,7 +37,7 @@ export function explaining(client: pg.PoolClient): { pool: pg.Pool; taken: () =>
     costs.push(costOf((explained.rows[0]["QUERY PLAN"] as Explained[])[0] as Explained));
     return await client.query(text, values);
   };
-  // One statement at a time, as the client takes them: statements that the code sends together are explained apart.
+  // Runs one statement at a time, as the client does: statements that the code sends together are explained one by one.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (text: string, values?: unknown[]): Promise<pg.QueryResult> => {
     const mine = last.then(() => query(text, values));
@@ -47,7 +47,7 @@ export function explaining(client: pg.PoolClient): { pool: pg.Pool; taken: () =>
   return { pool: { query: inTurn } as unknown as pg.Pool, taken: () => costs };
 }
 
-/** Linux counts what a process ran, to the nanosecond; elsewhere no one tells. */
+/** The processor time of a process in nanoseconds, from its schedstat file; NaN where /proc does not exist. */
 export function nanosecondsRun(file: string): number {
   try {
     return Number(readFileSync(file, "utf8").split(" ")[0]);

@@ -147,7 +147,7 @@ export function ofOperators(): Question[] {
   ];
 }
 
-/** The parts of the operators' page that go by its range. */
+/** The parts of the operators' page that depend on its range. */
 function ofPlatform(range: (typeof RANGES)[number]): Question[] {
   const span = slotsOf(range, Date.now());
   return [

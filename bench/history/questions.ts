@@ -1,4 +1,7 @@
-/** The queries of a builder's console on a long history, run by the console's own code. Hosts and operators: `questions-others.ts`. */
+/**
+ * The queries of a builder's console on a long history, run by the console's own code. `questions-others.ts` has those
+ * of hosts and operators.
+ */
 
 import { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
@@ -113,7 +116,7 @@ function ofHistory({ cast, far }: Setting): Question[] {
   }
 }
 
-/** What no rollup knows, of the newest records that a page is searched in; and how many of it there are over time. */
+/** Searches that no rollup can answer: pages of the newest records that match a filter, and their number over time. */
 function searched(builder: Uuid): Question[] {
   const filters: Record<string, Filter> = {
     "a common measure": { measures: { tokens: { min: 10n } } },

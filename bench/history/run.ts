@@ -1,10 +1,10 @@
 /**
- * The console's questions on a long history: a million requests on a private PostgreSQL, or as many as are asked for, each question asked
- * by the code the console runs; and a hold and its settlement there beside an empty database, by turns.
+ * Runs the console's queries on a long history: a million requests on a private PostgreSQL, or another number, each
+ * query with the console's own code. Also compares a hold and its settlement there with an empty database.
  *
- * `--requests 20000000` (or BENCH_REQUESTS), `--days 92`; `--past DIRECTORY` keeps the database there, and the next run begins with it;
- * `--only TEXT` asks the questions that have it in their name; `--no-pairs` and `--no-proof` leave the settlements and the proof of
- * the ledger out.
+ * `--requests 20000000` (or BENCH_REQUESTS), `--days 92`; `--past DIRECTORY` keeps the database there, and the next run
+ * uses it; `--only TEXT` runs the queries whose names contain it; `--no-pairs` and `--no-proof` leave out the
+ * settlements and the check of the ledger.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

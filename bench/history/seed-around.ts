@@ -23,7 +23,7 @@ export async function seedAround(pool: pg.Pool, { fromMs, toMs }: Past): Promise
     `insert into node_election (node_id, model) select id, model from node, unnest(array[${MODEL_NAMES}]) model`,
   );
   const span = [new Date(fromMs), new Date(toMs)];
-  // A sample a minute. Every node is there all the time, four slots each, of which one works.
+  // One sample per minute. Every node is always connected, with four slots of which one is busy.
   for (const [grain, samples, since] of [
     ["5min", 5, "3 days"],
     ["hour", 60, "100 days"],

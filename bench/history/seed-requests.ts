@@ -1,28 +1,31 @@
 /**
- * The requests of a past, made by SQL alone: month by month into tables of their own, by two connections at most, which become
- * partitions when they are full, so that every index is made once and of everything.
+ * Makes the requests of a history with SQL only. Each month is filled in a table of its own, by at most two
+ * connections, and then becomes a partition, so that every index is built once.
  */
 import type pg from "pg";
 
-/** Most rows have the first of each; the last are rare: 1 in 1,000 of the keys, 1 in 10,000 of the models and nodes. */
+/**
+ * Most rows have the first value of each list; the last values are rare: 1 in 1,000 of the keys, 1 in 10,000 of the
+ * models and nodes.
+ */
 export const KEYS = ["production", "staging", "batch", "laptop", "demo"];
 export const MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3", "mid-14b"];
 export const NODES_OF_HOST = 3;
 export const RARE_OUTCOME = "gateway_lost";
-/** Builders beside the one that has most of it. */
+/** The number of builders besides the one with most requests. */
 export const OTHERS = 100;
 export const HOSTS = 20;
 
 export const PRICES = `(values ('tiny-3b', 20000, 40000), ('small-8b', 30000, 70000), ('small-7b-alt', 40000, 80000),
   ('mid-14b', 60000, 150000), ('reason-32b', 100000, 300000), ('embed-m3', 10000, 0)) p (model, price_in, price_out)`;
 
-/** What became of a request, by chance: outcome, status, whether it was billed. */
+/** The random outcome of a request: outcome, status, whether it was charged. */
 const OUTCOMES = `(values (0.0, 0.96, 'ok', 200, true), (0.96, 0.98, 'client_closed', 200, true),
   (0.98, 0.989, 'upstream_failed', 502, true), (0.989, 0.994, 'upstream_stall', 502, true),
   (0.994, 0.9995, 'rate_limit_requests', 429, false), (0.9995, 0.99999, 'no_capacity', 503, false),
   (0.99999, 1.0, '${RARE_OUTCOME}', 500, false)) o (low, high, outcome, status, billed)`;
 
-/** So many requests, evenly over a span. */
+/** The number of requests, spread evenly over a period. */
 export interface Past {
   rows: number;
   fromMs: number;
@@ -33,15 +36,15 @@ interface Month {
   table: string;
   fromMs: number;
   toMs: number;
-  /** The numbers of its first request and of the one after its last. */
+  /** The numbers of the month's first request and of the one after its last. */
   first: number;
   end: number;
 }
 
-/** The same names give the same ids in every run. */
+/** Derives an ID from a name, so that every run has the same IDs. */
 export const ID = (what: string): string => `md5(${what})::uuid`;
 
-/** Every part is done by whichever connection is free; there are two at most. */
+/** Runs each part on the next free connection, with at most two at a time. */
 export async function inTurns<Part>(
   pool: pg.Pool,
   parts: Part[],
@@ -56,7 +59,7 @@ export async function inTurns<Part>(
       }
       for (let part = waiting.shift(); part !== undefined; part = waiting.shift()) await work(client, part);
     } finally {
-      // Its settings go with it.
+      // The connection is closed, because its settings must not reach other work.
       client.release(true);
     }
   };
@@ -67,7 +70,8 @@ export async function seedRequests(pool: pg.Pool, past: Past): Promise<void> {
   const months = monthsOf(past);
   const biggestFirst = months.toSorted((a, b) => b.end - b.first - (a.end - a.first));
   await inTurns(pool, biggestFirst, (client, month) => fill(client, month, past));
-  // One after the other: each locks the table of all, and has its indexes built by both processors.
+  // Partitions are attached one after the other: each attach locks the parent table and builds indexes with both
+  // processors.
   const client = await pool.connect();
   try {
     await client.query("set statement_timeout = 0");
@@ -82,7 +86,7 @@ export async function seedRequests(pool: pg.Pool, past: Past): Promise<void> {
   }
 }
 
-/** The smallest id of a moment, as `uuid_floor` has it. */
+/** The smallest ID of a moment, as `uuid_floor` computes it. */
 const firstIdOf = (ms: number): string => ms.toString(16).padStart(12, "0").padEnd(32, "0");
 
 function monthsOf({ rows, fromMs, toMs }: Past): Month[] {
@@ -99,19 +103,19 @@ function monthsOf({ rows, fromMs, toMs }: Past): Month[] {
   return months;
 }
 
-/** In one transaction, so that a server that keeps no archive need not log it. */
+/** Runs in the transaction that creates the table, so that a server without an archive need not log it. */
 async function fill(client: pg.PoolClient, month: Month, past: Past): Promise<void> {
   await client.query("begin");
-  // The present month was made when the database was.
+  // The migrations already created the partition of the current month.
   await client.query(`drop table if exists ${month.table}`);
   await client.query(`create table ${month.table} (like request including defaults including constraints)`);
-  // The same numbers in every run.
+  // A fixed seed, so that every run has the same numbers.
   await client.query("select setseed($1)", [(month.first % 1_000_003) / 1_000_003]);
   await client.query(fillText(month, past));
   await client.query("commit");
 }
 
-/** `bounds[i]` of a chance get the number i + 1. */
+/** Picks the number i + 1 for a random value below `bounds[i]`. */
 function pick(chance: string, bounds: number[]): string {
   const cases = bounds.map((bound, i) => `when ${chance} < ${bound} then ${i + 1}`);
   return `case ${cases.join(" ")} else ${bounds.length + 1} end`;
@@ -119,7 +123,7 @@ function pick(chance: string, bounds: number[]): string {
 
 const textArray = (values: string[]): string => `array[${values.map((value) => `'${value}'`).join(", ")}]`;
 
-/** Ids are looked up in arrays: to work each out for every request would take longer than all the rest. */
+/** Looks IDs up in arrays: computing each ID for every request would take longer than everything else. */
 const fillText = ({ table, fromMs, toMs, first, end }: Month, past: Past): string => `
   with chance as (
     select i, random() as who, random() as key, random() as model, random() as outcome, random() as host, random() as node,

@@ -1,6 +1,6 @@
 /**
- * The rollups of a past, day by day by two connections, out of the requests: all at once what settlements and `history_roll_up`
- * count one by one. `seed.test.ts` holds them to what that function writes.
+ * Makes the rollups of a history day by day on two connections, from its requests: settlements and `history_roll_up`
+ * would count them one by one. `seed.test.ts` compares them with what that function writes.
  */
 import type pg from "pg";
 import { inTurns, type Past } from "./seed-requests.ts";
@@ -8,7 +8,7 @@ import { inTurns, type Past } from "./seed-requests.ts";
 const DAY_MS = 86_400_000;
 const NOBODY = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-/** Rollups of the hour, which a settlement writes itself. */
+/** The hourly rollups, which a settlement writes itself. */
 export async function sumUpHours(pool: pg.Pool, past: Past): Promise<void> {
   await inTurns(pool, daysOf(past), async (client, day) => {
     await client.query(
@@ -26,7 +26,7 @@ export async function sumUpHours(pool: pg.Pool, past: Past): Promise<void> {
   });
 }
 
-/** What the gateway's job would have counted by now. */
+/** The rollups that the gateway's job would have written by now. */
 export async function rollUpAll(pool: pg.Pool, past: Past): Promise<void> {
   await inTurns(pool, daysOf(past), async (client, day) => {
     await client.query("begin");
@@ -45,13 +45,13 @@ export async function rollUpAll(pool: pg.Pool, past: Past): Promise<void> {
   });
 }
 
-/** UTC days, by their first moments. */
+/** The first moments of the UTC days. */
 function daysOf({ fromMs, toMs }: Past): number[] {
   const first = Math.floor(fromMs / DAY_MS);
   return Array.from({ length: Math.ceil(toMs / DAY_MS) - first }, (_, i) => (first + i) * DAY_MS);
 }
 
-/** Ids are time. */
+/** Request IDs contain their time, so a range of IDs is a range of time. */
 const inDay = (ms: number): string =>
   `id >= uuid_floor(to_timestamp(${ms / 1000})) and id < uuid_floor(to_timestamp(${(ms + DAY_MS) / 1000}))`;
 

@@ -1,7 +1,7 @@
 /**
- * A busy builder's past, made by SQL alone: requests with their rollups and balances, so consistent that the check of
- * the ledger passes. One builder has all the requests but a tenth, one host serves half of them; keys, models, outcomes and nodes
- * go from common to rare.
+ * Makes a busy builder's history with SQL only: requests with their rollups and balances, consistent enough to pass the
+ * ledger check. One builder has nine tenths of the requests, one host serves half of them; keys, models, outcomes and
+ * nodes range from common to rare.
  */
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
@@ -16,20 +16,20 @@ const DAY_MS = 86_400_000;
 
 export interface Cast {
   builder: string;
-  /** One of the many that share the other tenth. */
+  /** One of the many builders that share the other tenth. */
   smallBuilder: string;
   host: string;
   keys: string[];
-  /** Of the host, the common ones first. */
+  /** The host's nodes, most used first. */
   nodes: string[];
 }
 
 interface SeedOptions {
   rows: number;
   days?: number;
-  /** Whether performance and labels are rolled up too, and what is around requests is there: nodes, samples, operators' acts. */
+  /** Whether to seed everything else as well: rollups of performance and labels, nodes, samples, operators' actions. */
   whole?: boolean;
-  /** Told how far it is. */
+  /** Called with a description of each step. */
   progress?: (what: string) => void;
 }
 
@@ -81,12 +81,12 @@ async function settleBalances(pool: pg.Pool): Promise<void> {
   );
 }
 
-/** While a past is filled in, nothing of it is late. */
+/** Rows written while a history is seeded do not count as late. */
 async function setLateness(pool: pg.Pool, to: "enable" | "disable"): Promise<void> {
   for (const table of ["usage_hour", "performance"]) await pool.query(`alter table ${table} ${to} trigger user`);
 }
 
-/** By the gateway's own job: also those of a past that an earlier version made. */
+/** Closes days with the gateway's own job, also in a history that an earlier version made. */
 export async function closeDays(pool: pg.Pool): Promise<void> {
   const closing = keepClosing({ pool, clock: systemClock, log: createLog("silent") });
   const closed = await closing.run();
@@ -94,7 +94,7 @@ export async function closeDays(pool: pg.Pool): Promise<void> {
   if (closed > 0) await vacuum(pool, SUMS);
 }
 
-/** As the migration does with the past that it finds. */
+/** Marks requests as not rolled up, as the migration does with existing ones. */
 async function leaveUnrolled(pool: pg.Pool): Promise<void> {
   const text = `insert into unrolled (request_id, outcome)
     select id, outcome from request where not starts_with(outcome, 'rate_limit_') order by id`;
@@ -111,14 +111,14 @@ const vacuum = (pool: pg.Pool, tables: string[]): Promise<void> =>
     tables.map((table) => `vacuum (analyze) ${table}`),
   );
 
-/** Statements that may take as long as they take. */
+/** Runs statements without a time limit. */
 async function withoutHurry(pool: pg.Pool, texts: string[]): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("set statement_timeout = 0");
     for (const text of texts) await client.query(text);
   } finally {
-    // Its settings go with it.
+    // The connection is closed, because its settings must not reach other work.
     client.release(true);
   }
 }

@@ -1,4 +1,4 @@
-/** The private PostgreSQL of a run, as the gateway starts it; while it is filled it logs no more than it must. */
+/** The private PostgreSQL of a run, started as the gateway starts it, with minimal logging while it is filled. */
 import { chmod, mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
@@ -33,8 +33,8 @@ export async function withPool<T>(
 }
 
 /**
- * What is written to a table in the transaction that made it is not logged, and checkpoints are rare. (That every commit is on
- * the disk is on the server's command line; while it is filled there are few.)
+ * Rows written in the transaction that created their table are not logged, and checkpoints are rare. (The server's
+ * command line makes every commit durable; few happen while it is filled.)
  */
 const FILLING = ["wal_level = minimal", "max_wal_senders = 0", "checkpoint_timeout = '1h'"];
 

@@ -1,4 +1,7 @@
-/** A hold and its settlement on the long history and on an empty database, by turns: what a pair costs PostgreSQL. */
+/**
+ * Compares what a hold and its settlement cost PostgreSQL on the long history and on an empty database, in alternating
+ * turns.
+ */
 import { rm } from "node:fs/promises";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { LEDGER_SESSION } from "../../gateway/src/db/pool.ts";
@@ -37,7 +40,7 @@ async function byTurns(...both: [long: Side, empty: Side]): Promise<void> {
     for (const measure of [long, empty]) await cost(measure, 1);
     const turns: [number, number][] = [];
     for (let i = 0; i < TURNS; i++) {
-      // Who goes first changes from turn to turn.
+      // The order alternates from turn to turn.
       if (i % 2 === 0) turns.push([await cost(long), await cost(empty)]);
       else turns.push(([await cost(empty), await cost(long)] as [number, number]).reverse() as [number, number]);
     }

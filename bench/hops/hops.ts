@@ -1,4 +1,4 @@
-/** From moments to a timeline: what a chat that is alone passes through, in order, and how long each step takes. */
+/** Turns recorded moments into a timeline: the steps of a single chat, in order, and the time that each takes. */
 import type { Hop, Moment } from "./watch.ts";
 
 export interface Chat {
@@ -6,7 +6,7 @@ export interface Chat {
   endedAtUs: number;
 }
 
-/** Where a moment comes from. */
+/** The process that recorded a moment. */
 type Who = "gateway" | "agent";
 
 /** The hops in order. Each is the first of its kind after the one before. */
@@ -24,10 +24,13 @@ const TIMELINE: [name: string, who: Who, hop: Hop][] = [
   ["the answer is written", "gateway", "written client"],
 ];
 
-/** When each hop was, in microseconds after the request was sent; the last is when its answer was there. */
+/** The time of each hop in microseconds after the request was sent; the last is the arrival of the answer. */
 export type Hops = number[];
 
-/** Chats that other traffic interrupts (a slot report, a heartbeat) cannot be recognised by their times; medians leave them out. */
+/**
+ * Chats interrupted by other traffic (a slot report, a heartbeat) cannot be recognised, but medians are not affected by
+ * them.
+ */
 export function hopsOf(chats: Chat[], moments: Record<Who, Moment[]>): Hops[] {
   const from: Record<Who, number> = { gateway: 0, agent: 0 };
   const all: Hops[] = [];
@@ -50,7 +53,7 @@ export function hopsOf(chats: Chat[], moments: Record<Who, Moment[]>): Hops[] {
 
 const NAMES = [...TIMELINE.map(([name]) => name), "the client has it"];
 
-/** A row for each hop: how long after the one before (10th percentile, median, 99th), for each of the gateways. */
+/** A row for each hop with the time since the previous one (10th percentile, median, 99th), and a column for each gateway. */
 export function tableOf(columns: [string, Hops[]][]): string {
   const head = ["hop", ...columns.map(([name, hops]) => `${name}, ${hops.length} chats: µs p10 · p50 · p99`)];
   const rows = NAMES.map((name, i) => [

@@ -1,8 +1,8 @@
 /**
- * One chat after the other, and where each spends its time: the moments at which the gateway and the agent read and wrote, medians over
- * all chats. `watch.ts` notes them. Nothing else is measured: what it notes costs a few microseconds a chat.
+ * Shows where a single chat spends its time: the moments at which gateway and agent read and write, as medians over all
+ * chats. `watch.ts` records them, which costs a few microseconds a chat, so nothing else is measured.
  *
- *   npm run bench -- hops [--seconds 4] [--beside CHECKOUT] [--pin]
+ * npm run bench -- hops [--seconds 4] [--beside CHECKOUT] [--pin]
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import type { Moment } from "./watch.ts";
 
 const WATCH = fileURLToPath(new URL("./watch.ts", import.meta.url));
 const TURNS = 6;
-/** By then a watched process has written what it noted. */
+/** Time for a watched process to write its records. */
 const WRITTEN_AFTER_MS = 500;
 
 const { values } = parseArgs({

@@ -1,14 +1,15 @@
 /**
- * Loaded before a gateway or an agent (`--import`), notes the moment of everything that the process reads and writes, and of the request's
- * parsing, in microseconds of the machine's clock. The product has no line for it: a process without this file pays nothing.
+ * Loaded before a gateway or an agent (`--import`): records the time of every read and write of the process, and of the
+ * parsing of requests, in microseconds of the machine's clock. The product itself has no code for this: a process
+ * without this file pays nothing.
  */
 import { appendFileSync } from "node:fs";
 import { Server } from "node:http";
 import { Server as NetServer, Socket } from "node:net";
 
-/** Who is at the other end of a socket. */
+/** The other end of a socket. */
 export type Peer = "client" | "database" | "plane" | "other";
-/** `socket`: the first bytes of a request are known to the program; `parsed`: its body is a value. */
+/** `socket`: the first bytes of a request arrived; `parsed`: its body is parsed. */
 export type Hop = `${"read" | "written"} ${Peer}` | "socket" | "parsed";
 export type Moment = [us: number, hop: Hop];
 

@@ -1,11 +1,14 @@
-/** The frames of `npm run fuzz:plane`, and how long each piece that is read of a node keeps the gateway's loop busy. */
+/**
+ * Sends the frames of `npm run fuzz:plane` and measures for how long each read from a node occupies the gateway's event
+ * loop.
+ */
 import { ask, type Known } from "../../e2e/fuzz/plane/clients.ts";
 import { openPlanePlatform } from "../../e2e/fuzz/plane/plane-platform.ts";
 import { judged, runCampaign } from "../../e2e/fuzz/plane/whole-run.ts";
 import { LoopMeter, type LoopUse, TIME_READS_URL } from "./loop-meter.ts";
 
 const QUIET_REQUESTS = 300;
-/** What a read and a turn may take, in ms of the main thread's processor time. */
+/** The targets for a read and a turn, in ms of the main thread's processor time. */
 const AIM = { readMs: 50, turnMs: 250 };
 
 export async function measureFrames(frames: number): Promise<void> {
@@ -15,7 +18,7 @@ export async function measureFrames(frames: number): Promise<void> {
   try {
     const loop = await LoopMeter.install(fuzzed.probe);
     const seen: LoopUse[] = [];
-    // Before hostile nodes come there is quiet traffic to compare with.
+    // Measures quiet traffic first, to compare with.
     const between = async (known: Known[]): Promise<void> => {
       if (seen.length === 0) {
         await loop.read();

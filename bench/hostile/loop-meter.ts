@@ -1,13 +1,13 @@
 /**
- * How long the gateway's event loop was busy at a stretch, in processor time of its main thread: a run on a busy machine must
- * not blame the gateway for the time it was not let run. Two figures:
- * - the longest handling of one piece read of a node (time-reads.ts), which the frames alone are to blame for;
- * - the longest stretch between two beats of a timer of 5 ms. That holds whatever else came in at the same moment, some dozens of
- *   requests after the gateway had to wait for a processor, so it says less, and is held to a wide bound.
+ * Measures the longest periods for which the gateway's event loop was busy, in processor time of its main thread,
+ * because on a busy machine the gateway also waits for a processor. Two figures:
+ * - the longest handling of one read from a node (time-reads.ts), which only the frames cause;
+ * - the longest time between two beats of a 5 ms timer. It includes whatever else arrived at the same moment (dozens of
+ * requests if the gateway had to wait for a processor), so its bound is wide.
  */
 import type { MemoryProbe } from "../../e2e/fuzz/memory.ts";
 
-/** Loaded into the gateway, so that it knows of its reads. */
+/** Loaded into the gateway to measure its reads. */
 export const TIME_READS_URL = new URL("./time-reads.ts", import.meta.url).href;
 export const TIME_READS = `--import ${TIME_READS_URL}`;
 
@@ -34,7 +34,7 @@ const METER = `(() => {
 export interface LoopUse {
   /** The longest turn since the last reading. */
   turnMs: number;
-  /** The longest handling of one piece that was read of a node, without garbage; 0 if none was long. */
+  /** The longest handling of one read from a node, without garbage collection; 0 if none was long. */
   readMs: number;
 }
 
@@ -50,7 +50,7 @@ export class LoopMeter {
     return new LoopMeter(probe);
   }
 
-  /** What was measured since the last reading. */
+  /** Returns the figures since the last reading. */
   read(): Promise<LoopUse> {
     return this.#probe.evaluate("loopMeter.read()");
   }

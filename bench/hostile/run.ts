@@ -1,9 +1,9 @@
 /**
- * What attacks cost honest users and the gateway: each attack of e2e/hostile/floods.test.ts for some seconds, beside a quiet moment
- * of the same run.
+ * Measures what attacks cost honest users and the gateway: each attack of e2e/hostile/floods.test.ts for some seconds,
+ * compared with a quiet period of the same run.
  *
- *   npm run bench -- hostile [part of a name] [--seconds 5]
- *   npm run bench -- hostile --frames 100000      frames of nodes that mean harm: how long each keeps the gateway's loop
+ * npm run bench -- hostile [part of a name] [--seconds 5]
+ * npm run bench -- hostile --frames 100000 frames of hostile nodes: how long each occupies the gateway's event loop
  *
  * Linux only: figures come from /proc.
  */
@@ -61,11 +61,11 @@ else await measureFrames(Number(values.frames));
 process.exit(0);
 
 interface Measured extends Figures {
-  /** Of the gateway's processor time, in ms for each second. */
+  /** The gateway's processor time in ms per second. */
   cpuMsPerS: number;
-  /** The longest turn of its loop, in processor time. */
+  /** The longest turn of its event loop, in processor time. */
   turnMs: number;
-  /** At its highest, above where it stood. */
+  /** The highest memory above the value at the start. */
   risenMib: number;
   logBytes: number;
 }

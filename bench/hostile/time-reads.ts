@@ -1,12 +1,12 @@
 /**
- * Loaded into a gateway before its own code: takes the processor time of every piece that is read of a node, with all that
- * is done about it before the next callback runs. That is what a node's frames can keep others waiting for. A collection of
- * garbage that happens to fall into it is taken off: it costs what the whole heap costs, whichever node is read at the moment.
+ * Loaded into a gateway before its own code: measures the processor time of every read from a node, including
+ * everything done before the next callback runs. A node's frames can delay other requests by that time. Garbage
+ * collection in that period is subtracted, because it depends on the whole heap and not on the node.
  */
 import { PerformanceObserver, performance } from "node:perf_hooks";
 import { Parser } from "../../gateway/src/plane/hub/parser.ts";
 
-/** Shorter ones are not worth remembering. */
+/** Shorter reads are not recorded. */
 const READ_MS_MIN = 10;
 const PAUSE_MS_MIN = 1;
 const REMEMBERED_MAX = 1000;
@@ -20,7 +20,7 @@ new PerformanceObserver((list) => {
   pauses = [...pauses, ...more].slice(-REMEMBERED_MAX);
 }).observe({ entryTypes: ["gc"] });
 
-/** The longest since it was last asked for, as far as it was long. */
+/** The longest recorded read since the last call; 0 if none was recorded. */
 function longestReadMs(): number {
   const own = slow.map(({ from, to, ms }) => {
     const garbage = pauses.filter(({ startTime }) => startTime >= from && startTime <= to);

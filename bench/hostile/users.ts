@@ -1,6 +1,6 @@
 /**
- * The thread of the honest users, so that attackers in the first thread do not slow them down: a request every few milliseconds,
- * streamed and whole in turn, whether or not the last one was answered. Started by run.ts.
+ * The thread of the honest users, so that attackers in the main thread do not slow them down: sends a request every few
+ * milliseconds, alternately streamed and not, whether or not the last one was answered. Started by run.ts.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
@@ -17,7 +17,7 @@ export interface Figures {
   p50Ms: number;
   p99Ms: number;
   answered: number;
-  /** Answers that were not the one asked for. */
+  /** The number of wrong or failed answers. */
   wrong: number;
 }
 
@@ -52,7 +52,7 @@ setInterval(() => {
     });
 }, everyMs);
 
-// Asked for, it tells of everything since it was last asked.
+// On each message it reports everything since the last one.
 parentPort?.on("message", () => {
   const sorted = tookMs.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;

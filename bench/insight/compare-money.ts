@@ -1,4 +1,7 @@
-/** Compares charges, the estimate of lasting credit and the statement with plain queries over requests and entries. */
+/**
+ * Compares charges, the estimate of how long the credit lasts, and the statement with plain queries over requests and
+ * entries.
+ */
 import type pg from "pg";
 import { type Range, slotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";

@@ -1,6 +1,6 @@
 /**
- * The figures that the console shows of a past, beside plain queries over its requests. Counts, tokens and money must be the same;
- * a percentile must lie in the bucket of the exact one, and within a percent of it.
+ * Compares the console's figures of a history with plain queries over its requests. Counts, tokens and money must be
+ * equal; a percentile must lie in the bucket of the exact value, and within one percent of it.
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
@@ -21,12 +21,12 @@ import type { Question, Setting } from "./question.ts";
 
 interface Compared {
   name: string;
-  /** How many figures were the same. */
+  /** The number of equal figures. */
   figures: number;
-  /** Of the console's question: the first time, on a connection of its own, and the least of some more. */
+  /** Times of the console's query: the first run on a new connection, and the minimum of further runs. */
   firstMs: number;
   leastMs: number;
-  /** Of the plain query beside it. */
+  /** The time of the plain query. */
   plainMs: number;
 }
 
@@ -85,12 +85,12 @@ const PERFORMANCE_BY: Record<"all" | Dimension, Dimension[]> = {
 interface Whose {
   scope: "account" | "platform";
   subjects?: Uuid[];
-  /** The same in a plain query, `$1` being the account. */
+  /** The same condition in a plain query; `$1` is the account. */
   where: string;
 }
 
 function ofPerformance({ pool, account, now }: Setting, { scope, subjects, where }: Whose): Question[] {
-  // Keys are an account's alone.
+  // Keys belong to a single account, so other scopes are not grouped by key.
   const all = (Object.keys(PERFORMANCE_BY) as ("all" | Dimension)[]).filter(
     (by) => scope === "account" || by !== "key",
   );
@@ -101,7 +101,7 @@ function ofPerformance({ pool, account, now }: Setting, { scope, subjects, where
         name: `${scope === "account" ? "" : "platform's "}performance of ${range} by ${by}`,
         ask: async (fresh: pg.Pool) => {
           const query = { scope, ...(subjects && { subjects }), ...slots };
-          // As the console asks: the total and the course beside them, all read at once.
+          // Queries as the console does: the total and the course over time together.
           const asked = { all: PERFORMANCE_BY.all, slot: PERFORMANCE_BY.slot, [by]: PERFORMANCE_BY[by] };
           const sums = await openPerformance({ pool: fresh }).each<string>(query, asked);
           return (sums[by] ?? []).map(figuresOf).sort(byText);
@@ -170,7 +170,7 @@ interface PlainRow {
   duration_buckets: number[] | null;
 }
 
-/** What the console has to show: of percentiles, the middle of the bucket. */
+/** The expected figures; for percentiles, the middle of the bucket. */
 const exactOf = (row: PlainRow) => ({
   of: row.of,
   requests: row.requests,

@@ -1,6 +1,6 @@
 /**
- * The console's pages on a long past, in a real Chromium, as cold as they can be: for every visit gateway and PostgreSQL are started
- * afresh and the browser has a new profile. What the system itself keeps of the database's files stays.
+ * Measures the console's pages on a long history in a real Chromium with cold caches: for every visit, gateway and
+ * PostgreSQL are restarted and the browser has a new profile. The system's own cache of the database's files remains.
  */
 import { cpus, loadavg } from "node:os";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
@@ -12,11 +12,11 @@ import { spread, table, verdict } from "../console/report.ts";
 import { cpuOf, spentUs, type Watched } from "../gateway/usage.ts";
 import type { Cast } from "../history/seed.ts";
 
-/** Slower answers are listed singly. */
+/** Slower answers are listed one by one. */
 const SLOW_MS = 100;
 
 interface Visited extends Figures {
-  /** Processor time, from before the visit to a second after the page was there. */
+  /** Processor time, from before the visit to a second after the page was complete. */
   gatewayMs: number;
   postgresMs: number;
 }
@@ -40,7 +40,7 @@ export async function measureInBrowser(dataDir: string, cast: Cast, rounds: numb
   console.log(verdict(`${first.name}, ${first.cache}`, visited));
 }
 
-/** The builder of the development platform becomes the owner of the account with the past, and no longer of its own. */
+/** Makes the builder of the development platform the owner of the account with the history, instead of its own. */
 async function signIn(dataDir: string, { builder }: Cast): Promise<Sessions> {
   const platform = await start(dataDir);
   try {
@@ -56,7 +56,7 @@ async function signIn(dataDir: string, { builder }: Cast): Promise<Sessions> {
   }
 }
 
-/** The suites start the console without preparation; a production platform prepares it. */
+/** Test suites start the console without preparation; a production platform prepares it. */
 const AS_SHIPPED = { ...PRIVATE_DATABASE, DATABASE_POOL_MIN: "6" };
 const start = (dataDir: string): Promise<Platform> => startPlatform(dataDir, ["--no-node"], AS_SHIPPED);
 
@@ -79,7 +79,7 @@ async function visitCold(dataDir: string, sessions: Sessions, page: MeasuredPage
 const REST_MS = 500;
 const REST_CPU_MS_MAX = 20;
 
-/** A start goes on for a moment after it said that it is ready: what was left for later is loaded. No one has asked anything yet. */
+/** After a start is reported as ready, work that was put off continues for a moment. Waits for its end. */
 async function untilAtRest(pid: number): Promise<void> {
   for (;;) {
     const spent = spending({ pid, withChildren: false });
@@ -88,7 +88,7 @@ async function untilAtRest(pid: number): Promise<void> {
   }
 }
 
-/** From now on, in milliseconds. */
+/** The processor time from now on, in milliseconds. */
 function spending(watched: Watched): () => number {
   const before = cpuOf(watched);
   return () => spentUs(before, cpuOf(watched)) / 1_000;

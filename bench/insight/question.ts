@@ -1,11 +1,11 @@
-/** A question that the console asks, with the plain query that must return the same figures. */
+/** A query of the console, with the plain query that must return the same figures. */
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 
 export interface Setting {
-  /** For the plain queries, which may take long. */
+  /** The pool for the plain queries, which may take long. */
   pool: pg.Pool;
-  /** A new connection for what is asked first. */
+  /** Opens a new connection, for the first run of a query. */
   connect: () => Promise<pg.Pool>;
   account: Uuid;
   now: number;

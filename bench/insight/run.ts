@@ -1,8 +1,8 @@
 /**
- * The console's figures on a million requests: each beside a plain query over the requests, which it must equal, and how long both
- * take; how fast the rollups are made; and how long the console's pages take with them in a browser. BENCH_ROWS=100000 makes it
- * smaller, BENCH_ROUNDS=3 visits the pages less often. BENCH_PAST=directory keeps the past there, and the next run with it only visits
- * the pages.
+ * Checks the console's figures on a million requests: each must equal a plain query over the requests. Also measures
+ * the duration of both, the speed of the rollup job, and the load time of the console's pages in a browser.
+ * BENCH_ROWS=100000 makes it smaller, BENCH_ROUNDS=3 visits the pages less often. BENCH_PAST=directory keeps the
+ * history there, and the next run with it only visits the pages.
  */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -30,7 +30,7 @@ const log = createLog("silent");
 
 type Connection = PrivatePostgres["connection"];
 
-/** By one connection, whose process tells what it ran: the machine is shared. */
+/** Uses one connection, whose backend reports its processor time, because the machine is shared. */
 async function rollUp(connection: Connection): Promise<void> {
   const alone = openPool(connection, { log, sizeMax: 1 });
   try {
@@ -86,7 +86,7 @@ async function compareAll(pool: pg.Pool, connection: Connection, cast: Cast): Pr
   console.log(`\n${total} figures are those of the plain queries.`);
 }
 
-/** Leaves the past in the data directory. */
+/** Leaves the history in the data directory. */
 async function makeAndCompare(dataDir: string): Promise<Cast> {
   const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
   const pool = openPool(postgres.connection, { log, sizeMax: 1 });
@@ -106,7 +106,7 @@ async function visitPages(dataDir: string, cast: Cast): Promise<void> {
   await measureInBrowser(dataDir, cast, ROUNDS);
 }
 
-/** Who is in the past is written down when it is whole. */
+/** The file with the accounts is written when the history is complete. */
 async function withKeptPast(directory: string): Promise<void> {
   const [dataDir, castFile] = [join(directory, "data"), join(directory, "cast.json")];
   if (!existsSync(castFile)) {

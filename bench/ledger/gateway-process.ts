@@ -1,4 +1,4 @@
-/** One of several gateways of the bench in its own process: the ledger's connections and batches, controlled over IPC. */
+/** One of several gateways of the bench, in its own process: a ledger with its connections and batches, controlled over IPC. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
@@ -7,7 +7,7 @@ import { openLedger } from "../../gateway/src/ledger/ledger.ts";
 import type { Order } from "./gateways.ts";
 import { drive } from "./pairs.ts";
 
-/** As many as a gateway has for its ledger. */
+/** The number of connections that a gateway has for its ledger. */
 const CONNECTIONS = 4;
 
 const connection = JSON.parse(process.argv[2] as string) as Connection;
@@ -19,7 +19,7 @@ process.once("disconnect", () => process.exit());
 process.send?.({ isReady: true });
 
 async function obey({ load, startAt }: Order): Promise<void> {
-  // All of them begin at one moment.
+  // All processes start at the same moment.
   await sleep(Math.max(0, startAt - systemClock.now()));
   process.send?.({ driven: await drive(ledger, load) });
 }

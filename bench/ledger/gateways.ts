@@ -1,6 +1,6 @@
 /**
- * One gateway and several on one database, by turns: how many pairs they do together, what a pair costs then, and what their
- * connections wait for.
+ * Compares one gateway with several on one database, in alternating turns: the number of pairs of all together, the
+ * cost of a pair, and what their connections wait for.
  */
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
@@ -12,12 +12,12 @@ import { databaseMicros, HOSTS, type Load, openAccounts, type Pairs } from "./pa
 import { type Waits, watchWaits } from "./waits.ts";
 
 const TURNS = 5;
-/** So long a message is on its way at most. */
+/** The maximum delay of a message. */
 const HEAD_START_MS = 50;
-/** Less than this of a connection is not told. */
+/** Smaller waits of a connection are not shown. */
 const WAIT_SHOWN_MIN = 0.01;
 
-/** The orders to a gateway. */
+/** A message to a gateway process. */
 export interface Order {
   load: Load;
   startAt: number;
@@ -30,14 +30,14 @@ interface Setting {
   seconds: number;
 }
 
-/** What the gateways have in common: builders and hosts, hosts alone, or neither. */
+/** What the gateways share: builders and hosts, only hosts, or neither. */
 const SHARINGS = ["builders and hosts", "hosts", "nothing"] as const;
 type Sharing = (typeof SHARINGS)[number];
 
 interface GatewaysOptions {
   pool: pg.Pool;
   postgres: PrivatePostgres;
-  /** For the processes' output. */
+  /** The directory of the processes' output. */
   outDir: string;
   gateways: number;
   accounts: number[];
@@ -84,7 +84,7 @@ async function compare({ pool, postgres, children }: Platform, setting: Setting)
   const turns: [one: Pairs, all: Pairs][] = [];
   await measure(children.length);
   for (let turn = 0; turn < TURNS; turn++) {
-    // Who goes first changes from turn to turn.
+    // The order alternates from turn to turn.
     if (turn % 2 === 0) turns.push([await measure(1), await measure(children.length)]);
     else turns.push([await measure(children.length), await measure(1)].reverse() as [Pairs, Pairs]);
   }
@@ -112,7 +112,7 @@ async function compare({ pool, postgres, children }: Platform, setting: Setting)
   }
 }
 
-/** Each gateway's own. One alone has as many accounts and hosts as each of several. */
+/** The load of each gateway. A single gateway has as many accounts and hosts as each of several. */
 async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promise<Load[]> {
   const { accounts, sharing, concurrent, seconds } = setting;
   const each = async (kind: "builder" | "host", count: number, isCommon: boolean): Promise<Uuid[][]> => {
@@ -132,7 +132,7 @@ async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promi
   }));
 }
 
-/** All at once, and what they did together. */
+/** Runs all gateways at once and sums their results. */
 async function driveAll(children: Child[], loads: Load[]): Promise<Omit<Pairs, "database">> {
   const startAt = systemClock.now() + HEAD_START_MS;
   const driven = await Promise.all(

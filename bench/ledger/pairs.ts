@@ -1,4 +1,4 @@
-/** A hold and its settlement, again and again: how many pairs there were, and the processor time of Node and of PostgreSQL. */
+/** Repeats a hold and its settlement: counts the pairs and measures the processor time of Node and PostgreSQL. */
 import { readdirSync, readFileSync } from "node:fs";
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
@@ -15,17 +15,17 @@ const newId = newIds(systemClock, random);
 export interface Pairs {
   pairs: number;
   seconds: number;
-  /** Processor time, in microseconds. */
+  /** Processor time in microseconds. */
   node: number;
   database: number;
 }
 
 export interface PairsBench {
-  /** Builders with credit, and how to measure with them. */
+  /** Opens builders with credit; the returned function measures with them. */
   open(accounts: number): Promise<(load: { concurrent: number; seconds: number }) => Promise<Pairs>>;
 }
 
-/** `serverPid`: of the postmaster. */
+/** `serverPid`: the process ID of the postmaster. */
 export async function openPairs(pool: pg.Pool, serverPid: number): Promise<PairsBench> {
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "bench" });
   const hosts = await openAccounts(pool, "host", HOSTS);
@@ -41,7 +41,7 @@ export async function openPairs(pool: pg.Pool, serverPid: number): Promise<Pairs
   };
 }
 
-/** New accounts, builders with credit, and what a pair needs beside them. */
+/** Opens new accounts (builders with credit), and inserts what a pair needs. */
 export async function openAccounts(pool: pg.Pool, kind: "builder" | "host", count: number): Promise<Uuid[]> {
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "bench" });
   await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
@@ -54,13 +54,13 @@ export async function openAccounts(pool: pg.Pool, kind: "builder" | "host", coun
   return ids;
 }
 
-/** What one gateway does. */
+/** The load of one gateway. */
 export interface Load {
   builders: Uuid[];
   hosts: Uuid[];
   concurrent: number;
   seconds: number;
-  /** Every pair is of any of the accounts; otherwise each of those at once keeps to its own. */
+  /** Every pair uses any of the accounts; otherwise each concurrent loop has its own account. */
   isMixed: boolean;
 }
 
@@ -117,7 +117,7 @@ async function pair(ledger: Ledger, accountId: Uuid, paidHostId: Uuid): Promise<
   });
 }
 
-/** Processor time of the server and all its processes so far, those that have ended too, in microseconds. */
+/** The processor time so far of the server and all its processes, including those that ended, in microseconds. */
 export function databaseMicros(serverPid: number): number {
   let ticks = 0;
   for (const entry of readdirSync("/proc")) {
@@ -126,7 +126,7 @@ export function databaseMicros(serverPid: number): number {
     try {
       stat = readFileSync(`/proc/${entry}/stat`, "utf8");
     } catch (error) {
-      // A process that ended while we looked.
+      // The process ended meanwhile.
       if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) continue;
       throw error;
     }

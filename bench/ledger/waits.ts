@@ -4,12 +4,12 @@ import type pg from "pg";
 
 const EVERY_MS = 5;
 
-/** How many connections were found so, on average. */
+/** The average number of connections in each state. */
 export type Waits = Map<string, number>;
 
 /**
- * A connection that waits for a row's lock waits for the transaction that has it. Whose row it is, tells the lock on the row itself, which
- * the first in the queue has meanwhile.
+ * A connection that waits for a row's lock waits for the transaction that holds it. The lock on the row itself, which
+ * the first waiter holds meanwhile, shows whose row it is.
  */
 const LOOK = `
   select case when a.wait_event is null then 'at work'
@@ -21,7 +21,7 @@ const LOOK = `
    where a.backend_type = 'client backend' and a.state = 'active' and a.pid <> pg_backend_pid() and a.datname = current_database()
    group by 1`;
 
-/** Until `work` is over. It costs the server something: what is measured is measured without it. */
+/** Samples until `work` ends. Sampling costs the server time, so measurements run without it. */
 export async function watchWaits(pool: pg.Pool, work: Promise<unknown>): Promise<Waits> {
   let isOver = false;
   const over = work.finally(() => {

@@ -1,7 +1,7 @@
 /**
- * What counting costs, in CPU time.
+ * Measures the CPU time of token counting.
  *
- *   node bench/metering/run.ts
+ * node bench/metering/run.ts
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createLog } from "../../gateway/src/base/log.ts";
@@ -13,7 +13,7 @@ import { UnigramCounter } from "../../gateway/src/metering/unigram/counter.ts";
 import { hostileTexts, ordinaryTexts } from "./texts.ts";
 
 const MIB = 1024 * 1024;
-/** The largest context of the vocabularies' own models. */
+/** The largest context of the models with these vocabularies. */
 const CONTEXT = 131_072;
 const ROUNDS = 5;
 
@@ -25,7 +25,7 @@ function cpuMs(work: () => void): number {
   return (user + system) / 1000;
 }
 
-/** The best of some rounds: the others were disturbed, or not yet compiled. */
+/** The best of several rounds: the others were disturbed or not compiled yet. */
 function bestCpuMs(work: () => void): number {
   return Math.min(...Array.from({ length: ROUNDS }, () => cpuMs(work)));
 }
@@ -130,7 +130,7 @@ async function eventLoop(): Promise<void> {
   const metering = await openMetering({ log: createLog("silent") });
   const texts = Object.values(hostileTexts(10 * MIB));
   const delay = monitorEventLoopDelay({ resolution: 1 });
-  // The texts are flat and the threads up before anything is measured.
+  // Runs once before the measurement, so that the threads are up.
   await metering.meter("llama3")?.countPrompt({ kind: "text", text: "word ".repeat(10_000) }, CONTEXT);
   delay.enable();
   for (const name of metering.names) {

@@ -1,6 +1,7 @@
 /**
- * What one request costs each part of a platform that is spread out: the gateway, PostgreSQL, NATS, Valkey and the agent, in processor
- * time, messages and bytes. `bench/scale/README.md` is reckoned from it. Nothing is pinned; a scripted engine answers within the agent.
+ * Measures what one request costs each part of a distributed platform: gateway, PostgreSQL, NATS, Valkey and agent, in
+ * processor time, messages and bytes. `bench/scale/README.md` is computed from it. Processes are not pinned; a scripted
+ * engine answers inside the agent.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -47,7 +48,7 @@ const SCENARIOS: Scenario[] = [
   },
 ];
 
-/** Counters that only grow; what lies between two looks belongs to the requests between them. */
+/** Counters that only grow; the difference of two readings belongs to the requests between them. */
 type Sight = Record<string, number>;
 
 const nats = findNatsServer();
@@ -110,7 +111,7 @@ async function startAgent({ ready }: Platform): Promise<ChildProcess> {
   return child;
 }
 
-/** Requests one after the other on each connection, for so long; how many were answered whole. */
+/** Sends requests one after the other on each connection, and returns how many were completely answered. */
 async function ask({ ready }: Platform, { path, body }: Scenario, seconds: number): Promise<number> {
   const text = JSON.stringify(body);
   const head = [
@@ -153,7 +154,7 @@ async function measure(running: Platform, host: ChildProcess, scenario: Scenario
   return { "requests a second": answered / seconds, ...Object.fromEntries(each) };
 }
 
-/** In microseconds, which is what they stay when they are divided. */
+/** Processor times in microseconds. */
 function processorTimes({ ready: { pids } }: Platform, host: ChildProcess, limits: number): Sight {
   const parts: Record<string, Watched> = {
     gateway: { pid: pids.gateway, withChildren: false },

@@ -1,34 +1,37 @@
-/** The inputs of the page about scale. Values under `measured` name the bench that measured them. */
+/** The measured and assumed inputs of bench/scale/README.md. Values under `measured` name the bench that measured them. */
 
 export const measured = {
   /**
-   * `npm run bench -- parts`, 16 November 2026, a quiet machine of two processors that also ran client and agent: a chat of 100 tokens,
-   * streamed, 64 at once (859 a second); microseconds of processor and bytes per request.
+   * `npm run bench -- parts`, 16 November 2026, on a quiet machine of two processors that also ran client and agent: a
+   * streamed chat of 100 tokens, 64 at a time (859 a second); microseconds of processor time and bytes per request.
    */
   postgresUs: 314,
   valkeyUs: 114,
   walBytes: 1_427,
   keptBytes: 955,
-  /** The same, streamed at 50 tokens a second. Only 32 a second ended: little is shared, so that this is dearer than under more load. */
+  /**
+   * The same, streamed at 50 tokens a second. Only 32 a second ended, so little work is shared and each costs more than
+   * under higher load.
+   */
   pacedGatewayUs: 3_802,
   pacedNatsUs: 925,
-  /** `npm run bench -- ledger`: the most holds and settlements a second of one account alone, before entries were derived. */
+  /** `npm run bench -- ledger`: the most holds and settlements a second of a single account, before entries were derived. */
   pairsOfOneAccount: 12_200,
-  /** `npm run bench -- insight`: requests a second that the job behind the console's figures takes in, on one connection. */
+  /** `npm run bench -- insight`: requests a second that the rollup job processes on one connection. */
   rolledUpPerSecond: 17_650,
 };
 
-/** Assumptions that were not measured here. */
+/** Assumptions that were not measured. */
 export const assumed = {
-  /** How full a part may be kept, so that a peak, a restart of a neighbour and a bad hash still fit. */
+  /** The maximum utilisation of a part, which leaves room for peaks, the restart of a neighbour and uneven hashing. */
   fill: 0.6,
-  /** Processors of one PostgreSQL server, and how much of the second and further ones is worth what the first is. */
+  /** Processors of one PostgreSQL server, and the value of each further processor relative to the first. */
   postgresProcessors: 16,
   postgresGain: 0.7,
-  /** Durable writes of one server, in MB a second: a good network disk. */
+  /** Durable writes of one server in MB a second, as with a good network disk. */
   walMbPerSecond: 500,
   natsProcessors: 8,
-  /** How long a request is open, in seconds, and how many tokens a second a node makes for all that it serves. */
+  /** How many seconds a request is open, and how many tokens a second a node generates for all its requests. */
   openSeconds: 4,
   tokensPerRequest: 100,
   tokensPerNode: 1_500,

@@ -1,12 +1,13 @@
 /**
- * Accounts on servers by the hash of their ids: how uneven chance makes it when few accounts spend most. Accounts fall into
- * buckets, and buckets lie on servers, so that a server that is too full gives buckets away instead of accounts. An account that
- * is large beside a server has purses: shares of its credit that are accounts of their own to the ledger.
+ * Computes how unevenly accounts are spread over servers by a hash of their IDs if few accounts spend most. Accounts
+ * are hashed to buckets and buckets are assigned to servers, so that an overloaded server hands over buckets instead of
+ * accounts. The credit of an account that is large compared with a server is divided into purses, which are separate
+ * accounts to the ledger.
  */
 import { createHash } from "node:crypto";
 
 interface Placement {
-  /** The fullest server's load over the mean: as the hash has it; with purses; and after buckets were moved as well. */
+  /** The fullest server's load divided by the mean: by the hash alone; with purses; and after buckets were moved as well. */
   hashed: number;
   pursed: number;
   moved: number;
@@ -17,12 +18,12 @@ interface Placement {
 }
 
 export const BUCKETS = 4_096;
-/** A purse is at most so much of what a server has on average. */
+/** The maximum size of a purse as a share of a server's mean load. */
 const PURSE_MOST = 0.1;
-/** Servers that differ by less are alike. */
+/** Smaller differences between servers do not count. */
 const ALIKE = 0.001;
 
-/** The n-th account by size has 1/n^skew of what the first has. */
+/** The n-th largest account has 1/n^skew of the load of the largest. */
 export function place(accounts: number, servers: number, skew: number): Placement {
   const weights = Float64Array.from({ length: accounts }, (_, rank) => (rank + 1) ** -skew);
   const mean = weights.reduce((sum, weight) => sum + weight) / servers;
@@ -45,10 +46,10 @@ export function place(accounts: number, servers: number, skew: number): Placemen
 
 interface Spread {
   buckets: Float64Array;
-  /** The server of each bucket, and what each server has. */
+  /** The server of each bucket, and the load of each server. */
   home: number[];
   loads: Float64Array;
-  /** Beyond one for each account. */
+  /** The number of purses beyond one per account. */
   purses: number;
 }
 
@@ -67,7 +68,7 @@ function spread(weights: Float64Array, servers: number, purseMost: number): Spre
   return { buckets, home, loads, purses };
 }
 
-/** Of the fullest server the largest bucket that fits between it and the emptiest one. */
+/** Moves the largest bucket of the fullest server that fits into the gap between it and the emptiest server. */
 function moveOne({ buckets, home, loads }: Spread): boolean {
   const full = loads.indexOf(Math.max(...loads));
   const empty = loads.indexOf(Math.min(...loads));

@@ -1,4 +1,7 @@
-/** Past one machine, on paper: the tables of bench/scale/README.md, from constants that benches measured. */
+/**
+ * Prints the tables of bench/scale/README.md, which compute from measured constants what a platform beyond one machine
+ * needs.
+ */
 import { tables } from "./tables.ts";
 
 for (const { title, text } of tables()) console.log(`${title}\n\n${text}\n`);

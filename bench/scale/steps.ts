@@ -1,17 +1,17 @@
-/** How much of each part a rate of requests takes, from what one request was measured to take. */
+/** Computes how much of each part a rate of requests needs, from the measured cost of one request. */
 import { assumed, measured } from "./constants.ts";
 
 export interface Step {
   rate: number;
-  /** Processes, of a processor each. */
+  /** Processes with one processor each. */
   gateways: number;
   openStreams: number;
-  /** Servers that accounts are spread over. */
+  /** The number of database servers that accounts are spread over. */
   postgres: number;
   walMbPerSecond: number;
   keptTbPerDay: number;
   rollupJobs: number;
-  /** Clusters of three, each a region's. */
+  /** Clusters of three servers, one per region. */
   natsClusters: number;
   valkeys: number;
   nodes: number;
@@ -19,7 +19,7 @@ export interface Step {
 
 const MICRO = 1e6;
 
-/** What one server of the ledger carries a second, by whichever limit comes first. */
+/** The requests a second that one ledger server carries, by its processors and by its disk; the smaller one counts. */
 export function pairsOfOneServer(): { processors: number; disk: number; carries: number } {
   const { postgresProcessors, postgresGain, fill, walMbPerSecond } = assumed;
   const one = MICRO / measured.postgresUs;
@@ -28,10 +28,11 @@ export function pairsOfOneServer(): { processors: number; disk: number; carries:
   return { processors, disk, carries: Math.min(processors, disk) };
 }
 
-/** What one gateway process, one cluster of NATS servers, one Valkey and one rollup job carry a second. */
+/** The requests a second that one gateway process, one NATS cluster, one Valkey and one rollup job carry. */
 export const carried = {
   gateway: (MICRO / measured.pacedGatewayUs) * assumed.fill,
-  // A message enters by one server of the cluster and leaves by another as often as not, so that three do the work of one and a half.
+  // Half of the messages enter the cluster by one server and leave by another, so three servers do the work of one and
+  // a half.
   natsCluster: ((MICRO / measured.pacedNatsUs) * assumed.natsProcessors * 3 * assumed.fill) / 2,
   valkey: (MICRO / measured.valkeyUs) * assumed.fill,
   rollups: measured.rolledUpPerSecond * assumed.fill,
@@ -53,7 +54,7 @@ export function stepAt(rate: number): Step {
   };
 }
 
-/** The part of a platform of one of each that is full first, and at which rate; then the next. */
+/** The parts of a platform with one of each, in the order in which they reach their limits, with the rates. */
 export function breaksInOrder(): { part: string; at: number }[] {
   const limits = [
     { part: "one gateway process", at: carried.gateway },

@@ -1,23 +1,24 @@
 /**
- * Money between servers of the ledger. A request is settled on its builder's server alone: the host's share goes to the host's account on
- * that server, and a sweep carries it home before a payout. A sweep is two transfers under one id: out of the host's account into
- * `transit` here, out of `transit` into the host's account there. The process that carries it may die between the two, or do it twice;
- * the id makes a repeat harmless. At every step each server must balance and `transit` be what is in flight; in the end every
- * host must have at home exactly what it earned. Anything else throws.
+ * Simulates money transfers between several ledger servers. A request is settled only on its builder's server: the
+ * host's share goes to the host's account there, and a sweep moves it to the host's own server before a payout. A sweep
+ * is two transfers under one ID: from the host's account to `transit` on the first server, and from `transit` to the
+ * host's account on the second. The process that does it may die between the two or repeat them; the ID makes a repeat
+ * harmless. At every step each server must balance and `transit` must equal what is in flight; at the end every host
+ * must have exactly its earnings on its own server. Otherwise it throws.
  */
 import { Chance } from "@tollgate/stage/chance.ts";
 
 const HOSTS = 200;
 const BUILDERS = 2_000;
 const REQUESTS_BETWEEN = 1_000;
-/** One in so many, before a sweep arrives and again after it. */
+/** The process dies before one of this many sweeps arrives, and as often after. */
 const DEATHS_ONE_IN = 20;
 
 interface Swept {
   sweeps: number;
   deaths: number;
   repeats: number;
-  /** The most that was between servers at a time, of all that was earned. */
+  /** The maximum that was in transit at a time, as a share of all earnings. */
   transitMost: number;
 }
 
@@ -33,9 +34,9 @@ export function sweep(servers: number, requests: number, seed: number): Swept {
 
 class Server {
   readonly #balances = new Map<string, bigint>();
-  /** What was brought here: a second of the same id does nothing. */
+  /** The IDs of sweeps that arrived here: a repeat with the same ID does nothing. */
   readonly brought = new Set<string>();
-  /** Begun and not known to have arrived. */
+  /** Sweeps that were begun and are not known to have arrived. */
   readonly outbox = new Map<string, { host: number; amount: bigint }>();
 
   of(account: string): bigint {
@@ -105,7 +106,7 @@ class Ledger {
     }
   }
 
-  /** What dies on the way is found in the outbox at the next turn. */
+  /** A sweep whose process died is still in the outbox on the next turn. */
   #carry(from: Server): void {
     for (const [id, { host, amount }] of [...from.outbox]) {
       if (this.#dies()) continue;

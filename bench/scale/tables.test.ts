@@ -1,4 +1,4 @@
-/** Holds bench/scale/README.md to what is reckoned. */
+/** Checks that bench/scale/README.md has the computed tables. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

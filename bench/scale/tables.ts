@@ -1,4 +1,4 @@
-/** The tables of bench/scale/README.md, which a test holds to them. */
+/** The tables of bench/scale/README.md; a test compares them with the page. */
 import { BUCKETS, place } from "./placement.ts";
 import { breaksInOrder, carried, pairsOfOneServer, type Step, stepAt } from "./steps.ts";
 import { sweep } from "./sweeps.ts";

@@ -1,10 +1,12 @@
 /**
- * What spot checks cost a chat: `npm run bench -- spot-checks [--rounds 60] [--seconds 1] [--concurrent 16]`.
+ * Measures what spot checks cost per chat: `npm run bench -- spot-checks [--rounds 60] [--seconds 1] [--concurrent
+ * 16]`.
  *
- * One gateway with its private PostgreSQL and four nodes of four hosts with a long record, whose engines score. Two keys ask by turns: one
- * as keys are by default, and one that opted out, so that nothing is drawn. Each round has both, in turns first; the figures are medians
- * over the rounds. At 1 check in 100 the difference is lost in the noise of a shared machine: the nodes are watched, so that 1 answer in 5
- * is checked, and what 1 in 100 costs follows from what a check costs.
+ * One gateway with its private PostgreSQL, and four nodes of four hosts with a long record, whose engines can score.
+ * Two keys send requests in turn: one with the defaults, and one that opted out, so that none of its answers is
+ * checked. The figures are medians over the rounds. With 1 check in 100 the difference is smaller than the noise of a
+ * shared machine. So the nodes are watched closely, 1 answer in 5 is checked, and the cost of 1 in 100 is computed from
+ * the cost of a check.
  */
 import { setTimeout as rest } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -29,11 +31,11 @@ const [rounds, seconds, concurrent] = [Number(values.rounds), Number(values.seco
 const MODEL = "tiny-3b";
 const HOSTS = 4;
 const CREDIT = 10_000_000_000_000_000n;
-/** Of a node that is known: 1 in 100 of its answers is checked, and builders who opted out are served by it. */
+/** The record of a known node: 1 in 100 of its answers is checked, and it may serve builders who opted out. */
 const RECORD = { answers: 100_000, checked: 5_000 };
-/** As after a check that no honest node gives; each check takes one away. */
+/** The number of checks for which a suspicious node is watched closely; each check reduces it by one. */
 const WATCHED_CHECKS = 1_000_000;
-/** Checks of one turn are over before the next begins. */
+/** How long to wait for the checks of one turn to end. */
 const REST_MS = 500;
 
 const WAYS = ["checked", "not checked"] as const;
@@ -41,7 +43,7 @@ type Way = (typeof WAYS)[number];
 interface Turn {
   chats: number;
   checks: number;
-  /** Microseconds of processor for each chat. */
+  /** Microseconds of processor time per chat. */
   gateway: number;
   withPostgres: number;
 }
@@ -105,7 +107,7 @@ async function answers(request: Buffer): Promise<boolean> {
   return status === 200;
 }
 
-/** Requests one after the other on each connection, for so long; how many were answered. */
+/** Sends requests one after the other on each connection, and returns how many were answered. */
 async function send(request: Buffer, lasting: number): Promise<number> {
   const until = performance.now() + lasting * 1000;
   let answered = 0;

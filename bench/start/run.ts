@@ -1,10 +1,10 @@
 /**
- * What a platform's start costs, what a command does, and what a gateway takes while no one uses it.
+ * Measures the cost of starting a platform, of running a command, and of an idle gateway.
  *
- *   node bench/start/run.ts [--starts N] [--rest-s S]
+ * node bench/start/run.ts [--starts N] [--rest-s S]
  *
- * From outside, on a data directory of its own: processor time by process until the platform says that it is ready, memory and
- * how often the gateway's threads wake at rest. From /proc: Linux only.
+ * Measured from outside, with a data directory of its own: processor time by process until the platform is ready,
+ * memory, and how often the idle gateway's threads wake. From /proc: Linux only.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -36,7 +36,7 @@ interface Pids {
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const secondsOf = (count: CpuCount): string => (Math.max(count.ticksUs, count.exactUs) / 1e6).toFixed(2);
 
-/** Starts a platform, measures it once it is ready, lets `meanwhile` look at it, and stops it. */
+/** Starts a platform, measures it once it is ready, calls `meanwhile`, and stops it. */
 async function start(what: string, data: string, meanwhile: (pids: Pids) => Promise<void> = async () => {}) {
   const ready = join(data, "ready.json");
   rmSync(ready, { force: true });
@@ -80,7 +80,7 @@ function readReady(file: string): Pids | undefined {
   }
 }
 
-/** How often the process's threads went to sleep of their own accord, since they began. */
+/** How often the process's threads have gone to sleep voluntarily since they began. */
 function sleepsOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const sleeps = threads.map((thread) => {
@@ -101,7 +101,7 @@ async function rest({ gateway }: Pids): Promise<void> {
   console.log(`${(spentUs / WAKES_OVER_S / 1000).toFixed(1)} ms of processor time a second.`);
 }
 
-/** Timed by the shell, which knows what its children took. */
+/** Measured by the shell, which knows the processor time of its children. */
 function command(data: string, ...args: string[]): void {
   const where = args.includes("admin") && !args.includes("--help") ? ["--data", data] : [];
   const timed = ["-c", 'TIMEFORMAT="%R %U %S"; time "$@"', "bash", process.execPath, TOLLGATE, ...args, ...where];
@@ -112,7 +112,7 @@ function command(data: string, ...args: string[]): void {
 }
 
 const data = mkdtempSync(join(tmpdir(), "tollgate-bench-start-"));
-// As root the database runs as another user, who has to pass through.
+// As root, the database runs as another user, who must be able to enter the directory.
 await chmod(data, 0o711);
 try {
   console.log("| Start | ready, s | gateway, s of processor time | agent | PostgreSQL | gateway, MiB |");

@@ -1,12 +1,12 @@
 /**
- * Clients that hold streams open, in a process of their own: raw sockets that share one buffer and look for no more than the ends
- * of events, stamps and the closing marker.
+ * Clients that hold streams open, in their own process: raw sockets that share one buffer and look only for the ends of
+ * events, time stamps and the closing marker.
  */
 import { connect, type Socket } from "node:net";
 import { nowUs } from "../gateway/usage.ts";
 import { PACE_MS, type Seen } from "./terms.ts";
 
-/** Asked for and not yet answered: more would only wait in a line. */
+/** The maximum number of unanswered requests while streams are opened: more would only queue. */
 const OPENING_MAX = 64;
 const LATE = 1.05;
 const EVENT_END = Buffer.from("\n\n");
@@ -20,7 +20,7 @@ interface Stream {
   socket: Socket;
   status: number;
   isDone: boolean;
-  /** Of the window. */
+  /** The number of events in the window. */
   events: number;
   firstAt: number;
   lastAt: number;

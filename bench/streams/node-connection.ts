@@ -1,6 +1,7 @@
 /**
- * A node's connection to the dispatch plane for load benches: it signs in, reports its slots, reads jobs and sends frames. It is written by
- * hand because a NATS client costs several times as much for each node, and the bench shares the machine with what it measures.
+ * A node's connection to the dispatch plane for load benches: it signs in, reports its slots, reads jobs and sends
+ * frames. It is written by hand because a NATS client costs several times as much per node, and the bench shares the
+ * machine with what it measures.
  */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
@@ -47,7 +48,7 @@ export class NodeConnection {
     this.#socket.on("close", () => process.send?.({ type: "trouble", what: "a node's connection closed" }));
   }
 
-  /** What `work` sends goes out in one write. */
+  /** Sends everything that `work` sends in one write. */
   together(work: () => void): void {
     this.#socket.cork();
     work();
@@ -115,7 +116,10 @@ export class NodeConnection {
   }
 }
 
-/** Opens nodes one after the other: a hub has room for few connections that have not signed in, and reports for all of them. */
+/**
+ * Opens nodes one after the other, because a hub allows few connections that have not signed in. Then sends the reports
+ * of all.
+ */
 export async function openNodes<N extends { connection: NodeConnection }>(
   logins: readonly NodeLogin[],
   open: (login: NodeLogin, online: () => void) => N,

@@ -1,7 +1,7 @@
 /**
- * Light nodes that speak the protocol, many in one process. Each accepts every job and sends one word for it every `PACE_MS` until the bench
- * finishes. Like an agent, a node sends what is due at the same time in one frame. In every sixteenth job the words are time stamps of the
- * clock that all processes of the machine share.
+ * Lightweight nodes that speak the protocol, many in one process. Each accepts every job and sends one word for it
+ * every `PACE_MS` until the bench finishes. Like an agent, a node sends what is due at the same time in one frame. In
+ * every sixteenth job the words are time stamps of the clock that all processes of the machine share.
  */
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { nowUs } from "../gateway/usage.ts";
@@ -10,7 +10,7 @@ import { PACE_MS, STAMPED_EVERY } from "./terms.ts";
 
 const TICK_MS = 20;
 const TICKS = PACE_MS / TICK_MS;
-/** The platform's own small jobs end by themselves. */
+/** Jobs with a small token limit are the platform's own, and end by themselves. */
 const SMALL_JOB_TOKENS = 64;
 const SMALL_JOB_WORDS = 4;
 
@@ -22,7 +22,7 @@ interface Job {
   isStamped: boolean;
 }
 
-/** By all nodes together. */
+/** The number of jobs taken by all nodes. */
 let taken = 0;
 
 class LightNode {
@@ -37,7 +37,7 @@ class LightNode {
     this.connection = new NodeConnection(login, { online, frame, busySlots: () => this.#jobs });
   }
 
-  /** Sends what is due in this tick, for all jobs together. */
+  /** Sends the words of all jobs that are due in this tick. */
   tick(nth: number): void {
     const due = this.#due[nth] as Map<string, Job>;
     if (due.size === 0) return;
@@ -80,7 +80,7 @@ const nodes: LightNode[] = [];
 
 let ticked = Math.floor(performance.now() / TICK_MS);
 setInterval(() => {
-  // What was missed is made up for: a late node must not be a slower one.
+  // Missed ticks are caught up, so that a late process does not slow its nodes down.
   for (const now = Math.floor(performance.now() / TICK_MS); ticked < now; ticked++) {
     for (const node of nodes) node.tick(ticked % TICKS);
   }

@@ -4,14 +4,17 @@
 export const PACE_MS = 500;
 export const STAMPED_EVERY = 16;
 
-/** What the clients saw within a window. */
+/** What the clients received within a window. */
 export interface Seen {
   streams: number;
   events: number;
-  /** Each stream's time over what its events should have taken, of those that had enough of them: 1 is on time. */
+  /**
+   * Each stream's duration divided by the duration that its events should have taken (1 is on time), for streams with
+   * enough events.
+   */
   overPace: { median: number; p99: number; max: number; late: number };
-  /** From the node's word to the client's read of it, of the streams that carry stamps; milliseconds. */
+  /** Milliseconds from the node's word to the client's read of it, for streams with time stamps. */
   relayMs: { p50: number; p99: number; max: number };
-  /** By what went wrong, since the start. */
+  /** The number of failures by message, since the start. */
   errors: Record<string, number>;
 }

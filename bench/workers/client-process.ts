@@ -1,4 +1,4 @@
-/** A load generator, in a process of its own: one load for each account, all at once. */
+/** A load generator in its own process: one load for each account, all at the same time. */
 import { runLoad } from "../gateway/load.ts";
 import type { Loaded, ToClients } from "./terms.ts";
 

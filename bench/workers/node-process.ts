@@ -1,6 +1,6 @@
 /**
- * Light nodes that speak the protocol, many in one process. Each accepts every job and answers with a set number of words, all at once or at a
- * pace. Like an agent, a node sends what is due at the same time in one frame.
+ * Lightweight nodes that speak the protocol, many in one process. Each accepts every job and answers with a set number
+ * of words, all at once or at a pace. Like an agent, a node sends what is due at the same time in one frame.
  */
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { NodeConnection, type NodeLogin, openNodes } from "../streams/node-connection.ts";
@@ -27,7 +27,7 @@ class LightNode {
     this.connection = new NodeConnection(login, { online, frame, busySlots: () => this.#jobs.size });
   }
 
-  /** Sends what is due now, for all jobs of a gateway together. */
+  /** Sends what is due now, in one frame for all jobs of a gateway. */
   tick(now: number): void {
     if (this.#jobs.size === 0) return;
     const byGateway = new Map<string, Delta[]>();
@@ -39,7 +39,7 @@ class LightNode {
         const deltas = byGateway.get(job.gateway) ?? [];
         deltas.push({ job: job.id, seq: job.seq++, channel: "answer", text: " river" });
         byGateway.set(job.gateway, deltas);
-        // A late tick is caught up with: a late node must not be a slower one.
+        // A late tick is caught up, so that a late process does not slow its nodes down.
         job.nextAt += pace.delayMs;
       }
     }
@@ -53,7 +53,7 @@ class LightNode {
     if (frame.kind === "cancel") this.#jobs.delete(frame.job);
     if (frame.kind !== "job") return;
     const { job: id, gateway, output_tokens_max } = frame.header;
-    // The platform's own small jobs end by themselves.
+    // The platform's own jobs have a small token limit and end by themselves.
     const words = Math.min(pace.words, output_tokens_max);
     const job = { id, gateway, seq: 0, words, nextAt: performance.now() + pace.delayMs };
     this.connection.send(gateway, { kind: "accepted", job: id });

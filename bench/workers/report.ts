@@ -1,18 +1,18 @@
-/** The table of the curve. */
+/** Formats the table with one row per number of workers. */
 export interface Figures {
-  /** `chat`, or `streams`, whose events are counted. */
+  /** `chat`, or `streams`, for which events are counted. */
   name: string;
   workers: number;
   nodes: number;
   clients: number;
-  /** Good answers, or their events. */
+  /** The number of successful answers, or of their events. */
   done: number;
   tookUs: number;
-  /** Processor time by part, and of whatever else ran. */
+  /** Processor time of each part, and of everything else on the machine. */
   spentUs: Record<string, number>;
   p50Ms: number;
   p99Ms: number;
-  /** Of all processes of the gateway. */
+  /** The memory of all processes of the gateway. */
   mib: number;
   errors: Record<string, number>;
 }

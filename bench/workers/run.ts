@@ -1,11 +1,12 @@
 /**
- * One gateway with 1, 2, 4 and 8 workers on one machine: chats and streamed events a second, and what each of them costs every part.
+ * Measures one gateway with 1, 2, 4 and 8 workers on one machine: chats and stream events a second, and the cost of
+ * each in every part.
  *
- *   npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000] [--pace-ms 20]
- *                            [--seconds 10] [--accounts 16] [--out DIR]
+ * npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000]
+ * [--pace-ms 20] [--seconds 10] [--accounts 16] [--out DIR]
  *
- * The gateway is a whole one (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Nodes and clients are light, in
- * processes of their own. No one is pinned to a processor. Linux only: figures come from /proc.
+ * The gateway is complete (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Nodes and clients
+ * are lightweight and run in processes of their own. Processes are not pinned. Linux only: figures come from /proc.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -31,9 +32,9 @@ import type { Loaded, Pace, ToClients, ToNodes } from "./terms.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MODEL = "tiny-3b";
 const CHAT_WORDS = 100;
-/** Stream for this long. */
+/** How long the warm-up streams. */
 const WARM_SECONDS = 6;
-/** Eight workers on a busy machine take their time. */
+/** Eight workers take long to start on a busy machine. */
 const START_MS_MAX = 300_000;
 const CREDIT = 1_000_000_000_000_000_000n;
 const TRAITS = { requests: 100_000_000, tokens: 1_000_000_000_000, inFlight: 100_000 };
@@ -72,7 +73,7 @@ const STREAMS: Scenario = {
   concurrent: Math.ceil(streams / clientCount),
   total: Math.ceil(streams / clientCount),
   tokens: STREAM_WORDS,
-  // What is late is joined: events are counted.
+  // Late words are joined into one event, so events are counted.
   eventsMin: 1,
   delayMs: 0,
   rampMs: 1_000,
@@ -91,7 +92,7 @@ writeFileSync(join(values.out, "workers.json"), JSON.stringify({ facts, args: pr
 
 async function measureWith(workers: number): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), "tollgate-workers-"));
-  // As root the database runs as another user, who has to pass through.
+  // As root, the database runs as another user, who must be able to enter the directory.
   await chmod(dir, 0o711);
   const started: Child[] = [];
   const start = (name: string, number: number): Child => {
@@ -266,7 +267,7 @@ async function measure(
   };
 }
 
-/** With one worker the process that was started is the worker, and there is no primary. */
+/** With one worker, the process that was started is the worker, and there is no primary. */
 function partsOf({ workers, gateway, nodes, clients }: Running, postgres: number): Record<string, Watched[]> {
   const alone = (pid: number): Watched => ({ pid, withChildren: false });
   const children = childrenOf(gateway.pid).filter((pid) => pid !== postgres);

@@ -1,4 +1,4 @@
-/** Bars scale with their figures, and a dominating bar is cut. */
+/** Tests that bars scale with their figures and that a dominating bar is cut. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Bar, chartSvg } from "./chart.ts";
@@ -26,7 +26,7 @@ test("a bar that would dwarf the others is cut and marked, and keeps its figure"
   assert.match(svg, />40<\/text>/);
 });
 
-test("two parts that are cut together stay within the picture", () => {
+test("two parts of a cut bar stay within the picture", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 5, 40)] });
   const [, first = 0, second] = widths(svg);
   assert.ok(first < 760 / 2, String(first));

@@ -1,20 +1,21 @@
 /**
- * A chart of horizontal bars as SVG, each in one or two parts, its figure written at its end. It brings its own ground, light or dark as
- * the reader's system is, so that it can be read on any page. A bar that would dwarf all others is cut, and shows it.
+ * Draws a chart of horizontal bars as SVG. Each bar has one or two parts, and its figure is written at its end. The
+ * chart has its own background, light or dark by the reader's system setting, so that it is readable on any page. A bar
+ * that would dwarf all others is cut, with a mark.
  */
 
 export interface Bar {
   label: string;
-  /** Drawn one after the other; the second is paler. */
+  /** The lengths of the bar's parts, drawn one after the other; the second is paler. */
   parts: number[];
-  /** What is written at its end. */
+  /** The text at the end of the bar. */
   figure: string;
   isOurs: boolean;
 }
 
 interface Chart {
   title: string;
-  /** What the parts are; none where there is but one. */
+  /** The names of the parts; empty if the bars have one part only. */
   legend: string[];
   bars: Bar[];
 }
@@ -27,7 +28,7 @@ const TOP = 44;
 const LEGEND = 22;
 const ROW = 30;
 const THICK = 18;
-/** A bar so many times as long as the next is cut. */
+/** A bar this many times as long as the next one is cut. */
 const DWARFS = 2.5;
 const CUT_AT = 1.2;
 const ROUND = 2;
@@ -55,7 +56,7 @@ export function chartSvg({ title, legend, bars }: Chart): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** As long as the longest bar, or a little longer than the second where that would be a stub beside it. */
+/** The length of the longest bar, or slightly more than the second if that would be tiny beside the longest. */
 function lengthOfScale(lengths: number[]): number {
   const [first = 0, second = first] = lengths.toSorted((a, b) => b - a);
   return first > DWARFS * second && second > 0 ? second * CUT_AT : first || 1;

@@ -1,4 +1,4 @@
-/** bench/performance.md and its charts are those of the last recorded run. */
+/** Checks that bench/performance.md and its charts show the last recorded run. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

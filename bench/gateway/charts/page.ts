@@ -1,4 +1,4 @@
-/** The part of bench/performance.md that a recorded run decides: where it was taken, its charts, and the table of its figures. */
+/** Generates the part of bench/performance.md that comes from a recorded run: the machine, the charts and the table. */
 import {
   cpuPerEventUs,
   cpuPerRequestUs,
@@ -16,10 +16,10 @@ import { type Bar, chartSvg } from "./chart.ts";
 const BEGIN = "<!-- From here to the end of the table by `npm run bench -- charts`. -->";
 const END = "<!-- So far. -->";
 const PICTURE_WIDTH = 760;
-/** Of the machine's processors. More, and the times are too high for everyone. */
+/** Above this share of the machine's processors taken by others, all times of the run are too high. */
 const BUSY_FROM = 0.2;
 
-/** In the order of the page; a star is where the version goes. */
+/** The targets in the order of the page; `*` is replaced with the version. */
 const NAMES: Record<string, string> = {
   nginx: "nginx *",
   bare: "bare Node proxy",
@@ -33,12 +33,12 @@ const NAMES: Record<string, string> = {
 };
 
 interface Quoted {
-  /** Also the picture's file, after `bench-`. */
+  /** Also the file name of the picture, after `bench-`. */
   name: string;
   title: string;
   scenario: ScenarioName;
   gateway: Figure;
-  /** Where a database has its part in it. */
+  /** The database's share of the figure, if the target has a database. */
   database?: Figure;
 }
 
@@ -66,9 +66,9 @@ const QUOTED: Quoted[] = [
 ];
 
 interface Page {
-  /** Between the marks of the document. */
+  /** The text between the marks of the document. */
   text: string;
-  /** By file name. */
+  /** The pictures by file name. */
   pictures: Map<string, string>;
 }
 
@@ -82,7 +82,7 @@ export function pageOf(result: Result): Page {
   return { text: [setting(result), ...shown, table(result, targets), agentLine(result)].join("\n\n"), pictures };
 }
 
-/** The document with what stands between its marks replaced. */
+/** Returns the document with the text between its marks replaced. */
 export function withPage(document: string, { text }: Page): string {
   const [from, to] = [document.indexOf(BEGIN), document.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`the document has no place for it: ${BEGIN} … ${END}`);
@@ -110,7 +110,7 @@ function setting(result: Result): string {
   ].join("\n");
 }
 
-/** Who gave up on requests, and on how many. */
+/** Names the targets that had failed requests, with their number. */
 function errorsText(result: Result): string {
   const failed = Object.keys(NAMES).flatMap((target) => {
     const count = errorsOf(result.rows.filter((row) => row.target === target));
@@ -145,7 +145,7 @@ function figureOf(result: Result, target: string, quoted: Quoted): string {
   return database === undefined ? shown(gateway) : `${shown(gateway)} + ${shown(database)}`;
 }
 
-/** Three digits are what such a measurement can bear. A dash where nothing was measured. */
+/** Rounds to three digits, the precision of such a measurement. A dash stands for a missing value. */
 function shown(value: number | undefined): string {
   if (value === undefined) return "–";
   const size = Math.abs(value);
@@ -171,7 +171,7 @@ function table(result: Result, targets: string[]): string {
   return [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The host's cost, not the operator's; a chat and an event take it all the same. */
+/** The agent's processor time, which is the host's cost and not the operator's. */
 function agentLine({ rows }: Result): string {
   const of = (scenario: ScenarioName) => rows.filter((row) => row.target === "tollgate" && row.scenario === scenario);
   const chat = medianOf(of("chat-c64"), inMs(cpuPerRequestUs("agent")));

@@ -1,6 +1,6 @@
 /**
- * Bifrost, a gateway that keeps accounts: a virtual key has a budget, and what the engine says that a request took is priced and taken off it,
- * in memory, with a copy to SQLite every ten seconds. Every request is also logged in SQLite, which is its default.
+ * Bifrost, a gateway with accounts: a virtual key has a budget, and the cost of the usage that the engine reports is
+ * deducted in memory, with a copy to SQLite every ten seconds. As by default, every request is also logged in SQLite.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { listening, passThrough, type StartTarget, Unavailable } from "./target.
 const VERSION = "1.6.0";
 const PINS = fileURLToPath(new URL("../peers/bifrost", import.meta.url));
 const BINARY = join(cacheFolder("peers"), `bifrost-${VERSION}`);
-/** Without this beginning it would not be taken for a key of its own. */
+/** Bifrost recognises its own keys by this prefix. */
 const KEY = "sk-bf-bench";
 const BUDGET_USD = 1_000_000;
 const USD_PER_TOKEN = 1e-7;
@@ -49,8 +49,8 @@ export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
 };
 
 /**
- * Its pages are not in the module, and no one looks at them here. And the exporter of OpenTelemetry, which is off, is of a version that has not
- * yet what the server would call if it were on.
+ * The module does not contain the web pages, which the bench does not need. The OpenTelemetry exporter, which is off,
+ * is removed because its version lacks a function that the server calls.
  */
 const build = buildPinned(
   { pins: PINS, module: "github.com/maximhq/bifrost/transports", command: "bifrost-http", binary: "bifrost" },
@@ -65,7 +65,7 @@ const build = buildPinned(
   },
 );
 
-/** Prices and what models can do would be asked of the network; here they are files. */
+/** Prices and model capabilities come from files instead of the network. */
 function configuration(dataDir: string, engineUrl: string): object {
   const file = (name: string, content: object): string => {
     const path = join(dataDir, name);

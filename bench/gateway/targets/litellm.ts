@@ -1,6 +1,7 @@
 /**
- * LiteLLM's proxy, one worker. Its virtual keys and their budgets need its database, and that needs engines of Prisma's which come from no
- * package registry. So it is measured without: one key, and a budget for the model and one for the provider, counted in memory.
+ * LiteLLM's proxy with one worker. Virtual keys and their budgets need a database and Prisma's engines, which no
+ * package registry has. So it is measured with one key, and with budgets for the model and the provider that are
+ * counted in memory.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ const VERSION = "1.106.0";
 const REQUIREMENTS = fileURLToPath(new URL("../peers/litellm/requirements.txt", import.meta.url));
 const FOLDER = join(cacheFolder("peers"), `litellm-${VERSION}`);
 const KEY = "sk-bench";
-/** Its start imports hundreds of modules, which takes most of a minute on a busy machine. */
+/** Its start imports hundreds of modules, which takes almost a minute on a busy machine. */
 const READY_WITHIN_MS = 240_000;
 
 export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
@@ -45,7 +46,7 @@ export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
     env: {
       PYTHONPATH: FOLDER,
       LITELLM_LOG: "ERROR",
-      // Prices would be asked of the network, and usage told to it.
+      // Without these it would fetch prices from the network and send telemetry.
       LITELLM_LOCAL_MODEL_COST_MAP: "True",
       LITELLM_TELEMETRY: "False",
     },
@@ -59,7 +60,7 @@ export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
   });
 };
 
-/** YAML is what it reads, and JSON is YAML. */
+/** LiteLLM reads YAML, and JSON is valid YAML. */
 function configuration(engineUrl: string): object {
   const budget = { budget_limit: 1_000_000, time_period: "30d" };
   const prices = { input_cost_per_token: 1e-7, output_cost_per_token: 1e-7 };

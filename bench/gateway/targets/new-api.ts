@@ -1,6 +1,7 @@
 /**
- * new-api, a gateway that keeps accounts: every key has a quota, and every request is priced, taken off it and logged. On SQLite and on a
- * PostgreSQL of its own, which shares the measured processor as ours does. Its defaults are left alone: it writes with every request.
+ * new-api, a gateway with accounts: every key has a quota, and every request is priced, deducted and logged. It runs on
+ * SQLite, and on a PostgreSQL of its own that shares the measured processor as Tollgate's does. Its defaults are
+ * unchanged: it writes with every request.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,14 +16,17 @@ import { MODEL } from "../engine.ts";
 import { Child } from "../processes.ts";
 import { listening, passThrough, type StartTarget, type Surroundings, type Target, Unavailable } from "./target.ts";
 
-/** The newest whose checksum Go's database has. */
+/** The newest version whose checksum is in Go's checksum database. */
 const VERSION = "0.10.0";
 const BINARY = join(cacheFolder("peers"), `new-api-${VERSION}`);
 
-/** What a token costs in its own unit, of which its first user has 100 million. Above 5 million it trusts him, and takes no hold before a request. */
+/**
+ * The cost of a token in new-api's own unit. Its first user has 100 million units: above 5 million it trusts the user
+ * and reserves nothing before a request.
+ */
 const RATIO = 0.1;
 const QUOTA = 100_000_000;
-/** Ours allows 50. */
+/** Tollgate's gateway allows 50. */
 const CONNECTIONS_MAX = 40;
 const PASSWORD = "bench-password";
 
@@ -39,7 +43,7 @@ async function start(
   const why = await buildOnce(BINARY, "new-api", build);
   if (why !== undefined) throw new Unavailable(why);
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
-  // As root the database runs as another user, who has to pass through.
+  // As root, the database runs as another user, who must be able to enter the directory.
   chmodSync(dataDir, 0o711);
   let [child, postgres]: [Child?, PrivatePostgres?] = [];
   const stop = async (): Promise<void> => {
@@ -69,7 +73,10 @@ async function start(
   }
 }
 
-/** Its pages are not in the module, and no one looks at them here; and it would listen on every address of the machine. */
+/**
+ * The module does not contain the web pages, which the bench does not need. The listener is changed to loopback,
+ * because it would use every address of the machine.
+ */
 const build = buildChanged(
   { module: "github.com/QuantumNous/new-api", version: `v${VERSION}`, binary: "new-api" },
   (sources) => {
@@ -91,7 +98,7 @@ function databaseSettings(dataDir: string, postgres: PrivatePostgres | undefined
   return { SQL_DSN: `postgresql://${user}@/${database}?${place}`, ...most };
 }
 
-/** The same PostgreSQL that ours has, with the same settings; moved to the measured processor with all its processes. */
+/** The same PostgreSQL and settings as Tollgate's, moved to the measured processor with all its processes. */
 async function startPostgres(dataDir: string, { processors }: Surroundings): Promise<PrivatePostgres> {
   const postgres = await startPrivatePostgres({ dataDir, log: createErrorLog("warn"), clock: systemClock });
   if (processors.measured === null) return postgres;
@@ -102,7 +109,7 @@ async function startPostgres(dataDir: string, { processors }: Surroundings): Pro
   return postgres;
 }
 
-/** An administrator, the engine as its channel, a price, and a key with a quota. Returns the key. */
+/** Creates an administrator, the engine as a channel, a price, and a key with a quota. Returns the key. */
 async function setUp(api: string, engineUrl: string): Promise<string> {
   let cookie = "";
   const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {

@@ -9,7 +9,7 @@ import { MODEL } from "../engine.ts";
 import { Child } from "../processes.ts";
 import { listening, passThrough, type StartTarget, Unavailable } from "./target.ts";
 
-/** The engine without anything in front of it: what the others are compared with. */
+/** The engine without a gateway: the baseline for all targets. */
 export const direct: StartTarget = async ({ engine }) => ({
   name: "direct",
   address: { port: engine.port, models: { chat: MODEL, embedding: MODEL }, headers: {} },
@@ -20,7 +20,7 @@ export const direct: StartTarget = async ({ engine }) => ({
 
 const PROXY = fileURLToPath(new URL("./bare-proxy.ts", import.meta.url));
 
-/** A proxy that does nothing but pass on (`bare-proxy.ts`). */
+/** A proxy that only relays (`bare-proxy.ts`). */
 export const bare: StartTarget = async ({ engine, processors, outDir }) => {
   const child = new Child({
     name: "bare",
@@ -38,7 +38,7 @@ export const bare: StartTarget = async ({ engine, processors, outDir }) => {
 
 const NGINX_PLACES = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/opt/homebrew/bin/nginx"];
 
-/** As a reverse proxy: one worker, kept-alive connections to the engine, no logs, nothing buffered on the way back. */
+/** nginx as a reverse proxy: one worker, kept-alive connections to the engine, no logs, no buffering of responses. */
 export const nginx: StartTarget = async ({ engine, processors, outDir }) => {
   const program = process.env.NGINX ?? NGINX_PLACES.find(existsSync);
   if (program === undefined) throw new Unavailable("nginx is not installed (or set NGINX to its path)");
@@ -101,7 +101,7 @@ const PORTKEY_SERVER = `${PORTKEY}/node_modules/@portkey-ai/gateway/build/start-
 const ON_LOOPBACK = new URL("./on-loopback.ts", import.meta.url).href;
 const INSTALL_WITHIN_MS = 180_000;
 
-/** Pinned with everything it needs in peers/portkey; installed there the first time it is measured. */
+/** Portkey with its dependencies is pinned in peers/portkey and installed there before its first run. */
 export const portkey: StartTarget = async ({ engine, processors, outDir }) => {
   installPortkey();
   const port = await freePort();

@@ -5,18 +5,18 @@ import type { Address } from "../load.ts";
 import type { Child, Processors } from "../processes.ts";
 import type { Watched } from "../usage.ts";
 
-/** `agent` is the host's part of our own gateway; the others have none, and few a database. */
+/** `agent` is the host's part of Tollgate; other targets have none, and few have a database. */
 export type Role = "gateway" | "postgres" | "agent";
 
 export interface Target {
   name: string;
-  /** Where it is a program of others. */
+  /** The version, for programs of others. */
   version?: string;
   address: Address;
   parts: Partial<Record<Role, Watched>>;
-  /** Of the parts that run on Node, when the run makes profiles. */
+  /** The inspector ports of the parts that run on Node, if the run makes profiles. */
   inspectors: Partial<Record<Role, number>>;
-  /** It has an engine of its own, whose streams are not the fake engine's: only what is not streamed is measured. */
+  /** The target has its own engine, whose streams differ from the fake engine's: only unstreamed answers are measured. */
   wholeAnswersOnly?: boolean;
   stop(): Promise<void>;
 }
@@ -26,18 +26,18 @@ export interface Surroundings {
   processors: Processors;
   outDir: string;
   profile: boolean;
-  /** What our own processes are started with besides: flags of Node and settings of their environment. */
+  /** Additional Node flags and environment settings for Tollgate's own processes. */
   preload?: (role: Role) => { flags: string[]; env: Record<string, string> };
 }
 
 export type StartTarget = (surroundings: Surroundings) => Promise<Target>;
 
-/** It cannot run on this machine; the others go on without it. */
+/** Thrown if a target cannot run on this machine; the bench continues with the others. */
 export class Unavailable extends Error {
   override name = "Unavailable";
 }
 
-/** A target that hands the engine's own API on. */
+/** A target that relays the engine's own API. */
 export function passThrough(
   name: string,
   child: Child,
@@ -58,7 +58,7 @@ export function passThrough(
   };
 }
 
-/** Resolves once someone listens there. */
+/** Resolves once a connection to the port succeeds. */
 export async function listening(child: Child, port: number): Promise<void> {
   await child.eventually(
     () =>

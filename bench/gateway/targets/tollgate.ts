@@ -1,6 +1,7 @@
 /**
- * Our own gateway, as `npm start` runs it, with the private PostgreSQL (durable: fsync on) and a host's agent in front of
- * the fake engine. Gateway and database share the measured processor; the agent is the host's, and runs with the engine.
+ * Tollgate's gateway, as `npm start` runs it, with the private PostgreSQL (durable: fsync on) and a host's agent in
+ * front of the fake engine. Gateway and database share the measured processor; the agent belongs to the host and runs
+ * beside the engine.
  */
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +23,7 @@ const AGENT = "host/bin/tollgate-host.mjs";
 const CATALOGUE = "gateway/catalogue/models.json";
 const MODELS = { chat: "tiny-3b", embedding: "embed-m3" };
 
-/** More than any scenario asks for. */
+/** More slots than any scenario uses. */
 const ROOMY = ["--slots", "2048"];
 const ADMISSION_MAX = 100_000;
 const CONTEXT_LIMIT = 131_072;
@@ -39,13 +40,13 @@ interface Ready {
 export const tollgate: StartTarget = (surroundings) => start("tollgate", OWN_CHECKOUT, surroundings);
 
 /**
- * The same with the scripted engine inside the agent: without HTTP to an engine the node is cheap enough to keep the gateway
- * busy. Answers have about 100 tokens, whatever is asked; for scenarios that do not stream.
+ * The same with the scripted engine inside the agent: without HTTP to an engine the node is cheap enough to keep the
+ * gateway busy. Answers have about 100 tokens, whatever the request asks for; streams are not measured.
  */
 export const tollgateScripted: StartTarget = (surroundings) =>
   startScripted("tollgate-scripted", OWN_CHECKOUT, surroundings);
 
-/** The gateway and agent of another checkout, to see in one run what a change does. */
+/** The gateway and agent of another checkout, to compare two versions in one run. */
 export const tollgateOf =
   (checkout: string): StartTarget =>
   async (surroundings) => ({ ...(await start("beside", checkout, surroundings)), version: commitOf(checkout) });
@@ -58,8 +59,8 @@ export const tollgateScriptedOf =
   });
 
 /**
- * Ours in front of engines that are no fake ones: for each an agent of its own, with these flags. It takes as many requests at once
- * as its engine says. `vectorWidth`: of the embeddings, where they are other than the catalogue's.
+ * Tollgate in front of real engines, each with an agent of its own that gets these flags. An agent takes as many
+ * requests at a time as its engine allows. `vectorWidth`: the width of embeddings, if it differs from the catalogue's.
  */
 export const tollgateBefore =
   (engines: readonly string[][], { vectorWidth }: { vectorWidth?: number } = {}): StartTarget =>
@@ -80,7 +81,7 @@ async function start(
 ): Promise<Target> {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
   const inspectors: Target["inspectors"] = {};
-  /** Flags of Node for that process: an inspector where the run makes profiles. */
+  /** Node's flags for that process, with an inspector if the run makes profiles. */
   const flagsOf = async (role: Role): Promise<string[]> => {
     const { flags = [] } = surroundings.preload?.(role) ?? {};
     if (!surroundings.profile) return flags;
@@ -104,7 +105,7 @@ async function start(
     const ready = await readyFile(gateway, join(dataDir, "ready.json"));
     await liftLimits(dataDir);
     for (const [nth, engine] of engines.entries()) {
-      // The first is the one that is measured.
+      // Only the first agent is profiled.
       const inspected = nth === 0 ? await flagsOf("agent") : [];
       const command = [process.execPath, ...inspected, join(checkout, AGENT)];
       agents.push(await startAgent(nth === 0 ? name : `${name}-${nth + 1}`, surroundings, ready, command, engine));
@@ -147,7 +148,7 @@ async function startGateway(
     vectorWidth: number | undefined;
   },
 ): Promise<Child> {
-  // As root the database runs as another user, who has to pass through.
+  // As root, the database runs as another user, who must be able to enter the directory.
   await chmod(dataDir, 0o711);
   const catalogue = join(dataDir, "models.json");
   await writeFile(catalogue, await roomyCatalogue(original, vectorWidth));
@@ -161,7 +162,10 @@ async function startGateway(
   });
 }
 
-/** The catalogue with room for the load: places for all, any speed, and a context that holds a prompt of 100 KB. */
+/**
+ * The catalogue with room for the load: slots for all requests, no minimum speed, and a context that holds a prompt of
+ * 100 KB.
+ */
 async function roomyCatalogue(file: string, vectorWidth: number | undefined): Promise<string> {
   const catalogue: { models: { id: string; build: object }[] } = JSON.parse(await readFile(file, "utf8"));
   const models = catalogue.models.map((model) => ({
@@ -183,7 +187,10 @@ function readyFile(gateway: Child, file: string): Promise<Ready> {
   });
 }
 
-/** Nothing of what a key may do, or pay for, may be what the load meets. Before the key's first use: it is remembered. */
+/**
+ * Lifts the key's limits and budgets, so that the load meets none. Must run before the key is first used, because the
+ * gateway caches them.
+ */
 async function liftLimits(dataDir: string): Promise<void> {
   const connection = await findPrivatePostgres({ dataDir });
   const client = new pg.Client(connection);
@@ -194,7 +201,8 @@ async function liftLimits(dataDir: string): Promise<void> {
   await client.query("select ledger_transfer(gen_random_uuid(), 'grant', account_id, $1, 'bench') from api_key", [
     CREDIT.toString(),
   ]);
-  // Builder and host of `dev` are one identity, whose own requests earn nothing of granted credit. The load is that of strangers.
+  // In `dev`, builder and host have the same owner, so requests paid with granted credit earn the host nothing. Without
+  // this row they count as strangers.
   await client.query("delete from account_owner where account_id in (select id from account where kind = 'host')");
   await client.end();
 }
