@@ -1,10 +1,13 @@
-/** Accounts, keys and host tokens, put in place by plain SQL: so that no test of the API depends on the API that makes them. */
+/**
+ * Creates accounts, keys and host tokens with plain SQL, so that tests of the API do not depend on the API that creates
+ * them.
+ */
 import { createHmac, randomBytes } from "node:crypto";
 import { PEPPER, type Query } from "./database.ts";
 
 /** $100, in picodollars. */
 export const CREDIT = 100_000_000_000_000n;
-/** More than any suite sends. */
+/** Limits above the load of any suite. */
 export const NO_LIMITS: KeyTraits = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
 
 export interface Builder {
@@ -50,13 +53,13 @@ export interface KeyTraits {
   tokens?: number;
   inFlight?: number;
   revoked?: boolean;
-  /** In picodollars. */
+  /** Amounts in picodollars. */
   budgetDay?: bigint;
   budgetMonth?: bigint;
   models?: string[];
   labels?: boolean;
   reasoningContent?: boolean;
-  /** In seconds from now; below zero: ago. */
+  /** Seconds from now; negative: in the past. */
   expiresInS?: number;
 }
 
@@ -65,7 +68,7 @@ export interface MadeKey {
   token: string;
 }
 
-/** A key of the account, with an operator's limits where they are given. */
+/** Creates a key of the account, with an operator's limits if any are given. */
 export async function makeKey(query: Query, account: string, traits: KeyTraits = {}): Promise<MadeKey> {
   const reference = randomBytes(6).toString("hex");
   const token = `tsk_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;

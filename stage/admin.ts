@@ -1,4 +1,7 @@
-/** An admin command (`tollgate admin …`) in the test's own process, on the stage's database. e2e/admin runs each of them as a process. */
+/**
+ * Runs an admin command (`tollgate admin …`) in the test's own process, on the stage's database. e2e/admin runs each
+ * command as a process.
+ */
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AdminRun } from "../gateway/src/commands/admin/admin-run.ts";
 import { parseConfig } from "../gateway/src/config.ts";
@@ -7,7 +10,7 @@ import type { InProcessStage } from "./in-process.ts";
 
 type Said = Partial<Pick<AdminRun, "args" | "flags" | "json">>;
 
-/** Its exit code and what it printed. */
+/** Returns the command's exit code and output. */
 export async function admin(
   { shared, clock, gateway: { newId } }: InProcessStage,
   command: (run: AdminRun) => Promise<number>,

@@ -1,12 +1,15 @@
-/** Gateways behind a balancer, on one database, one NATS server and one Valkey: for suites that replace them under load. */
+/**
+ * Gateways behind a load balancer, with one database, one NATS server and one Valkey, for suites that replace gateways
+ * under load.
+ */
 import { HONEST_NODES, openStage, type ProcessStage } from "./stage.ts";
 
 interface BalancedOptions {
   /** Settings of every gateway. */
   env?: Record<string, string>;
-  /** The migrations that the database begins with, where not all of them. */
+  /** The migrations with which the database starts, if not all of them. */
   sql?: string;
-  /** How many are started (default: 2). */
+  /** The number of gateways at the start (default: 2). */
   gateways?: number;
 }
 
@@ -18,9 +21,9 @@ export function openBalanced({ env = {}, sql, gateways = 2 }: BalancedOptions = 
     limits: "valkey",
     ...(sql !== undefined && { store: { sql } }),
     env: {
-      // As long as by default: many looks of the balancer.
+      // The default delay, which gives the balancer time for many readiness checks.
       DRAIN_DELAY_S: "5",
-      // A request that waits for a busy machine waits for its turn.
+      // Requests wait instead of failing while the machine is busy.
       DISPATCH_DEADLINE_MS: "600000",
       ...HONEST_NODES,
       ...env,
@@ -28,5 +31,5 @@ export function openBalanced({ env = {}, sql, gateways = 2 }: BalancedOptions = 
   });
 }
 
-/** Serves what the steady load asks for. */
+/** Models that a node must serve for the steady load. */
 export const STEADY_MODELS = ["tiny-3b", "embed-m3"];

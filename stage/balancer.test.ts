@@ -1,4 +1,4 @@
-/** The balancer of the suites itself: a fault of its own would be taken for one of a gateway. */
+/** Tests of the suites' own load balancer, because an error in it would look like an error of a gateway. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import {
@@ -26,7 +26,7 @@ class StandIn {
   isReady = true;
   requests = 0;
   looks = 0;
-  /** Looks get no answer. */
+  /** Readiness checks get no answer. */
   isSilent = false;
   readonly port: number;
   readonly internalPort: number;
@@ -55,7 +55,7 @@ class StandIn {
     [this.port, this.internalPort] = [portOf(servers[0]), portOf(servers[1])];
   }
 
-  /** Takes no connections, though it said that it would. */
+  /** Refuses connections although it reported that it is ready. */
   refuse(): void {
     this.#servers[0]?.close();
   }
@@ -121,7 +121,7 @@ describe("load balancer", () => {
     await eventually("they are back", () => balancer.ready() === 2);
   });
 
-  test("keeps a gateway that is late once, and drops it when it is late again", async (t) => {
+  test("keeps a gateway that answers one readiness check late, and drops it after a second late answer in a row", async (t) => {
     const clock = manualClock();
     const gateway = await StandIn.start("c");
     const hasty = await startBalancer({ gateways: () => [gateway], lateMs: 1_000, clock });

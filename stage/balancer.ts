@@ -1,9 +1,10 @@
 /**
- * A small balancer before several gateways, for suites that stop and start them: it asks each one's `/readyz` five times a second and
- * sends requests to the ready ones in turn. One that says that it is not ready, or takes no connection, is left at once. One that does
- * not answer is left only where `lateMs` is given, and only the second time in a row: on a busy machine anyone may be late. Every
- * request has a connection of its own to a gateway. Another gateway is tried only where no connection could be made: what was sent
- * once may have been done, and is never sent again. Bytes pass both ways as they come. What it answers itself says so in `x-balancer`.
+ * A small load balancer for suites that stop and start gateways. It asks each gateway's `/readyz` five times a second
+ * and sends requests to the ready ones in turn. It drops a gateway at once if that reports not ready or takes no
+ * connection. It drops one that does not answer only if `lateMs` is given, and only after two unanswered checks in a
+ * row: on a busy machine any gateway may be late. Every request has its own connection to a gateway. Another gateway is
+ * tried only if no connection could be made: a request that was sent may have been executed, so it is never sent again.
+ * Bytes are relayed both ways as they arrive. Answers of the balancer itself have the header `x-balancer`.
  */
 import { once } from "node:events";
 import {
@@ -18,9 +19,12 @@ import { type Clock, systemClock } from "../gateway/src/base/clock.ts";
 
 export const LOOK_EVERY_MS = 200;
 const LATE_MAX = 1;
-/** Longer than clients keep a connection that they do not use: it is for them to close it. */
+/** Longer than clients keep an idle connection, so that clients close it. */
 const KEEP_ALIVE_MS = 72_000;
-/** Of one connection, not of the request. (How a body is cut is Node's to honour: some methods have no other way to carry one.) */
+/**
+ * Headers of the connection, not of the request. (Node decides how a body is framed: some methods need a special way to
+ * carry one.)
+ */
 const OF_A_CONNECTION = [
   "connection",
   "keep-alive",
@@ -37,10 +41,10 @@ interface BalancedGateway {
 }
 
 interface BalancerOptions {
-  /** Asked again with every look: gateways come and go. */
+  /** Called for every check, because gateways come and go. */
   gateways: () => BalancedGateway[];
   port?: number;
-  /** A gateway that has not answered a look by then is late. Without it a look waits for its answer. */
+  /** A gateway that has not answered a check after this time is late. Without it, a check waits for its answer. */
   lateMs?: number;
   clock?: Clock;
 }
@@ -48,7 +52,7 @@ interface BalancerOptions {
 export interface Balancer {
   port: number;
   url: string;
-  /** How many gateways took requests when they were looked at last. */
+  /** How many gateways were ready at the last check. */
   ready(): number;
   close(): Promise<void>;
 }
@@ -86,10 +90,10 @@ type Said = "ready" | "not ready" | "late";
 class Readiness {
   readonly #gateways: () => BalancedGateway[];
   readonly #ask: (internalPort: number) => Promise<Said>;
-  /** By internal port. */
+  /** Whether each gateway is ready, by its internal port. */
   readonly #isReady = new Map<number, boolean>();
   readonly #asking = new Set<number>();
-  /** How often in a row it did not answer in time. */
+  /** How many answers in a row were late, by internal port. */
   readonly #late = new Map<number, number>();
 
   constructor(gateways: () => BalancedGateway[], ask: (internalPort: number) => Promise<Said>) {
@@ -121,7 +125,7 @@ interface Patience {
   lateMs: number | undefined;
 }
 
-/** Returns the way out. */
+/** Calls `giveUp` after `lateMs`; returns a function that cancels it. */
 const ifLate = ({ clock, lateMs }: Patience, giveUp: () => void): (() => void) =>
   lateMs === undefined ? () => {} : clock.after(lateMs, giveUp);
 
@@ -163,7 +167,7 @@ async function pass(request: IncomingMessage, response: ServerResponse, { gatewa
   say(response, 503, "no gateway is ready");
 }
 
-/** Undefined where no one takes the connection. */
+/** Undefined if nothing accepts the connection. */
 function connected(port: number, patience: Patience): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port, noDelay: true });
@@ -189,7 +193,7 @@ function relay(request: IncomingMessage, response: ServerResponse, socket: Socke
     response.writeHead(answer.statusCode as number, passedOn(answer.headers));
     response.flushHeaders();
     answer.pipe(response);
-    // Part of an answer must not pass for the whole.
+    // A partial answer must not look complete, so its connection is cut.
     answer.on("close", () => answer.complete || response.destroy());
   });
   upstream.on("error", () => {

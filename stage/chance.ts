@@ -1,4 +1,7 @@
-/** Chance that a seed decides. Each purpose draws from a stream of its own, so that one drawing more often moves no other. */
+/**
+ * Random numbers decided by a seed. Each purpose has a stream of its own, so that one more draw for a purpose does not
+ * change the others.
+ */
 import type { Random } from "../gateway/src/base/random.ts";
 
 export class Chance implements Random {
@@ -19,7 +22,7 @@ export class Chance implements Random {
     for (let i = 0; i < 12; i++) this.#word();
   }
 
-  /** Another stream of the same seed. */
+  /** A separate stream of the same seed. */
   of(purpose: string): Chance {
     return new Chance(`${this.#seed}/${purpose}`);
   }
@@ -28,22 +31,22 @@ export class Chance implements Random {
     for (let i = 0; i < bytes.length; i++) bytes[i] = this.#word() & 0xff;
   }
 
-  /** From 0 to 1, without 1. */
+  /** A number ≥ 0 and < 1. */
   next(): number {
     return this.#word() / 2 ** 32;
   }
 
-  /** 0 ≤ n < bound. */
+  /** A whole number ≥ 0 and < bound. */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
 
-  /** Both bounds are included. */
+  /** A whole number between both bounds, which are included. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1);
   }
 
-  /** True once in so many times. */
+  /** True with a probability of 1 in `times`. */
   oneIn(times: number): boolean {
     return this.below(times) === 0;
   }
@@ -62,7 +65,7 @@ export class Chance implements Random {
     return cards;
   }
 
-  /** sfc32. */
+  /** The random number generator sfc32. */
   #word(): number {
     const sum = (((this.#a + this.#b) | 0) + this.#d) | 0;
     this.#d = (this.#d + 1) | 0;
@@ -73,7 +76,7 @@ export class Chance implements Random {
   }
 }
 
-/** FNV-1a. */
+/** The hash function FNV-1a. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

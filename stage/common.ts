@@ -1,4 +1,4 @@
-/** The functions of every stage, in one process or several: accounts, keys, records, the state of the ledger. */
+/** The functions that every stage has, in one process or several: accounts, keys, records, checks of the ledger. */
 import assert from "node:assert/strict";
 import {
   type Builder,
@@ -20,13 +20,13 @@ export interface NodeTraits {
   models: string[];
   name?: string;
   slots?: number;
-  /** Default: a host of its own. */
+  /** The node's host. Default: a new one. */
   host?: Host;
 }
 
-/** A node with the scripted engine, which answers as a prompt orders it to (`host/src/engines/script.ts`). */
+/** A node with the scripted engine, which answers as its prompt says (`host/src/engines/script.ts`). */
 export interface StageNode {
-  /** `node_…` */
+  /** The public ID, `node_…`. */
   id: string;
   host: Host;
   stop(): Promise<void>;
@@ -45,18 +45,18 @@ export abstract class Stage {
   /** The public API's URL: the balancer's if there is one, otherwise the first gateway's. */
   abstract get baseUrl(): string;
 
-  /** Resolves once the node takes requests. */
+  /** Starts a node; resolves once it accepts requests. */
   abstract node(traits: NodeTraits): Promise<StageNode>;
 
   /** Ends everything and removes its data. */
   abstract close(): Promise<void>;
 
-  /** Asks the database, on a connection of the stage's own. */
+  /** Queries the database on a connection of the stage. */
   get query(): Query {
     return this.shared.query;
   }
 
-  /** A builder with so much credit (default: $100) and a key without limits. */
+  /** Opens a builder with this credit (default: $100) and a key without limits. */
   async builder(credit = CREDIT, traits: KeyTraits = NO_LIMITS): Promise<Builder> {
     const account = await openBuilder(this.query, credit);
     return { account, key: (await makeKey(this.query, account, traits)).token };
@@ -71,7 +71,7 @@ export abstract class Stage {
     return BigInt(row?.balance ?? 0);
   }
 
-  /** The record of an answered request, once it is settled; undefined when it left none. */
+  /** Returns the record of an answered request once it is settled; undefined if it has none. */
   async record(response: Response): Promise<RecordRow | undefined> {
     const id = requestUuid(response.headers.get("x-request-id") ?? "");
     await untilSettled(this, id);
@@ -79,14 +79,14 @@ export abstract class Stage {
     return row;
   }
 
-  /** `tollgate admin …`, as a process with the settings of the gateways. What it printed; it must end well. */
+  /** Runs `tollgate admin …` as a process with the gateways' settings. Returns its output; fails unless it exits with 0. */
   async admin(...args: string[]): Promise<string> {
     const run = tollgate(["admin", ...args], this.env);
     assert.equal(await run.ended, 0, run.output());
     return run.output();
   }
 
-  /** Every test ends with this: no holds are left. */
+  /** Waits until no holds are left, as every test does at its end. */
   noHolds(): Promise<void> {
     return untilSettled(this);
   }

@@ -1,7 +1,7 @@
 /**
- * The database of a platform, by its data directory. As a rule it is one of the test run's server, copied from its migrated
- * template, because a private PostgreSQL costs seconds. `PRIVATE_DATABASE` in a platform's environment gives it the private
- * one that a person would have: for suites about that one, its files or its log.
+ * The databases of platforms, by data directory. By default, a platform gets a copy of a migrated template on the test
+ * run's server, because starting a private PostgreSQL takes seconds. With `PRIVATE_DATABASE` in its environment it
+ * starts a private one, as in real use: for suites that test it, its files or its log.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,32 +9,32 @@ import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 
-/** Every platform's KEY_PEPPER, so that keys can be made from outside. */
+/** Every platform's KEY_PEPPER. Tests know it, so they can create keys by SQL. */
 export const PEPPER = "the pepper of the end-to-end tests";
 
-/** Every platform's RECEIPT_SEED where several gateways share it. */
+/** The RECEIPT_SEED of platforms with several gateways. */
 export const RECEIPT_SEED = Buffer.alloc(32, "e2e").toString("base64url");
 
-/** An empty variable is one that is not set. */
+/** An empty variable counts as unset. */
 export const PRIVATE_DATABASE = { DATABASE_URL: "" };
 
 export type Query = <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
 
 const databases = new Map<string, TestDatabase>();
 
-/** The test run's server does not wait for its disk. */
+/** The test run's server does not flush commits to its disk. */
 export const LOSSY = { DATABASE_DURABILITY: "assumed" };
 
 type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string; DATABASE_DURABILITY: string };
 
-/** What a gateway on this data directory needs in its environment, also when it is started again. */
+/** Returns the environment that a gateway on this data directory needs, also when it is started again. */
 export async function openDatabase(dataDir: string): Promise<DatabaseSettings> {
   const database = databases.get(dataDir) ?? (await openTestDatabase());
   databases.set(dataDir, database);
   return settings(database);
 }
 
-/** The same for a data directory whose platform has one; nothing for any other. */
+/** The same if the data directory has a database already; otherwise undefined. */
 export function databaseOf(dataDir: string | undefined): DatabaseSettings | undefined {
   const database = databases.get(dataDir ?? "");
   return database && settings(database);
@@ -46,7 +46,7 @@ export async function dropDatabase(dataDir: string): Promise<void> {
   await database?.close();
 }
 
-/** A connection to the database of the platform on this data directory, whichever it has. */
+/** Connects to the database of the platform on this data directory. */
 export async function connect(dataDir: string): Promise<pg.Client> {
   const url = databaseOf(dataDir)?.DATABASE_URL;
   const client = new pg.Client({
@@ -57,7 +57,7 @@ export async function connect(dataDir: string): Promise<pg.Client> {
   return client;
 }
 
-/** Found by the files that its server keeps. */
+/** Finds a private database by the files that its server keeps. */
 export async function privateDatabase(dataDir: string): Promise<pg.ClientConfig> {
   const note = await readIfThere(join(dataDir, "postgres-location.txt"));
   const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");

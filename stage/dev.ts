@@ -1,6 +1,6 @@
 /**
- * A whole platform for the end-to-end suites: started with the command a person would use, on a free port and a data
- * directory of its own, watched from outside only: HTTP, processes, and its database.
+ * A whole platform for end-to-end suites: started with `tollgate dev` on a free port and its own data directory, and
+ * observed only from outside, by HTTP, processes and its database.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { connect, databaseOf, dropDatabase, openDatabase, type Query, readIfTher
 import { eventually } from "./wait.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
-/** The last line of the screen when the platform is ready. */
+/** The last line that `tollgate dev` prints when the platform is ready. */
 const LAST_WORDS = /Ctrl-C stops everything/;
 
 export interface Ready {
@@ -24,28 +24,28 @@ export interface Ready {
   host_token: string;
   operator: { email: string; password: string };
   builder: { email: string; password: string };
-  /** `postgres` is null where the database is not a private one. */
+  /** `postgres` is null if the database is not a private one. */
   pids: { gateway: number; postgres: number | null; nodes: number[] };
 }
 
 export interface Platform {
   ready: Ready;
   dataDir: string;
-  /** Everything it printed. */
+  /** Returns everything that the process printed. */
   output: () => string;
   process: ChildProcess;
   /** Resolves with the exit code once the process has ended. */
   ended: Promise<number | null>;
   query: Query;
-  /** As `kill -9` does to the gateway. */
+  /** Kills the gateway with SIGKILL. */
   kill(): Promise<void>;
-  /** As Ctrl-C does; returns the exit code. */
+  /** Stops the platform as Ctrl-C does; returns the exit code. */
   stop(): Promise<number | null>;
 }
 
 export async function newDataDir(): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-e2e-"));
-  // As root the database runs as another user, who has to pass through.
+  // As root, the database runs as another user, who must be able to enter the directory.
   await chmod(dataDir, 0o711);
   return dataDir;
 }
@@ -61,19 +61,19 @@ interface Started {
   ended: Promise<number | null>;
 }
 
-/** Runs `tollgate …` and collects what it prints. What names a platform's data directory works on its database. */
+/** Runs `tollgate …` and collects its output. A command with `--data` uses the database of that data directory. */
 export function tollgate(args: string[], env: Record<string, string> = {}): Started {
   const dataDir = args[args.indexOf("--data") + 1];
   const child = spawn(process.execPath, [TOLLGATE, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    // No hold-back: gateway/src/routes/console/operator/chargeback.test.ts tests it.
+    // Payouts are not held back: gateway/src/routes/console/operator/chargeback.test.ts tests that.
     env: {
       ...process.env,
       LOG_LEVEL: "info",
       INTERNAL_PORT: "0",
-      // Most suites never open the console, and the others can wait: nothing is made ready for it.
+      // Most suites never open the console, and others can wait, so nothing is prepared for it.
       DATABASE_POOL_MIN: "0",
-      // No balancer has to notice that a gateway stops.
+      // No balancer needs time to notice that a gateway stops.
       DRAIN_DELAY_S: "0",
       PAYOUT_HOLD_DAYS: "0",
       ...databaseOf(dataDir),
@@ -128,7 +128,7 @@ async function untilReady(started: Started, readyFile: string): Promise<Ready> {
   });
   const written = async (): Promise<string | undefined> => {
     const text = await readIfThere(readyFile);
-    // The ready file comes after the screen's last words, which may still be on their way through a pipe.
+    // The ready file is written after the last line of output, which may still be in a pipe.
     if (text !== undefined && LAST_WORDS.test(started.output())) return text;
     if (over) throw new Error("it stopped");
     return undefined;
@@ -141,7 +141,10 @@ async function untilReady(started: Started, readyFile: string): Promise<Ready> {
   }
 }
 
-/** For suites that send more at once than a key may. Call it before the key is used: a verified key is remembered. */
+/**
+ * Raises the key's limits for suites that send more. Must run before the key is first used, because gateways cache
+ * verified keys.
+ */
 export async function raiseLimits(platform: Platform): Promise<void> {
   await platform.query("update api_key set in_flight_max = 100000, requests_per_minute_max = 1000000");
 }

@@ -1,18 +1,18 @@
-/** A gateway as a process: `tollgate serve`, as an operator runs it; of these sources or of others. */
+/** A gateway as a process: `tollgate serve`, as an operator runs it, from these sources or others. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { databaseOf, openDatabase, PEPPER } from "./database.ts";
 import { bareEnvironment, newProcess, type Process } from "./process.ts";
 
-/** The sources that this file is part of. */
+/** The directory of these sources. */
 export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 export interface GatewayProcess extends Process {
   baseUrl: string;
   internalPort: number;
   logFile: string;
-  /** SIGTERM; its exit code once it has ended. */
+  /** Sends SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -20,16 +20,16 @@ interface GatewayOptions {
   name: string;
   dataDir: string;
   logFile: string;
-  /** Beside those that place it on this machine. */
+  /** Settings in addition to those for running on this machine. */
   env: Record<string, string>;
   root: string;
-  /** Put before the command. */
+  /** Words to put before the command. */
   wrapper?: string[];
-  /** By default it is ready when it was started. */
+  /** Default: the gateway is ready as soon as it was started. */
   ready?: () => Promise<boolean>;
 }
 
-/** It is not started. */
+/** Creates the process without starting it. */
 export function newGateway({ name, dataDir, logFile, env, root, wrapper = [], ready }: GatewayOptions): Process {
   return newProcess({
     name,
@@ -43,7 +43,7 @@ export function newGateway({ name, dataDir, logFile, env, root, wrapper = [], re
   });
 }
 
-/** Runs `tollgate serve` on free ports until it serves. Its log goes to a file, as an operator's would. */
+/** Starts `tollgate serve` on free ports and waits until it serves. Its log goes to a file, as an operator's would. */
 export async function serve(
   dataDir: string,
   env: Record<string, string>,
@@ -67,9 +67,9 @@ export async function serve(
       PORT: "0",
       INTERNAL_PORT: "0",
       PLANE_PORT: "0",
-      // One process, which suites kill and watch.
+      // A single process, which suites kill and watch.
       WORKERS: "1",
-      // No balancer has to notice that it stops.
+      // No balancer needs time to notice that the gateway stops.
       DRAIN_DELAY_S: "0",
       KEY_PEPPER: PEPPER,
       ...databaseOf(dataDir),

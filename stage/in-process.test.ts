@@ -1,4 +1,4 @@
-/** A whole platform in this process, on a clock that only the test moves. */
+/** Tests a whole platform in this process, on a clock that only the test moves. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Uuid } from "../gateway/src/base/ids.ts";
@@ -21,7 +21,7 @@ interface Chunk {
 
 let stage: InProcessStage;
 
-/** Asks for a streamed chat, and reads it event by event. */
+/** Sends a streamed chat and yields its events. */
 async function* chat(key: string, script: object): AsyncGenerator<Chunk> {
   const response = await fetch(`${stage.baseUrl}/v1/chat/completions`, {
     method: "POST",
@@ -98,7 +98,7 @@ describe("an in-process platform", () => {
     await assert.rejects(fetch(baseUrl, { signal: hangSignal() }), ({ cause }) => cause.code === "ECONNREFUSED");
     logged.splice(0);
     clock.advance(24 * 60 * 60 * 1000);
-    // Whatever a timer had begun would have failed on the closed database by the end of these turns.
+    // Any timer that fired would have logged an error about the closed database by the end of these turns.
     for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(logged, []);
   });
@@ -111,7 +111,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
   });
   after(() => pair?.close());
 
-  test("both serve a builder on one node, and both see the builder's spending", async () => {
+  test("serve a builder on one node, and both know what the builder spent", async () => {
     const { account, key } = await pair.builder();
     for (const [i, gateway] of pair.gateways.entries()) {
       const text = `from gateway ${i}`;
@@ -127,7 +127,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
     ]);
   });
 
-  test("both use a node that joins later, while the clock stands still", async () => {
+  test("use a node that joins later, while the clock stands still", async () => {
     const began = pair.clock.now();
     await pair.node({ models: ["small-8b"] });
     const { key } = await pair.builder();

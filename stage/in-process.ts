@@ -33,19 +33,22 @@ import { type NodeTraits, Stage, type StageNode } from "./common.ts";
 import { credentialsOf, enrol } from "./nodes/hand-made.ts";
 import { HONEST_NODES, openSurroundings, type SharedOptions, type Surroundings } from "./surroundings.ts";
 
-/** Longer than an agent ever waits before it dials again. */
+/** Longer than the delay before an agent reconnects. */
 const DIAL_AGAIN_MS = 5_000;
-/** A step of a clock that runs. */
+/** The step with which a running clock advances. */
 const STEP_MS = 10;
 
 export interface InProcessOptions extends SharedOptions {
   store?: "shared" | { sql: string };
-  /** How many gateways (default: 1). */
+  /** The number of gateways (default: 1). */
   gateways?: number;
   nodes?: NodeTraits[];
-  /** Settings of every gateway, beside those that place it in this process. A function may write files into the stage's folder and name them. */
+  /**
+   * Settings of every gateway, besides those for running in this process. A function may write files into the stage's
+   * folder and return their paths.
+   */
   env?: Record<string, string> | ((folder: string) => Promise<Record<string, string>>);
-  /** "manual" (default): it stands still unless the test moves it. "running": it also moves by itself. */
+  /** "manual" (default): the clock stands still unless the test moves it. "running": it also advances by itself. */
   clock?: "manual" | "running";
 }
 
@@ -59,7 +62,7 @@ export class InProcessStage extends Stage {
   readonly gateways: InProcessGateway[] = [];
   /** The parsed log of gateways and agents, only warnings and errors. */
   readonly logged: Record<string, unknown>[] = [];
-  /** To the canaries that the gateways made up: hand-made nodes have no model to answer them. */
+  /** The answers to the canaries that gateways make up, because hand-made nodes have no model. */
   readonly answers = new AnswerBook();
   /** The environment of every gateway. */
   readonly env: Record<string, string>;
@@ -78,7 +81,7 @@ export class InProcessStage extends Stage {
     this.#isManual = isManual;
     this.env = env;
     this.folder = folder;
-    // Beginning with the database's own time: leases are kept there.
+    // The clock starts with the database's time, because the database decides when leases expire.
     this.clock = manualClock(Date.now());
     this.#log = createLog("warn", { write: (line: string) => void this.logged.push(JSON.parse(line)) });
   }
@@ -90,7 +93,7 @@ export class InProcessStage extends Stage {
     const shared = await openSurroundings(options);
     const isManual = clock === "manual";
     const stage = new InProcessStage(shared, { env: { ...shared.env, ...env }, folder, isManual });
-    // On NATS a starting gateway waits for the others' messages.
+    // On NATS, a starting gateway waits for messages of the others, so the clock must run.
     stage.#stopClock = running(stage.clock);
     try {
       for (let i = 0; i < gateways; i++) await stage.addGateway();
@@ -103,7 +106,7 @@ export class InProcessStage extends Stage {
     return stage;
   }
 
-  /** The first. */
+  /** The first gateway. */
   get gateway(): InProcessGateway {
     return this.gateways[0] as InProcessGateway;
   }
@@ -119,7 +122,7 @@ export class InProcessStage extends Stage {
     return gateway;
   }
 
-  /** `wrapped`: what the node has in place of the scripted engine; given that engine. */
+  /** `wrapped`: makes the node's engine from the scripted one. */
   async node({
     models,
     name,
@@ -142,7 +145,7 @@ export class InProcessStage extends Stage {
       clock,
       log: this.#log,
       status({ type }) {
-        // The NATS client's own patience is real time. What it gave up is dialled again when the clock moves.
+        // The NATS client waits in real time. Connections that it gave up are dialled again when the clock moves.
         if (type !== "online" && isManual) clock.soon(() => clock.advance(DIAL_AGAIN_MS));
       },
     });
@@ -153,7 +156,7 @@ export class InProcessStage extends Stage {
     return node;
   }
 
-  /** Lets a clock that stands still run, until the function that it returns is called. */
+  /** Lets a stopped clock run until the returned function is called. */
   runClock(): () => void {
     return running(this.clock);
   }
@@ -182,7 +185,7 @@ export class InProcessStage extends Stage {
   }
 }
 
-/** Moves the clock by a step in each turn of the event loop that comes; turns that a busy machine left out are not made up for. */
+/** Advances the clock by one step per turn of the event loop; turns that a busy machine skipped are not made up for. */
 function running(clock: ManualClock): () => void {
   const steps = setInterval(() => clock.advance(STEP_MS), STEP_MS);
   return () => clearInterval(steps);
@@ -196,7 +199,7 @@ interface Place {
   env: Record<string, string>;
 }
 
-/** The program's own adapters, but for the database: no one judges how soon the test database answers. */
+/** The real adapters, except for the database's health check: tests do not judge how soon the test database answers. */
 async function openPorts({ clock, log, database, directory, env }: Place) {
   const config = parseConfig({
     PORT: "0",
@@ -240,7 +243,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
   return { ports, settings: { ...settings, passwordHash: cheapHash, drain: { delayMs: 0, graceMs: 1_000 } } };
 }
 
-/** Connections of its own, and what gateways tell each other through the database. */
+/** A connection pool of the gateway's own, with the notifications that gateways send each other through the database. */
 async function openStore({ clock, log, onClose }: BuildContext, { connection }: TestDatabase): Promise<Store> {
   const pool = openPool(connection, { log, sizeMax: 10, connectMsMax: PATIENCE_MS });
   onClose(() => pool.end());

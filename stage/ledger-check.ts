@@ -44,8 +44,9 @@ export interface RecordRow {
 }
 
 /**
- * Resolves when every request that was answered (or this one) is in the tables, and none is in flight. Where the database takes longer than a second,
- * a gateway answers first: the settlement is safe on its disk and reaches the tables later. Until then the request's hold is there.
+ * Resolves when every answered request (or the given one) is settled in the tables and none is in flight. If the
+ * database takes longer than a second, a gateway answers first: the settlement is on its disk and reaches the tables
+ * later, and the request's hold remains until then.
  */
 export async function untilSettled({ query }: Queryable, request?: string): Promise<void> {
   const holds = (): Promise<object[]> =>
@@ -53,7 +54,10 @@ export async function untilSettled({ query }: Queryable, request?: string): Prom
   await eventually("no hold is left", async () => (await holds()).length === 0);
 }
 
-/** Figures and courses have a request a few seconds after it ended: resolves when none runs and all that ended are in them. */
+/**
+ * Statistics include a request a few seconds after it ended. Resolves when none is in flight and all that ended are
+ * included.
+ */
 export async function untilCounted({ query }: Queryable): Promise<void> {
   const open = "select 1 from hold union all select 1 from unrolled";
   await eventually("every request is counted", async () => (await query(open)).length === 0);
@@ -67,7 +71,7 @@ export async function lastRecord(platform: Queryable): Promise<RecordRow> {
   return row;
 }
 
-/** Every rule that must hold of the ledger at any quiet moment. */
+/** Asserts every rule of the ledger that must hold while no request is in flight. */
 export async function assertBalanced(platform: Queryable): Promise<void> {
   const none = async (what: string, sql: string): Promise<void> =>
     assert.deepEqual(await platform.query(sql), [], what);

@@ -7,7 +7,7 @@ import { freePort } from "./process.ts";
 
 const COUNT = 20;
 const SAME = 7_000;
-/** Says its ports, and ends with its standard input. */
+/** Prints its ports, and exits when its standard input ends. */
 const ASKER = `
   import { freePort } from ${JSON.stringify(fileURLToPath(new URL("process.ts", import.meta.url)))};
   const ports = [];
@@ -16,7 +16,7 @@ const ASKER = `
   process.stdin.resume();
 `;
 
-test("free ports are none that the system gives to others, and differ also between processes", async (t) => {
+test("free ports are outside the range that the system assigns, and differ between processes", async (t) => {
   const others = [1, 2].map(() => {
     const child = spawn(process.execPath, ["--input-type=module", "-e", ASKER], { stdio: ["pipe", "pipe", "inherit"] });
     t.after(() => child.kill());
@@ -25,6 +25,6 @@ test("free ports are none that the system gives to others, and differ also betwe
   const mine = Array.from({ length: COUNT }, () => freePort(SAME));
   const all = [...(await Promise.all(mine)), ...(await Promise.all(others)).flat()];
   assert.equal(new Set(all).size, 3 * COUNT);
-  // Linux gives others those from 32,768 on, macOS and Windows those from 49,152 on.
+  // Linux assigns other ports from 32,768 on, macOS and Windows from 49,152 on.
   assert.ok(Math.max(...all) < 32_768, String(Math.max(...all)));
 });

@@ -1,8 +1,7 @@
 /**
- * A process of a test that can be killed, frozen and started again, with everything it started. It ends with the test, however that
- * ends: a small shell stands between the two, and when the test is gone the pipe between them closes.
- *
- * What a process started is read from /proc; where there is none, the process alone is killed and frozen.
+ * A process of a test that can be killed, frozen and restarted, with all its child processes. It ends with the test,
+ * however that ends: a small shell watches a pipe to the test and kills the process when the pipe closes. Child
+ * processes are found in /proc; without /proc, only the process itself is killed and frozen.
  */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -19,13 +18,13 @@ interface ProcessOptions {
   /** The file that its output is appended to. */
   log: string;
   directory?: string;
-  /** Instead of the harness's own. */
+  /** Replaces the harness's environment. */
   environment?: NodeJS.ProcessEnv;
   /** The user that it runs as, if the harness is root. */
   user?: { uid: number; gid: number } | undefined;
-  /** Sent when the harness has ended. */
+  /** The signal that the process gets when the harness has ended. */
   lastSignal?: "KILL" | "QUIT" | "TERM";
-  /** Whether it is ready; polled until it is. */
+  /** Whether the process is ready; polled until it returns true. */
   ready?: () => Promise<boolean>;
 }
 
@@ -33,13 +32,16 @@ export interface Process {
   readonly name: string;
   pid(): number | undefined;
   running(): boolean;
-  /** Starts it and waits until it is ready. */
+  /** Starts the process and waits until it is ready. */
   start(): Promise<void>;
-  /** `kill -9` of it and of everything it started. */
+  /** Kills the process and all its children with SIGKILL. */
   kill(): Promise<void>;
-  /** Asks it to end and waits; kills it when it does not. Its exit code; null where it was killed, or did not run. */
+  /**
+   * Sends the signal and waits for the end; kills the process if it does not end in time. Returns the exit code, or
+   * null if it was killed or did not run.
+   */
   end(signal?: NodeJS.Signals, withinMs?: number): Promise<number | null>;
-  /** SIGSTOP of it and of everything it started. */
+  /** Sends SIGSTOP to the process and all its children. */
   stop(): void;
   cont(): void;
   log(): Promise<string>;
@@ -62,7 +64,7 @@ export function newProcess(options: ProcessOptions): Process {
   const { name, command, log, directory = "/", lastSignal = "KILL" } = options;
   let current: { watcher: ChildProcess; pid: number } | undefined;
   const pid = (): number | undefined => (current !== undefined && isRunning(current.pid) ? current.pid : undefined);
-  /** The watcher of a process that has ended, or is ending. */
+  /** Waits for the end of the shell that watches the process. */
   const dismiss = async (): Promise<number | null> => {
     if (current === undefined) return null;
     const { watcher } = current;
@@ -73,7 +75,7 @@ export function newProcess(options: ProcessOptions): Process {
       watcher.stdin?.end();
       await ended;
     }
-    // The shell says 128 and the signal's number of a process that a signal ended.
+    // For a process that a signal ended, the shell reports 128 plus the signal's number.
     return watcher.exitCode === null || watcher.exitCode > 128 ? null : watcher.exitCode;
   };
   const process_: Process = {
@@ -92,11 +94,11 @@ export function newProcess(options: ProcessOptions): Process {
         stdio: ["pipe", file.fd, file.fd, "pipe"],
       });
       await file.close();
-      // It may have ended before the harness says goodbye to it.
+      // The process may end before the harness closes its input.
       watcher.stdin?.on("error", () => {});
       const [line] = await once(watcher.stdio[3] as NodeJS.ReadableStream, "data");
       current = { watcher, pid: Number.parseInt(String(line), 10) };
-      // A test that failed before it could end it must not wait for it: it ends with the test.
+      // A failed test must not wait for the process, which ends with the test.
       for (const held of [watcher, watcher.stdin, watcher.stdio[3]] as { unref?: () => void }[]) held.unref?.();
       await eventually(`${name} is ready`, async () => {
         if (!process_.running()) throw new Error(`${name} ended at its start: ${tail(await process_.log())}`);
@@ -107,7 +109,8 @@ export function newProcess(options: ProcessOptions): Process {
       const root = pid();
       const killed = root === undefined ? [] : killTree(root);
       await dismiss();
-      // A child may outlive its parent by a moment. PostgreSQL does not start while one holds the old server's shared memory.
+      // A child may outlive its parent by a moment, and PostgreSQL does not start while one holds the old server's
+      // shared memory.
       await eventually(`what ${name} started has ended`, async () => !killed.some(isRunning));
     },
     async end(signal = "SIGTERM", withinMs = HANG_LIMIT_MS) {
@@ -137,14 +140,14 @@ export function newProcess(options: ProcessOptions): Process {
 
 const hasProc = existsSync("/proc/self/stat");
 
-/** A process that is dead but not yet asked for by its parent does not run. */
+/** A zombie does not count as running. */
 function isRunning(pid: number): boolean {
   if (!hasProc) return /^[^ZX]/.test(spawnSync("ps", ["-o", "stat=", "-p", `${pid}`], { encoding: "utf8" }).stdout);
   const stat = statOf(pid);
   return stat !== undefined && stat.state !== "Z" && stat.state !== "X";
 }
 
-/** From the top down, so that no one in it can start another meanwhile. Gives every process of it. */
+/** Freezes from the top down, so that no process can start another meanwhile. Returns all process IDs. */
 function freezeTree(root: number): number[] {
   const frozen = new Set<number>();
   for (let fresh = [root]; fresh.length > 0; fresh = descendants(root).filter((pid) => !frozen.has(pid))) {
@@ -156,9 +159,9 @@ function freezeTree(root: number): number[] {
   return [...frozen];
 }
 
-/** `kill -9` of a process and of everything it started. Returns the IDs of all of them. */
+/** Kills a process and all its children with SIGKILL. Returns the IDs of all of them. */
 export function killTree(root: number): number[] {
-  // From the bottom up: a parent that outlives its children by a moment is frozen and does nothing with it.
+  // Kills from the bottom up: a parent is frozen, so it cannot react to its children's end.
   const pids = freezeTree(root).reverse();
   for (const pid of pids) signalIfThere(pid, "SIGKILL");
   return pids;
@@ -174,7 +177,7 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
 
 function statOf(pid: number): { parent: number; state: string } | undefined {
   try {
-    // "12 (a name) S 1 …": the name may hold anything.
+    // The file contains "12 (a name) S 1 …", and the name may contain any character.
     const [state = "", parent = ""] = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
@@ -201,7 +204,7 @@ function below(pid: number, children: Map<number, number[]>): number[] {
   return (children.get(pid) ?? []).flatMap((child) => [child, ...below(child, children)]);
 }
 
-/** For a harness that gives up on something after a while, and then does something else. */
+/** Waits for a limited time, for callers that do something else afterwards. Tests use `eventually`. */
 export async function until(what: string, withinMs: number, check: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await check())) {
@@ -210,14 +213,17 @@ export async function until(what: string, withinMs: number, check: () => Promise
   }
 }
 
-/** Below those that systems give to connections and to listeners that name none: nothing but a test that asks here gets one of them. */
+/**
+ * Ports below those that systems assign to connections and to listeners without a port: only callers of `freePort` get
+ * them.
+ */
 const PORTS = { first: 20_000, count: 10_000 };
-/** Processes begin far from one another. */
+/** Processes start their search at different ports. */
 const FIRST = (process.pid * 97) % PORTS.count;
 
 /**
- * Reserves a loopback port for a process that needs one in its settings. It stays reserved until this process ends: a UDP socket on the
- * same number, which nothing else uses, keeps it from other test processes.
+ * Reserves a loopback port for a process whose settings need one. It stays reserved until this process ends: a UDP
+ * socket on the same number, which nothing else uses, keeps it from other test processes.
  */
 export async function freePort(first = FIRST): Promise<number> {
   for (let tried = 0; tried < PORTS.count; tried++) {
@@ -258,7 +264,7 @@ const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).co
 
 const tail = (text: string): string => text.trimEnd().split("\n").slice(-15).join("\n");
 
-/** For the environment of a process: nothing of the test's own settings. */
+/** The environment of a process without any of the test's own settings. */
 export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   return Object.fromEntries(

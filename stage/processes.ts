@@ -1,4 +1,7 @@
-/** A stage of processes: `tollgate serve` and `tollgate-host up`, as operators and hosts run them; for what ends, starts and is killed. */
+/**
+ * A stage of processes: `tollgate serve` and `tollgate-host up`, as operators and hosts run them, for tests that start,
+ * stop and kill them.
+ */
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { type Balancer, startBalancer } from "./balancer.ts";
@@ -15,23 +18,26 @@ import { eventually } from "./wait.ts";
 const SLOTS = 16;
 
 export interface ProcessOptions extends SharedOptions {
-  /** How many are started (default: 1). Where it is not 1 a balancer stands before them that follows `/readyz`. */
+  /**
+   * The number of gateways at the start (default: 1). If it is given and not 1, a balancer that follows `/readyz` is in
+   * front of them.
+   */
   gateways?: number;
   nodes?: NodeTraits[];
-  /** Settings of every gateway. A function may write files into the first gateway's data directory and name them. */
+  /** Settings of every gateway. A function may write files into the first gateway's data directory and return their paths. */
   env?: Record<string, string> | ((dataDir: string) => Promise<Record<string, string>>);
 }
 
 export class ProcessStage extends Stage {
-  /** Those that are not stopped. */
+  /** The gateways that were not stopped. */
   readonly gateways: Set<GatewayProcess>;
   readonly balancer: Balancer | undefined;
-  /** What every gateway has in its environment. */
+  /** The environment of every gateway. */
   readonly env: Record<string, string>;
-  /** The first gateway's. Each start has one of its own, as a new machine has. */
+  /** The first gateway's data directory. Every further gateway has one of its own, like a new machine. */
   readonly dataDir: string;
   readonly #dataDirs: string[] = [];
-  /** Nodes that were started, also those that were stopped. */
+  /** All nodes that were started, including stopped ones. */
   readonly nodes: Process[] = [];
   #first: GatewayProcess | undefined;
   #ended: Promise<number | null> | undefined;
@@ -75,7 +81,7 @@ export class ProcessStage extends Stage {
     return this.balancer?.url ?? this.gateway.baseUrl;
   }
 
-  /** The first that was started. */
+  /** The first gateway that was started. */
   get gateway(): GatewayProcess {
     if (this.#first === undefined) throw new Error("no gateway was started");
     return this.#first;
@@ -85,7 +91,7 @@ export class ProcessStage extends Stage {
     return this.gateway.pid() as number;
   }
 
-  /** One more, of these sources or of others, with these settings besides. */
+  /** Starts another gateway, from these sources or others, with additional settings. */
   async addGateway(settings: Record<string, string> = {}, root?: string): Promise<GatewayProcess> {
     const isFirst = this.#dataDirs.length === 0;
     const dataDir = isFirst ? this.dataDir : await newDataDir();
@@ -96,13 +102,13 @@ export class ProcessStage extends Stage {
     return gateway;
   }
 
-  /** As SIGTERM does; it must end well. */
+  /** Stops a gateway with SIGTERM and checks that it exits with 0. */
   async removeGateway(gateway: GatewayProcess): Promise<void> {
     assert.equal(await gateway.stop(), 0, await readFile(gateway.logFile, "utf8"));
     this.gateways.delete(gateway);
   }
 
-  /** Resolves when the balancer sends to every gateway. */
+  /** Resolves when the balancer sends requests to every gateway. */
   async joined(): Promise<void> {
     const { balancer, gateways } = this;
     if (balancer !== undefined) await eventually("all gateways are ready", () => balancer.ready() === gateways.size);
@@ -128,7 +134,7 @@ export class ProcessStage extends Stage {
     return (await stat(this.gateway.logFile)).size;
   }
 
-  /** Ends nodes and gateways; what they wrote stays. The first gateway's exit code. */
+  /** Ends nodes and gateways and keeps their files. Resolves with the first gateway's exit code. */
   stop(): Promise<number | null> {
     this.#ended ??= this.#end();
     return this.#ended;

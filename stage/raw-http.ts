@@ -1,4 +1,4 @@
-/** HTTP requests that no well-behaved client sends: any method, a length that is only claimed, a body without a length. */
+/** Sends HTTP requests that ordinary clients do not send: any method, a false content length, a body without a length. */
 import { Agent, request } from "node:http";
 
 export interface Sent {
@@ -6,18 +6,18 @@ export interface Sent {
   path: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Claims this many bytes and sends none of them. */
+  /** Sends a Content-Length of this many bytes and no body. */
   claimsBytes?: number;
-  /** Sends the body in chunks, without saying how long it is. */
+  /** Sends the body in chunks, without a Content-Length. */
   chunked?: boolean;
 }
 
 export interface Got {
   status: number;
-  /** By lower-case name. */
+  /** The headers by lower-case name. */
   headers: Record<string, string>;
   text: string;
-  /** The body came to its end. One of a stream that failed does not. */
+  /** The body arrived completely; false for a stream that failed. */
   isWhole: boolean;
 }
 
@@ -26,11 +26,12 @@ const CHUNK_CHARS = 256 * 1024;
 export function send(baseUrl: string, sent: Sent): Promise<Got> {
   const { method = "POST", path, headers = {}, body = "", claimsBytes, chunked = false } = sent;
   return new Promise((resolve, reject) => {
-    // Joined by hand: a URL object would tidy the path up.
+    // Joined as text, because a URL object would normalise the path.
     const { hostname, port } = new URL(baseUrl);
     const length = claimsBytes ?? Buffer.byteLength(body);
     const inChunks = chunked && claimsBytes === undefined;
-    // A connection for each: who was answered before all of its body was read may find its connection cut, and so would the next on it.
+    // Every request has its own connection: a server that answers before it has read the whole body may cut the
+    // connection, and would end the next request too.
     const agent = new Agent({ keepAlive: true });
     const outgoing = request({
       agent,
@@ -43,7 +44,7 @@ export function send(baseUrl: string, sent: Sent): Promise<Got> {
     let answered = false;
     outgoing.on("close", () => agent.destroy());
     outgoing.on("error", (error) => {
-      // A server may close on what is still being sent once it has answered.
+      // A server that has answered may close the connection while the body is still being sent.
       if (!answered) reject(error);
     });
     outgoing.on("response", (response) => {
@@ -76,8 +77,8 @@ function flat(headers: Record<string, string | string[] | undefined>): Record<st
 }
 
 /**
- * An answer as it arrives. A failed stream is cut off after its error event. It is read at once, because `fetch` forgets the unread part of
- * a body that breaks off.
+ * Yields an answer's text as it arrives. It is read eagerly, because `fetch` drops the unread part of a body that
+ * breaks off, as a failed stream does after its error event.
  */
 export function partsOf(response: Response): AsyncGenerator<string, void> {
   const parts: string[] = [];
@@ -109,7 +110,7 @@ export function partsOf(response: Response): AsyncGenerator<string, void> {
 export const textOf = async (response: Response): Promise<string> =>
   (await Array.fromAsync(partsOf(response))).join("");
 
-/** The events of a stream's text. */
+/** Splits a stream's text into events. */
 export function events(text: string): string[] {
   return text
     .trimEnd()
@@ -117,7 +118,7 @@ export function events(text: string): string[] {
     .map((event) => event.replace(/^data: /, ""));
 }
 
-/** `req_…` as the database has it: 26 Crockford characters are the 128 bits of its id. */
+/** The database's UUID of `req_…`: 26 Crockford characters encode its 128 bits. */
 export function requestUuid(requestId: string): string {
   const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
   let bits = 0n;

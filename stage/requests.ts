@@ -1,4 +1,4 @@
-/** Requests of builders, as plain HTTP, and what came of them. */
+/** Builders' requests as plain HTTP, and helpers to read their answers. */
 
 import type { Stage } from "./common.ts";
 import type { Ready } from "./dev.ts";
@@ -7,10 +7,10 @@ import { partsOf, textOf } from "./raw-http.ts";
 /** Where a builder sends requests, and with which key. */
 type Client = { ready: Pick<Ready, "gateway_url" | "api_key"> };
 
-/** A prompt with orders for the scripted engine (`host/src/engines/script.ts`). */
+/** A prompt with instructions for the scripted engine (`host/src/engines/script.ts`). */
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
-/** A chat request that the scripted engine answers as it is ordered to. */
+/** Sends a chat that the scripted engine answers as `orders` says. */
 export function chat(
   platform: Client,
   orders: object,
@@ -29,10 +29,10 @@ export function chat(
   });
 }
 
-/** Keeps a streamed request of this model in flight until it is stopped. */
+/** Keeps a streamed request of this model in flight until the returned function is called. */
 export async function keepBusy(platform: Client, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
-  // Up to the model's context, which takes longer than any suite.
+  // Generates up to the model's context, which takes longer than any suite.
   const orders = { tokens: 100_000, delta_ms: 200 };
   const response = await chat(platform, orders, { model, stream: true }, gone.signal);
   if (response.status !== 200) throw new Error(`the request that keeps ${model} busy was answered ${response.status}`);
@@ -47,7 +47,7 @@ export async function keepBusy(platform: Client, model: string): Promise<() => P
 
 export type Generation = { model: string; prompt: string } & Record<string, unknown>;
 
-/** A chat request of one user message. */
+/** Sends a chat of one user message. */
 export function ask(
   stage: Pick<Stage, "baseUrl">,
   key: string,
@@ -62,7 +62,7 @@ export function ask(
   });
 }
 
-/** The words of an answer, streamed or whole. */
+/** The text of an answer, streamed or whole. */
 export async function said(response: Response): Promise<string> {
   const text = await textOf(response);
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
@@ -72,10 +72,13 @@ export async function said(response: Response): Promise<string> {
   return [...text.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map(([, word]) => JSON.parse(`"${word}"`)).join("");
 }
 
-/** The code of an error, as a status or as a stream's last event. */
+/** The code of an error, from an error body or a stream's last event. */
 export const codeIn = (text: string): string | undefined => /"code":\s*"([a-z_]+)"/.exec(text)?.[1];
 
-/** Reads a stream until the first words of a node are there. Resolves with what reads the rest, and gives all of it. */
+/**
+ * Reads a stream until the first output of a node has arrived. Resolves with a function that reads the rest and returns
+ * the whole text.
+ */
 export async function begun(response: Response): Promise<() => Promise<string>> {
   const parts = partsOf(response);
   let text = "";
@@ -84,7 +87,7 @@ export async function begun(response: Response): Promise<() => Promise<string>> 
     text += value ?? "";
     return done !== true;
   };
-  // The opening chunk, which has no content, comes before a node has the request.
+  // The first chunk, which has no content, is sent before a node has the request.
   while (!/"content":"[^"]/.test(text))
     if (!(await more())) throw new Error(`the stream ended without a word: ${text}`);
   return async () => {

@@ -14,32 +14,35 @@ export const HONEST_NODES = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" }
 
 export interface SharedOptions {
   /**
-   * "shared" (default): a database of the test run's server; or one with only the migrations of this directory. "private": the
-   * PostgreSQL that a gateway starts by itself, for tests of its files and its log; with processes alone.
+   * "shared" (default): a database on the test run's server, or one with only the migrations of a directory. "private":
+   * the PostgreSQL that a gateway starts by itself, for tests of its files and its log; only with processes.
    */
   store?: "shared" | "private" | { sql: string };
-  /** "hub" (default): inside the gateway, which then has to be the only one. "nats": a server of the stage's own. */
+  /** "hub" (default): inside the gateway, so there can be only one gateway. "nats": a NATS server of the stage. */
   plane?: "hub" | "nats";
-  /** "memory" (default): each gateway counts for itself. "valkey": a server of the stage's own, Valkey or Redis. */
+  /** "memory" (default): each gateway counts for itself. "valkey": a Valkey or Redis server of the stage. */
   limits?: "memory" | "valkey";
 }
 
 export interface Surroundings {
-  /** Undefined where it is private. */
+  /** Undefined if the database is a private one. */
   database: TestDatabase | undefined;
   query: Query;
-  /** Closes the connections of `query`; the next call opens them again. A private PostgreSQL waits for them when it ends. */
+  /**
+   * Closes the connections of `query`; the next call opens them again. A private PostgreSQL does not stop before they
+   * are closed.
+   */
   stopLooking(): Promise<void>;
-  /** Undefined where the plane is the hub. */
+  /** Undefined if the plane is the hub. */
   nats: NatsPlane | undefined;
-  /** Undefined where gateways count for themselves, or where neither Valkey nor Redis is installed. */
+  /** Undefined if gateways count for themselves, or if neither Valkey nor Redis is installed. */
   valkey: TestServer | undefined;
   /** The environment of every gateway. */
   env: Record<string, string>;
   close(): Promise<void>;
 }
 
-/** `dataDir`: the first gateway's. */
+/** `dataDir`: the first gateway's data directory. */
 export async function openSurroundings(
   { store = "shared", plane, limits }: SharedOptions,
   dataDir?: string,
@@ -48,7 +51,8 @@ export async function openSurroundings(
   const nats = plane === "nats" ? await openNats() : undefined;
   const binary = limits === "valkey" ? findServer() : undefined;
   const valkey = binary === undefined ? undefined : await startServer(binary);
-  // By a name of its own: connections that are called as a gateway's are taken for one that is still there.
+  // Connects under another application name: a connection with a gateway's name would look like a gateway that still
+  // runs.
   const openLooks = async (): Promise<pg.Pool> => {
     const where = database === undefined ? await privateDatabase(dataDir as string) : configOf(database);
     const pool = new pg.Pool({
@@ -56,7 +60,7 @@ export async function openSurroundings(
       options: sessionOptions(),
       application_name: "what a test looks up",
     });
-    // One that is being closed may still hear that its database is dropped.
+    // A connection that is being closed may still report that its database is dropped.
     pool.on("error", () => {});
     return pool;
   };

@@ -1,7 +1,7 @@
 /**
- * Other versions of the sources beside these, so that an upgrade has a "from" and a "to". A version is a directory that ends with
- * this process; packages are those that are installed here where its lock file asks for the same ones, and installed for it
- * where it does not.
+ * Other versions of the sources, so that tests can upgrade from one to another. A version is a directory that is
+ * removed with this process. It uses the packages installed here if its lock file asks for the same ones; otherwise
+ * they are installed for it.
  */
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -11,9 +11,9 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** These sources. */
+/** The directory of these sources. */
 export const ROOT: string = fileURLToPath(new URL("../", import.meta.url));
-/** The packages of gateways and agents. */
+/** The workspace's packages that gateways and agents consist of. */
 const PARTS = ["gateway", "host", "api", "protocol", "terminal", "demo-provider"];
 const INSTALL = [
   "ci",
@@ -36,7 +36,7 @@ export function git(...args: string[]): string {
   return spawnSync("git", args, { cwd: ROOT, encoding: "utf8" }).stdout?.trim() ?? "";
 }
 
-/** Gives where it is. */
+/** Returns the path of the directory. */
 export async function unpackVersion(commit: string): Promise<string> {
   const directory = await newDirectory();
   const archive = execFileSync("git", ["archive", commit], { cwd: ROOT, maxBuffer: 1 << 30 });
@@ -46,7 +46,7 @@ export async function unpackVersion(commit: string): Promise<string> {
   return directory;
 }
 
-/** These sources as they lie here, to be changed there. */
+/** Copies these sources, so that a test can change them. */
 export async function copyVersion(): Promise<string> {
   const directory = await newDirectory();
   for (const part of [...PARTS, "package.json"]) {
@@ -73,7 +73,10 @@ interface Locked {
   optionalDependencies?: Record<string, string>;
 }
 
-/** Everything that the lock file installs for them, by place and version: who asks for the same can share it. */
+/**
+ * The installed packages of these parts in the lock file, by path and version: versions with the same list can share an
+ * installation.
+ */
 async function packagesOf(root: string): Promise<string> {
   const { packages } = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, Locked>;
@@ -85,7 +88,7 @@ async function packagesOf(root: string): Promise<string> {
     found.set(place, locked.version ?? "");
     if (locked.link) add(locked.resolved ?? "");
     for (const name of Object.keys({ ...locked.dependencies, ...locked.optionalDependencies })) {
-      // As Node looks for it: beside the package, then further up.
+      // Searches as Node does: beside the package first, then further up.
       for (let at = place; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
         const inside = `${at === "" ? "" : `${at}/`}node_modules/${name}`;
         if (packages[inside] !== undefined) add(inside);
@@ -94,7 +97,7 @@ async function packagesOf(root: string): Promise<string> {
     }
   };
   for (const part of PARTS) add(part);
-  // The workspace's own parts are linked and not installed.
+  // The workspace's own parts are linked, not installed.
   const installed = [...found].filter(([place]) => place.includes("node_modules/") && !packages[place]?.link);
   return JSON.stringify(installed.sort());
 }
@@ -105,7 +108,10 @@ async function linkAll(directory: string): Promise<void> {
   }
 }
 
-/** Packages are linked; the workspace's own are links already, and lead to the sources beside them: here those of the version. */
+/**
+ * Links packages. The workspace's own parts are links to the sources beside them, so here they lead to that version's
+ * sources.
+ */
 async function linkPackages(from: string, to: string): Promise<void> {
   const names = await readdir(from).catch(() => []);
   for (const name of names) {

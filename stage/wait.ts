@@ -1,10 +1,10 @@
 /**
- * How tests wait. A test waits for an outcome, never for a time to pass: the one limit below only ends a test that hangs. It is far
+ * How tests wait: for an outcome, never for a time to pass. The one limit below only ends a test that hangs. It is far
  * above what anything takes on a busy machine, so reaching it means that the outcome never comes.
  */
 export const HANG_LIMIT_MS = 300_000;
 
-/** Between two looks at something that sends no event. */
+/** The pause between two checks of something that sends no event. */
 const POLL_MS = 20;
 
 /** Waits until `check` returns something other than undefined or false, for outcomes that send no event. Returns that value. */
@@ -32,5 +32,5 @@ export async function unlessHung<T>(what: string, promise: Promise<T>): Promise<
   }
 }
 
-/** Aborts what hangs: for `fetch`, `events.once` and everything else that takes a signal. */
+/** Aborts an operation that hangs: for `fetch`, `events.once` and everything else that accepts a signal. */
 export const hangSignal = (): AbortSignal => AbortSignal.timeout(HANG_LIMIT_MS);

@@ -1,4 +1,4 @@
-/** Whether a gateway is put together as it should be (`gateway/src/assemble/`): what no test of a single part sees. */
+/** Tests the assembly of a gateway (`gateway/src/assemble/`), which tests of single parts do not see. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openTestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
@@ -9,9 +9,9 @@ import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, hangSignal, unlessHung } from "./wait.ts";
 
 const skipWithoutValkey = findServer() === undefined && "neither valkey-server nor redis-server is installed";
-/** How often the gateway looks for email that is due. */
+/** How often the gateway looks for email to send. */
 const UPKEEP_MS = 5_000;
-/** How often it looks at what it can serve. */
+/** How often the gateway samples which models it can serve. */
 const SEEN_EVERY_MS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How often it deletes old records of nodes. */
@@ -57,7 +57,7 @@ describe("readiness follows what a request needs", () => {
   });
 });
 
-test("ends a live page as soon as its gateway drains, however long its requests may take", async (t) => {
+test("ends a live page as soon as its gateway drains, even if requests may take longer", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
   const headers = { "sec-fetch-site": "same-origin", "content-type": "application/json", cookie: "" };
@@ -133,7 +133,7 @@ test("sends pending email in the periodic maintenance", async (t) => {
   assert.match(text, /Buy some\./);
 });
 
-test("records an incident once a model has no node for a minute, and ends it when a node is back", async (t) => {
+test("records an incident once a model has had no node for a minute, and ends it when a node is back", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
   const incidents = async () => {

@@ -1,8 +1,8 @@
-/** One client, one connection, one request, no second try: sends it and writes down what became of it. */
+/** Sends one request on its own connection, without retries, and reports how it ended. */
 import { type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
 import type { End, Errand, Sight } from "./sight.ts";
 
-/** Longer than the longest answer with every delay; a longer wait means that the request was lost. */
+/** Longer than the longest answer with every delay: a request that takes longer is lost. */
 const PATIENCE_MS = 60_000;
 
 export interface Sending {
@@ -57,15 +57,15 @@ function tell(end: End, { answer, text, stream }: Got): Seen {
   const status = answer?.statusCode ?? null;
   const requestId = headerOf(answer, "x-request-id");
   const facts = { requestId, status, code: null, received: "", usage: null };
-  // The balancer speaks for a gateway that broke off before it had said anything.
+  // The balancer answers 502 for a gateway whose connection broke before it answered.
   if (status === 502 && headerOf(answer, "x-balancer") !== null) return { ...facts, status: null, end: "lost" };
   const isStream = stream && status === 200;
   const { isWhole, ...told } = isStream ? readEvents(text) : readWhole(text, end === "complete");
-  // The connection is cut after it.
+  // The gateway cuts the connection after an error event.
   if (isStream && told.code !== null && end === "lost") return { ...facts, ...told, end: "event" };
   if (end !== "complete") return { ...facts, ...told, code: null, end };
   if (status !== 200) return { ...facts, ...told, end: "refused" };
-  // A connection that only closes is no answer.
+  // An answer is incomplete if the connection only closed.
   return { ...facts, ...told, end: isWhole ? "complete" : "lost" };
 }
 

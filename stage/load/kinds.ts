@@ -1,6 +1,6 @@
 /**
- * The mix: what clients ask for, and how often. Together about twenty requests a second, with as many in flight, which two
- * cores carry with ease: faults are to be seen, not load.
+ * The kinds of requests that clients send, and how often. Together they make about twenty requests a second, with as
+ * many in flight, which two cores handle easily: chaos runs test faults, not load.
  */
 import type { Chance } from "../chance.ts";
 import type { Errand } from "./sight.ts";
@@ -8,18 +8,18 @@ import type { Errand } from "./sight.ts";
 export interface Kind {
   name: string;
   perSecond: number;
-  /** Takes so long that no one waits for one to see whether all is well again. */
+  /** Takes so long that recovery is judged without it. */
   isLong?: boolean;
-  /** Undefined: nothing to order, the path is read. */
+  /** The request to send; undefined if a path is read instead. */
   order?: (chance: Chance) => Order;
-  /** Who reads what, where nothing is ordered. */
+  /** The path to read, and the role that reads it. */
   read?: { as: "builder" | "operator" | "host"; path: string };
 }
 
 interface Order extends Pick<Errand, "endpoint" | "stream"> {
   model: string;
   words: number;
-  /** The engine's pace. */
+  /** The pause between two words of the engine. */
   deltaMs: number;
   hangUpAfterMs?: number;
   isPoor?: boolean;
@@ -61,7 +61,7 @@ export const KINDS: Kind[] = [
   { name: "node API", perSecond: 1, read: { as: "host", path: "/node/v1/nodes" } },
 ];
 
-/** One token each, with the space before it, in the vocabularies of the models that are asked. The load checks it first. */
+/** Each word, with the space before it, is one token in the vocabularies of the models used. The load checks that first. */
 const WORDS = ["time", "people", "water", "house", "world", "hand", "part", "place", "year", "day", "line", "work"];
 
 export const textOf = (words: number, chance: Chance): string =>

@@ -1,7 +1,7 @@
 /**
- * Steady mixed traffic by the table of kinds, from the first fault to the last. Nothing waits for anything else: what a fault
- * holds up piles up, as it does in the world, until as much is in flight as the machine should bear; then requests are left out
- * and counted.
+ * Sends steady mixed traffic by the table of kinds. Requests start without waiting for each other: requests that a
+ * fault delays accumulate, as in production, up to a limit for this machine; beyond it requests are left out and
+ * counted.
  */
 import type { Chance } from "../chance.ts";
 import { type Sending, send } from "./client.ts";
@@ -9,7 +9,7 @@ import { KINDS, type Kind, textOf } from "./kinds.ts";
 import type { Errand, Sight } from "./sight.ts";
 
 const TICK_MS = 50;
-/** More than the mix ever has in flight by itself. */
+/** More requests than the mix ever has in flight without a fault. */
 const UNDER_WAY_MAX = 150;
 const CAPS = { least: 200, most: 7_000 };
 const PATHS = { chat: "/v1/chat/completions", completion: "/v1/completions", embedding: "/v1/embeddings" };
@@ -19,9 +19,9 @@ export interface Payer {
   key: string;
 }
 
-/** Who asks, and where. */
+/** The senders of requests, and where they send them. */
 export interface Customers {
-  /** Where the next request goes. */
+  /** The port for the next request. */
   port: (chance: Chance) => number;
   rich: Payer[];
   poor: Payer[];
@@ -34,7 +34,7 @@ interface Load {
   inFlight(): number;
   /** Requests that were not sent because too many were in flight. */
   leftOut(): number;
-  /** Sends nothing more, and waits for what is in flight. */
+  /** Sends no more requests, and waits for those in flight. */
   stop(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
       const at = due[i] as number;
       if (at > seconds) continue;
       dispatch(kind);
-      // Never two at once to make up for lost time: a machine that is slow gets less.
+      // Requests are never sent twice at once to catch up: a slow machine gets fewer.
       due[i] = Math.max(at + (0.5 + chance.next()) / kind.perSecond, seconds);
     }
   }, TICK_MS);
@@ -102,7 +102,7 @@ function makeErrand(kind: Kind, { customers, chance, nextCap }: Making): { erran
   const { endpoint, model, stream, words, deltaMs, hangUpAfterMs = null, isPoor = false } = order;
   const payer = chance.pick(isPoor ? customers.poor : customers.rich);
   const text = textOf(words, chance);
-  // A poor account pays for what it asks, and not for what it might get.
+  // A poor account asks only for what it can pay.
   const cap = endpoint === "embedding" ? null : isPoor ? words + 10 : nextCap();
   const script = `#script ${JSON.stringify({ text, delta_ms: deltaMs })}`;
   const body = {

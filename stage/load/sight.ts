@@ -1,4 +1,7 @@
-/** One client's view of one request: everything that the auditor knows of it. Clients never retry, so nothing is hidden. */
+/**
+ * One client's observation of one request, which is everything that the auditor knows of it. Clients never retry, so
+ * nothing is hidden.
+ */
 
 type Endpoint = "chat" | "completion" | "embedding" | "reading";
 
@@ -6,23 +9,27 @@ type Endpoint = "chat" | "completion" | "embedding" | "reading";
 export interface Errand {
   kind: string;
   endpoint: Endpoint;
-  /** The account that pays, as the database knows it; null where nothing is paid. */
+  /** The database ID of the account that pays; null if nothing is paid. */
   account: string | null;
   model: string | null;
   stream: boolean;
-  /** `max_tokens`. Hardly two requests at a time have the same, so that a record without a known id is found by it. */
+  /**
+   * `max_tokens`. Concurrent requests hardly ever have the same value, so it identifies a record when the request ID is
+   * unknown.
+   */
   cap: number | null;
-  /** The answer that the scripted engine is ordered to give. Every word of it is one token. */
+  /** The answer that the prompt makes the scripted engine give. Every word is one token. */
   text: string;
   /** The client disconnects after this time. */
   hangUpAfterMs: number | null;
-  /** An answer of 402 is as good as one of 200: the account is poor on purpose. */
+  /** The account has little credit on purpose, so 402 counts as a success. */
   isPoor: boolean;
 }
 
 /**
- * `complete`: 200 and all of it. `refused`: an error's status. `event`: a stream that ended with an error's event. `lost`: the
- * connection broke, or the balancer said so. `hung up`: by the client, on purpose. `gave up`: the client waited too long.
+ * `complete`: status 200 and the whole answer. `refused`: an error status. `event`: a stream that ended with an error
+ * event. `lost`: the connection broke, or the balancer reported that. `hung up`: the client disconnected on purpose.
+ * `gave up`: the client waited too long.
  */
 export type End = "complete" | "refused" | "event" | "lost" | "hung up" | "gave up";
 
@@ -33,14 +40,14 @@ export interface Sight extends Errand {
   end: End;
   requestId: string | null;
   status: number | null;
-  /** Of the error, in the body or in the event. */
+  /** The error code, from the body or the event. */
   code: string | null;
   /** The output that arrived. */
   received: string;
   usage: { prompt: number; completion: number } | null;
 }
 
-/** The client's result in the words of the tables: `ok`, `503 no_capacity`, `event upstream_stall`, `connection lost`. */
+/** The client's result as the tables name it: `ok`, `503 no_capacity`, `event upstream_stall`, `connection lost`. */
 export function answerOf({ end, status, code, isPoor }: Sight): string {
   switch (end) {
     case "complete":

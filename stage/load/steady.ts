@@ -1,4 +1,4 @@
-/** A steady mixed load until it is stopped. Then every answer must have been complete and charged once. */
+/** Sends a steady mixed load until it is stopped, and then checks that every answer was complete and charged once. */
 import assert from "node:assert/strict";
 import type { Platform } from "../dev.ts";
 import { assertBalanced, type RecordRow } from "../ledger-check.ts";
@@ -15,9 +15,9 @@ export const CHAT = {
   path: "/v1/chat/completions",
   body: { model: "tiny-3b", messages: [{ role: "user", content: SCRIPT }] },
 };
-/** Between two of a lane: the load has to be there all the time, and leave the processors to what it is there for. */
+/** The pause between two requests of a lane, which leaves processor time for what the test is about. */
 const PAUSE_MS = 100;
-/** What is sent, by two lanes each. */
+/** The requests; two lanes send each of them. */
 const LOAD: Asked[] = [
   CHAT,
   { ...CHAT, body: { ...CHAT.body, stream: true } },
@@ -27,7 +27,7 @@ const LOAD: Asked[] = [
   { path: "/v1/models" },
 ];
 
-/** Refused by a gateway that asks to be asked again, which official clients do by themselves. */
+/** A refusal with which a gateway asks for a retry; official clients retry automatically. */
 const isToldAgain = ({ status, headers }: Awaited<ReturnType<typeof ask>>): boolean =>
   status === 503 && headers.get("x-should-retry") === "true" && !headers.has("x-balancer");
 
@@ -41,15 +41,15 @@ export async function ask(baseUrl: string, key: string, { path, body }: Asked) {
 }
 
 interface SteadyLoad {
-  /** Resolves when so many more were answered, or something went wrong. */
+  /** Resolves when this many more requests were answered, or one failed. */
   more(count: number): Promise<void>;
-  /** Stops, and holds what clients saw against the ledger. */
+  /** Stops the load and compares what clients received with the ledger. */
   endsWell(): Promise<void>;
 }
 
 /**
- * What no one else asks of the platform meanwhile: what is on record afterwards is the load's. Its clients ask again where a 503 says
- * so, as official clients do.
+ * Nothing else may send requests meanwhile, because all later records are taken for the load's. Its clients retry if a
+ * 503 asks for it, as official clients do.
  */
 export async function startSteadyLoad({
   query,
@@ -58,13 +58,13 @@ export async function startSteadyLoad({
 }: Pick<Platform, "query"> & { baseUrl: string; key: string }): Promise<SteadyLoad> {
   const [begun] = await query<{ count: string }>("select count(*) from request");
   const answered = new Map<string, Asked>();
-  /** What was refused, to be asked again. */
+  /** The IDs of refused requests, which were retried. */
   const refused = new Set<string>();
   const errors: string[] = [];
   let isOver = false;
   const lane = async (asked: Asked): Promise<void> => {
     const isStream = asked.body !== undefined && "stream" in asked.body;
-    // After an error it has failed; nor does it outlive a test that failed by itself and closed the gateways.
+    // Ends after an error, and when a test that failed has closed the gateways.
     while (!isOver && errors.length === 0) {
       try {
         const answer = await ask(baseUrl, key, asked);
@@ -94,7 +94,7 @@ export async function startSteadyLoad({
       const charged = new Map(records.map((record) => [record.id, record]));
       const paid = [...answered].filter(([, { path }]) => path !== "/v1/models");
       for (const [id] of paid) assert.equal(charged.get(requestUuid(id))?.outcome, "ok", id);
-      // A machine that others keep busy may cost a request its turn; a gateway that stops may not.
+      // A request may fail because the machine is busy, but not because a gateway stops.
       const lost = records.filter(({ id, outcome }) => refused.has(id) && outcome === "no_capacity");
       const others = records.length - lost.length - Number(begun?.count);
       assert.equal(others, paid.length, "nothing else was charged, and nothing twice");

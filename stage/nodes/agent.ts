@@ -9,7 +9,7 @@ import { eventually } from "../wait.ts";
 
 const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
-/** Whether a connected node keeps to a form, by model, as the list of models tells it. */
+/** Whether a connected node supports output formats, by model, as the list of models says. */
 export async function formsKept({
   ready,
 }: {
@@ -21,7 +21,7 @@ export async function formsKept({
   return new Map(data.map(({ id, vendor }) => [id, vendor.structured_output]));
 }
 
-/** A node is online before it has said what its engine can. */
+/** A node comes online before it has reported the capabilities of its engine. */
 export async function untilFormsAreKept(
   platform: { ready: Pick<Ready, "gateway_url" | "api_key"> },
   model: string,
@@ -31,18 +31,18 @@ export async function untilFormsAreKept(
 
 interface AgentOptions {
   name: string;
-  /** Where it asks for its credentials. */
+  /** The gateway from which it gets its credentials. */
   gatewayUrl: string;
   hostToken: string;
   models: readonly string[];
   slots: number;
   logFile: string;
   env?: Record<string, string>;
-  /** Put before the command. */
+  /** Words to put before the command. */
   wrapper?: string[];
 }
 
-/** `tollgate-host up` with the scripted engine. It is not started; it is ready once it is online. */
+/** `tollgate-host up` with the scripted engine, not started yet. It counts as ready once it is online. */
 export function newAgent({
   name,
   gatewayUrl,
@@ -63,7 +63,7 @@ export function newAgent({
   return agent;
 }
 
-/** A node of the platform's host with so many slots. Resolves once it is online; ends with this process. */
+/** Starts a node of the platform's host with this many slots. Resolves once it is online; it ends with this process. */
 export async function startNode(
   platform: { ready: Pick<Ready, "gateway_url" | "host_token"> },
   { name, model, slots }: { name: string; model: string; slots: number },
@@ -80,7 +80,7 @@ export async function startNode(
       return /^online /m.test(said);
     });
   } finally {
-    // It goes on writing to it, and no one reads it.
+    // The process keeps the deleted log file open and continues to write to it.
     await rm(directory, { recursive: true });
   }
   return agent;

@@ -1,27 +1,27 @@
 /**
- * How hand-made nodes answer jobs. Nodes cannot tell probes from requests; these can, by `MARK`, so that a test can check one rule at a
- * time: unmarked jobs are answered honestly.
+ * How hand-made nodes answer jobs. Nodes cannot tell probes from requests; these can, by `MARK`, so that a test can
+ * check one rule at a time: unmarked jobs are answered honestly.
  */
 import { normalise, unitVector } from "../../host/src/engines/prose.ts";
 import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
 import type { Behaviour, Job } from "./hand-made.ts";
 import { pause } from "./pace.ts";
 
-/** Stands in every prompt of a test that is meant for the behaviour under test. */
+/** Contained in every prompt that the behaviour under test is meant for. */
 export const MARK = "[marked]";
 export const HONEST_ANSWER = "an honest answer of a few words";
 const VECTOR_WIDTH = 1024;
 const WHITE_SPACE_BYTES = 6 * 1024 * 1024;
-/** Several within the two seconds that a node may be silent. */
+/** Short enough for several within the two seconds that a node may be silent. */
 const EMPTY_EVERY_MS = 250;
 
-/** Text as an engine gives it: cut before the first stop string, at most as long as it may be. */
+/** Output as an engine generates it: cut before the first stop string and at the maximum length. */
 function generated(job: Job, text: string): string {
   const cuts = (job.header.sampling.stop ?? []).map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return text.slice(0, Math.min(text.length, ...cuts));
 }
 
-/** The right answer to canaries, and prose to everything else. */
+/** Gives the right answer to canaries, and prose to everything else. */
 export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { delayMs = 0 } = {}): Behaviour {
   return async (job) => {
     job.accept();
@@ -35,7 +35,7 @@ export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { del
   };
 }
 
-/** Like `honest`, but stop strings are nothing to it. */
+/** Answers honestly, but ignores stop strings. */
 export function deafToStops(text: string): Behaviour {
   return (job) => {
     job.accept();
@@ -44,7 +44,7 @@ export function deafToStops(text: string): Behaviour {
   };
 }
 
-/** Texts that share words point one way. */
+/** Texts that share words get similar vectors. */
 function meaningOf(text: string): Float32Array {
   const sum = new Float32Array(VECTOR_WIDTH);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {
@@ -64,7 +64,7 @@ export const doNothing: Behaviour = (job) => {
   job.done();
 };
 
-/** One constant that passes every published canary at once. */
+/** Answers everything with one constant that passes every published canary. */
 export const constantAnswer: Behaviour = (job) => {
   job.accept();
   if ("input" in job.body)
@@ -76,7 +76,7 @@ export const constantAnswer: Behaviour = (job) => {
   job.done();
 };
 
-/** Nothing, again and again, for as long as the gateway lets it. */
+/** Sends empty output repeatedly, for as long as the gateway allows. */
 export const emptyDeltas: Behaviour = async (job) => {
   job.accept();
   while (!job.cancelled.aborted) {
@@ -85,7 +85,7 @@ export const emptyDeltas: Behaviour = async (job) => {
   }
 };
 
-/** Says six mebibytes of spaces, then spaces one by one, all in one frame. */
+/** Sends six mebibytes of spaces and then single spaces, all in one frame. */
 export const whiteSpace =
   (opening: string): Behaviour =>
   (job) => {
@@ -97,7 +97,7 @@ export const whiteSpace =
     job.done();
   };
 
-/** Says far more than it was asked for. */
+/** Sends far more output than the job asks for. */
 export const overrun: Behaviour = (job) => {
   job.accept();
   for (let i = 0; i < 100; i++) job.deltas(Array.from({ length: 100 }, () => " word"));
@@ -109,7 +109,7 @@ export const refusesPrompt: Behaviour = (job) => {
   job.failed("prompt", "the prompt is too long for the context");
 };
 
-/** Every way to break the protocol after a word of output, by name. */
+/** Ways to break the protocol after a word of output, by name. */
 export const BREAKS: Record<string, Behaviour> = {
   "a gap in its numbers": (job) => {
     job.accept();
@@ -140,7 +140,7 @@ export const BREAKS: Record<string, Behaviour> = {
   },
 };
 
-/** Vectors that no one asked for, by name. */
+/** Vectors that do not match the job, by name. */
 export const WRONG_VECTORS: Record<string, Behaviour> = {
   "of another width": (job) => {
     job.accept();

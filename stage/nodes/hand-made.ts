@@ -1,6 +1,6 @@
 /**
- * A node made by hand: real credentials, a real NATS client, and behind them no engine but a function that does with each job
- * what it likes. `enrol` alone is for peers that speak the protocol over a socket of their own.
+ * A hand-made node: real credentials, a real NATS client, and a function instead of an engine, which does with each job
+ * whatever the test needs. `enrol` alone is for peers that speak the protocol over a socket of their own.
  */
 
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
@@ -14,7 +14,7 @@ import { eventually } from "../wait.ts";
 import { type KnowsAnswers, knownAnswer } from "./known-answers.ts";
 import { every } from "./pace.ts";
 
-/** Where it joins, and who knows what it earned. */
+/** The platform that the node joins, and where its earnings are read. */
 type Platform = Pick<Stage, "baseUrl" | "balance"> & KnowsAnswers;
 
 const REPORT_EVERY_MS = 3_000;
@@ -63,7 +63,7 @@ export interface Enrolled {
   agent?: string;
 }
 
-/** Registers a node, elects its models and fetches what it connects with. */
+/** Registers a node, chooses its models and gets its credentials. */
 export async function enrol(
   stage: Pick<Stage, "baseUrl">,
   { token }: Pick<Host, "token">,
@@ -90,25 +90,25 @@ export const dial = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promis
 /** The behaviour and the reports of a hand-made node. */
 export interface Manners extends Enrolled {
   behaviour: Behaviour;
-  /** With a job whose body follows only after the acceptance; `body` is empty then (default: accepts it). */
+  /** Called for a job whose body arrives only after it is accepted; `body` is empty then. Default: accepts the job. */
   early?: Behaviour;
-  /** In its state frames, in place of what is true. */
+  /** Values for its state frames, instead of the true ones. */
   claims?: Partial<NodeState>;
-  /** False: `join` does not wait until it is online. */
+  /** With false, `join` does not wait until the node is online. */
   waits?: boolean;
 }
 
-/** One job that the node was given, and the means to answer it well or badly. */
+/** A job of the node, with functions to answer it well or badly. */
 export class Job {
   readonly header: JobHeader;
   readonly body: JobBody;
-  /** Set once the gateway has called it off. */
+  /** Aborted when the gateway cancels the job. */
   readonly cancelled: AbortSignal;
   /** An honest model's answer, if the job is a canary. */
   readonly known: string | undefined;
-  /** The number of the next output. */
+  /** The number of the next output frame. */
   seq = 0;
-  /** Accepted before its body came, so `accept` sends nothing. */
+  /** The job was accepted before its body arrived, so `accept` sends nothing. */
   isAccepted = false;
   readonly #send: (bytes: Uint8Array) => void;
 
@@ -138,12 +138,12 @@ export class Job {
     this.#send(bytes);
   }
 
-  /** Nothing where it had to accept before it got the body. */
+  /** Sends nothing if the job had to be accepted before its body arrived. */
   accept(): void {
     if (!this.isAccepted) this.say({ kind: "accepted", job: this.header.job });
   }
 
-  /** All of it in one frame. */
+  /** Sends all texts in one frame. */
   deltas(texts: string[], channel: Channel = "answer"): void {
     const { job } = this.header;
     this.say({ kind: "deltas", deltas: texts.map((text) => ({ job, seq: this.seq++, channel, text })) });
@@ -168,19 +168,19 @@ export class HandMadeNode {
   readonly id: string;
   readonly host: Host;
   readonly line: NatsConnection;
-  /** The prompts it was given, the platform's own probes among them. */
+  /** The prompts of its jobs, including the platform's own probes. */
   readonly prompts: string[] = [];
   readonly #stage: Platform;
   readonly #manners: Manners;
   readonly #joining = new Map<string, JobJoiner>();
   readonly #running = new Map<string, AbortController>();
-  /** Jobs that were accepted before their body came. */
+  /** Jobs that were accepted before their bodies arrived. */
   readonly #accepted = new Set<string>();
   readonly #stopReports: () => void;
 
   /**
-   * Joins and waits until the platform says that it is online, or has found it out already, which a busy machine may not see it
-   * do; with `waits: false` until it has reported.
+   * Joins and waits until the platform reports that the node is online or barred (on a busy machine the test may not
+   * see it online). With `waits: false` it waits only until the node has sent its state.
    */
   static async join(stage: Platform, host: Host, traits: Manners): Promise<HandMadeNode> {
     const { id, credentials } = await enrol(stage, host, traits);
@@ -218,7 +218,7 @@ export class HandMadeNode {
     return (await this.state()) === state;
   }
 
-  /** Its earnings: its host has no other node. */
+  /** The node's earnings: its host has no other node. */
   earned(): Promise<bigint> {
     return this.#stage.balance(this.host.account);
   }
@@ -244,7 +244,7 @@ export class HandMadeNode {
     }
   }
 
-  /** The first frame of a job has none of its body. */
+  /** The first frame of a job that comes in parts contains no body. */
   #meet(header: JobHeader): void {
     const { early = (job: Job) => job.accept() } = this.#manners;
     this.#accepted.add(header.job);

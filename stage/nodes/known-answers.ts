@@ -2,11 +2,11 @@
 import { type AnswerBook, answerToPublished } from "../../gateway/src/trust/testing.ts";
 
 export interface KnowsAnswers {
-  /** Of canaries that were made up here. Absent: none are. */
+  /** The answers to canaries that were made up in this process. Absent: there are none. */
   answers?: Pick<AnswerBook, "answerTo">;
 }
 
-/** Undefined: the job is no canary. */
+/** Undefined if the job is not a canary. */
 export function knownAnswer({ answers }: KnowsAnswers, messages: readonly { content: string }[]): string | undefined {
   return answers?.answerTo(messages) ?? answerToPublished(messages.at(-1)?.content ?? "");
 }

@@ -1,7 +1,7 @@
-/** How a node made by hand paces itself in real time, as an agent and its engine do. No test judges by these times. */
+/** Real-time pauses for hand-made nodes, as an agent and its engine make them. No test depends on their length. */
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Runs it again and again; returns what stops that. */
+/** Calls `run` repeatedly; returns a function that stops it. */
 export function every(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms);
   return () => clearInterval(timer);

@@ -1,4 +1,4 @@
-/** A node made by hand: real credentials, a bare socket, and none of the protocol that it does not want to keep. */
+/** A hand-made node with real credentials and a bare socket, which can break the protocol in any way. */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
 import { decode, FrameError } from "../../protocol/src/codec.ts";
@@ -6,7 +6,7 @@ import type { Frame } from "../../protocol/src/frames.ts";
 import type { Host } from "../accounts.ts";
 import { type Credentials, type Enrolled, enrol } from "./hand-made.ts";
 
-/** A job it was offered and has not ended by itself. */
+/** A job that was offered to the node and that it has not ended. */
 export interface OpenJob {
   job: string;
   gateway: string;
@@ -15,17 +15,17 @@ export interface OpenJob {
   seq: number;
 }
 
-/** Jobs it keeps in mind: those that the gateway gave up long ago are of no more use than foreign ones. */
+/** The number of jobs to remember: the gateway has given up older ones long ago. */
 const JOBS_MAX = 64;
-/** Waits in this process before it goes on writing. */
+/** Limits how much unsent data this process buffers. */
 const UNREAD_BYTES_MAX = 1024 * 1024;
 
 export class RawNode {
   readonly id: string;
-  /** What other clients of the plane connect with, too. */
+  /** Also used by other clients of the plane in a test. */
   readonly credentials: Credentials;
   readonly jobs: OpenJob[] = [];
-  /** How often it had to connect. */
+  /** The number of connection attempts. */
   connects = 0;
   gateway = "nobody";
   #socket: Socket | undefined;
@@ -43,7 +43,7 @@ export class RawNode {
     this.credentials = credentials;
   }
 
-  /** The same node again, for another connection. */
+  /** The same node for a second connection. */
   twin(): RawNode {
     return new RawNode(this.id, this.credentials);
   }
@@ -52,7 +52,7 @@ export class RawNode {
     return this.#socket !== undefined && !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Resolves once the plane has let it in; says whether it did. */
+  /** Resolves with whether the plane accepted the connection. */
   async connect(): Promise<boolean> {
     this.connects += 1;
     this.leave();
@@ -67,7 +67,7 @@ export class RawNode {
         resolve(false);
       });
     });
-    // A reset is one of the ways to be cut off.
+    // The plane may cut the connection with a reset.
     socket.on("error", () => {});
     const greeting = new Promise<string>((resolve) => socket.once("data", (chunk: Buffer) => resolve(String(chunk))));
     const hello = await Promise.race([greeting, gone]);
@@ -82,7 +82,7 @@ export class RawNode {
     return this.isConnected;
   }
 
-  /** Frames by subject, in one write. Resolves when the socket has room for more. */
+  /** Sends frames by subject in one write. Resolves when the socket has room for more. */
   async publish(messages: { subject: string; payload: Uint8Array }[]): Promise<void> {
     const parts = messages.flatMap(({ subject, payload }) => [
       Buffer.from(`PUB ${subject} ${payload.length}\r\n`),
@@ -106,7 +106,7 @@ export class RawNode {
     });
   }
 
-  /** Resolves when the plane has read everything said so far; false if it cut the connection instead. */
+  /** Resolves when the plane has read everything sent so far; false if it cut the connection instead. */
   async heardOut(): Promise<boolean> {
     const pongs = this.#pongs;
     await this.say(Buffer.from("PING\r\n"));
@@ -114,7 +114,7 @@ export class RawNode {
     return this.#pongs > pongs;
   }
 
-  /** Says this until it is over or cut off, as fast as the other side reads, and reads nothing. */
+  /** Sends the text repeatedly, as fast as the plane reads, without reading itself, until `isOver` or the connection is cut. */
   async sayUnread(text: string, isOver: () => boolean): Promise<void> {
     const bytes = Buffer.from(text);
     this.#socket?.pause();

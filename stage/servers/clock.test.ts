@@ -9,13 +9,13 @@ import { openClock, whyNoClock } from "./clock.ts";
 
 const skip = whyNoClock() ?? false;
 
-/** Says every 50 ms what time it is, how much has passed, and how often it has said so. */
+/** Prints every 50 ms the wall time, the monotonic time and the number of lines so far. */
 const TELLER = `
   let ticks = 0;
   setInterval(() => console.log(JSON.stringify([Date.now(), performance.now(), ++ticks])), 50);
 `;
 
-test("shifts the wall clock of a running process, and not its timers or monotonic clock", {
+test("shifts the wall clock of a running process, but not its timers or monotonic clock", {
   skip,
 }, async (t) => {
   const clock = await openClock();
@@ -56,12 +56,12 @@ test("shifts the wall clock of a running process, and not its timers or monotoni
   const all = await said();
   const [first, last] = [all[0], all.at(-1)];
   assert.ok(first && last);
-  // The clock jumped by two hours and more. No process is held up for an hour in a test that is ended after minutes.
+  // The wall clock jumped by more than two hours; the test itself does not run for an hour.
   const steps = all.slice(1).map(([, passed], i) => passed - (all[i]?.[1] ?? 0));
   assert.ok(
     steps.every((ms) => ms > 0 && ms < 3_600_000),
     "the monotonic clock has not jumped",
   );
-  // A timer that followed the time of day would have fired thousands of times, or not at all for two hours.
+  // A timer that followed the wall clock would have fired thousands of times, or not at all for two hours.
   assert.ok(last[2] <= (last[1] - first[1]) / 49 + 5, `${last[2]} ticks`);
 });

@@ -1,6 +1,6 @@
 /**
- * A clock that can be jumped under a running process, by the library of Debian's package `faketime`: what the process takes for
- * the time of day moves, the time that only grows does not. Left out by name where the library is missing.
+ * Makes the wall clock of a running process jump, with the library of Debian's package `faketime`; its monotonic clock
+ * is not affected. Left out with a message if the library is missing.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -8,20 +8,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface FakeClock {
-  /** To be added to the environment of the process, and of what it starts. */
+  /** Variables for the environment of the process and its children. */
   readonly environment: Record<string, string>;
-  /** From now on the process is that far from the real time. */
+  /** From now on the wall clock of the process differs from real time by this much. */
   jump(offsetS: number): Promise<void>;
   offsetS(): number;
   close(): Promise<void>;
 }
 
 const LIBRARIES = ["x86_64-linux-gnu", "aarch64-linux-gnu"].map(
-  // Of the two the one for processes with threads.
+  // The variant of the library for processes with threads.
   (machine) => `/usr/lib/${machine}/faketime/libfaketimeMT.so.1`,
 );
 
-/** Why no clock can be jumped here. */
+/** Returns why no clock can be changed on this machine. */
 export function whyNoClock(): string | undefined {
   return findLibrary() === undefined ? "the library of the package faketime is not installed" : undefined;
 }
@@ -33,7 +33,7 @@ export async function openClock(): Promise<FakeClock> {
   const file = join(directory, "offset");
   let offset = 0;
   const jump = async (offsetS: number): Promise<void> => {
-    // Renamed into place: a process that looks meanwhile finds the old or the new.
+    // Renamed into place, so that a process that reads it meanwhile finds the old or the new file.
     await writeFile(`${file}.new`, `${offsetS < 0 ? "-" : "+"}${Math.abs(offsetS)}\n`, { mode: 0o644 });
     await rename(`${file}.new`, file);
     offset = offsetS;
@@ -46,7 +46,7 @@ export async function openClock(): Promise<FakeClock> {
       FAKETIME_NO_CACHE: "1",
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
       FAKETIME_DONT_RESET: "1",
-      // Files keep the times that they have.
+      // File times are not changed.
       NO_FAKE_STAT: "1",
     },
     jump,

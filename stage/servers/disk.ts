@@ -1,6 +1,6 @@
 /**
- * A disk of its own for a server of a chaos run: a small tmpfs, which can be filled to the last byte. Where the harness may not
- * mount one it is a plain directory that cannot be filled. The mount ends with the harness.
+ * A separate disk for a server of a chaos run: a small tmpfs that can be filled completely. If the harness may not
+ * mount one, it is a plain directory that cannot be filled. The mount ends with the harness.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 export interface Disk {
   readonly path: string;
-  /** Why it cannot be filled; undefined where it can. */
+  /** The reason why the disk cannot be filled; undefined if it can. */
   readonly endless: string | undefined;
   fill(): Promise<void>;
   free(): Promise<void>;
@@ -36,7 +36,7 @@ export async function openDisk(
       if (endless !== undefined) throw new Error(endless);
       const file = await open(ballast, "a");
       try {
-        // Large pieces first, then what is left between them.
+        // Writes large blocks first and then ever smaller ones.
         for (const bytes of [1 << 20, 4096, 1]) await writeUntilFull(file, Buffer.alloc(bytes));
       } finally {
         await file.close();
@@ -64,7 +64,7 @@ async function writeUntilFull(file: { write(piece: Buffer): Promise<unknown> }, 
   }
 }
 
-/** Why it could not be; undefined when it is mounted. */
+/** Returns why the mount failed; undefined if it succeeded. */
 function mount(path: string, sizeMb: number): string | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "needs root for a small tmpfs";
   const made = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${sizeMb}m,mode=711`, "tmpfs", path], {

@@ -34,7 +34,7 @@ function dial(t: TestContext, front: Front) {
   return client;
 }
 
-/** What has passed so far has arrived: bytes sent after it, through a front of their own, have come back. */
+/** Waits until everything sent so far has arrived: bytes sent later through a separate proxy have come back. */
 async function fence(t: TestContext, port: number): Promise<void> {
   const front = await openFront({ port });
   const client = dial(t, front);
@@ -60,7 +60,7 @@ test("forwards to the configured server, drops data, refuses connections, and re
   await front.heal();
   await eventually("both go on", () => first.heard === "one aone b" && second.heard === "one c");
 
-  // An end behind a black hole is noticed only after healing.
+  // While the proxy drops all data, the client does not notice that the server closed; it does after `heal`.
   front.swallow();
   for (const socket of one.sockets) socket.resetAndDestroy();
   await fence(t, one.port);

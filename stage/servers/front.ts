@@ -1,6 +1,7 @@
 /**
- * A small TCP proxy with a fixed address that leads to the active one of a pair of servers. It can drop all data without closing anything,
- * like a network that loses every packet, or refuse connections, like a machine where nothing listens.
+ * A small TCP proxy with a fixed address that leads to the active server of a pair. It can drop all data without
+ * closing connections, like a network that loses every packet, or refuse connections, like a machine where nothing
+ * listens.
  */
 
 import { once } from "node:events";
@@ -12,11 +13,11 @@ type FrontMode = "open" | "black-hole" | "refusing";
 export interface Front {
   readonly port: number;
   mode(): FrontMode;
-  /** Where new connections lead; those there are end as if reset. */
+  /** The server for new connections; existing connections are reset. */
   leadTo(port: number): void;
-  /** Holds all data without closing anything, until the front is healed. */
+  /** Holds back all data without closing anything, until `heal`. */
   swallow(): void;
-  /** Every connection is reset and none is taken. */
+  /** Resets every connection and accepts none. */
   refuse(): Promise<void>;
   heal(): Promise<void>;
   close(): Promise<void>;
@@ -24,9 +25,9 @@ export interface Front {
 
 interface Link {
   near: Socket;
-  /** Undefined while nothing passes. */
+  /** Undefined while nothing is relayed. */
   far?: Socket;
-  /** The far end is gone; no one tells the near one while nothing passes. */
+  /** The server's side has closed, and the client has not been told because nothing is relayed. */
   dead?: boolean;
 }
 
@@ -50,7 +51,7 @@ export async function openFront(upstream: { port: number }): Promise<Front> {
     link.far = far;
     far.setNoDelay(true);
     far.on("error", () => drop(link));
-    // What came before a proper end has been passed on; the end itself too, by the pipe.
+    // Data before a normal end has been relayed, and the pipe also relays the end.
     far.on("close", () => {
       if (!near.writableEnded) drop(link);
     });
@@ -100,7 +101,7 @@ export async function openFront(upstream: { port: number }): Promise<Front> {
     },
     async heal() {
       mode = "open";
-      // While no one listened, someone else's connection may have had the port for a moment.
+      // While nothing listened, another process's connection may have used the port for a moment.
       if (server === undefined) {
         await eventually(`the front listens on ${port} again`, async () => {
           server = await listen(take, port).catch(() => undefined);

@@ -1,6 +1,4 @@
-/**
- * Three NATS servers in one cluster, set up by the command that an operator would use. Each can be killed, frozen and restarted.
- */
+/** Three NATS servers in one cluster, set up with the operators' command. Each can be killed, frozen and restarted. */
 
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -13,25 +11,25 @@ import { freePort, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
 
 interface NatsOptions {
-  /** "newest", "oldest" (as far as they are here), "debian", or the path of a nats-server. */
+  /** "newest", "oldest" (if installed), "debian", or the path of a nats-server. */
   release?: string;
   size?: number;
 }
 
 export interface Nats {
-  /** For gateways; `NODE_EXTRA_CA_CERTS` in it is for agents too. */
+  /** The environment of gateways; agents use its `NODE_EXTRA_CA_CERTS` too. */
   readonly environment: Record<string, string>;
   readonly version: string;
-  /** Servers are numbered from 0. */
+  /** The number of servers, which are numbered from 0. */
   readonly size: number;
   running(server: number): boolean;
   kill(server: number): Promise<void>;
   start(server: number): Promise<void>;
   stop(server: number): void;
   cont(server: number): void;
-  /** An orderly end, which tells clients to go elsewhere, and a new start. */
+  /** Stops a server normally, which sends its clients to other servers, and starts it again. */
   restart(server: number): Promise<void>;
-  /** One after the other, each when the one before has found the others again. */
+  /** Restarts one server after the other, each when the one before has joined the cluster again. */
   rollingRestart(): Promise<void>;
   logs(): Promise<Record<string, string>>;
   close(): Promise<void>;
@@ -74,7 +72,7 @@ export async function startNats({ release = "newest", size = 3 }: NatsOptions = 
   if (size > 1) await Promise.all(servers.map((_, i) => connected(i, 0)));
   const restart = async (i: number): Promise<void> => {
     const from = (await server(i).log()).length;
-    // "Lame duck": clients are sent elsewhere, a few at a time. Not waited for beyond a few seconds.
+    // In NATS's "lame duck" mode a server sends its clients away a few at a time. Waits only a few seconds for it.
     await server(i).end("SIGUSR2", 15_000);
     await server(i).start();
     if (size > 1) await connected(i, from);
@@ -121,7 +119,7 @@ function versionOf(binary: string): string {
   return /v(\d\S*)/.exec(said.stdout)?.[1] ?? said.stdout.trim();
 }
 
-/** All files lie in one directory: each server reads its own. */
+/** All files are in one directory; each server reads its own. */
 function initialise(directory: string, places: Place[]): void {
   const servers = places.map(({ name, port, route }) => `${name}=127.0.0.1:${port}@127.0.0.1:${route}`).join(",");
   const { status, stdout, stderr } = spawnSync(
@@ -137,7 +135,7 @@ async function readEnvironment(directory: string): Promise<Record<string, string
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 
-/** A server that is ready begins. */
+/** A server that is ready sends the first message. */
 function greets(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });

@@ -20,7 +20,7 @@ test("disconnects a process in its own network namespace silently, and reconnect
 }, async (t) => {
   const network = await openNetwork();
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-test-"));
-  // Not fetch, which gives up connecting after ten seconds.
+  // `fetch` would give up connecting after ten seconds.
   const ask = (): Promise<string> =>
     new Promise((resolve, reject) => {
       get({ host: network.far, port: 8080, agent: false }, (answer) => void text(answer).then(resolve, reject)).on(
@@ -49,10 +49,13 @@ test("disconnects a process in its own network namespace silently, and reconnect
   assert.equal(await ask(), "here");
 });
 
-/** Whether a connection to `ip` has sent its SYN more than once: a row of /proc/net/tcp in the state SYN_SENT with retransmits. */
+/**
+ * Whether a connection to `ip` has sent its SYN more than once: a row of /proc/net/tcp in the state SYN_SENT with
+ * retransmits.
+ */
 async function isRepeating(ip: string, port: number): Promise<boolean> {
   const bytes = ip.split(".").map(Number);
-  // As the kernel prints it on little-endian machines.
+  // The address as the kernel prints it on little-endian machines.
   const remote = `${Buffer.from(bytes).reverse().toString("hex")}:${port.toString(16).padStart(4, "0")}`.toUpperCase();
   const rows = (await readFile("/proc/net/tcp", "utf8")).split("\n").map((row) => row.trim().split(/\s+/));
   return rows.some(

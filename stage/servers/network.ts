@@ -1,17 +1,18 @@
 /**
- * A separate network for processes of a chaos run: a namespace, connected by a pair of virtual interfaces, with a cable that can be cut.
- * The other side then receives nothing, not even a close. Needs root and `ip`. The namespace ends with the harness.
+ * A separate network for processes of a chaos run: a namespace, connected by a pair of virtual interfaces, with a cable
+ * that can be cut. The other side then receives nothing, not even a close. Needs root and `ip`. The namespace ends with
+ * the harness.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 
 export interface Network {
-  /** Where processes in it reach what listens on all addresses, or on this one. */
+  /** The address at which processes inside reach servers outside. */
   readonly near: string;
-  /** Where processes in it are reached. */
+  /** The address at which processes inside are reached. */
   readonly far: string;
-  /** The command that runs `command` in it. */
+  /** Returns the command line that runs `command` inside. */
   inside(command: string[]): string[];
   cut(): void;
   heal(): void;
@@ -20,14 +21,14 @@ export interface Network {
 }
 
 /**
- * Both ends send to a machine that does not exist. Taking an interface down would remove its route as well: then the sender gets an error
- * at once, or its packets take the default route.
+ * A cut makes both ends send to a hardware address that does not exist. Taking an interface down would also remove its
+ * route: the sender would get an error at once, or its packets would take the default route.
  */
 const NOBODY = "02:00:00:00:00:01";
 const KEEPER = 'read -r _; ip netns del "$1"; ip link del "$2" 2>/dev/null';
 let made = 0;
 
-/** Why there can be none here; undefined where there can. Made and taken away again. */
+/** Returns why no network can be created here; undefined if it can. Creates one and removes it to find out. */
 export async function whyNoNetwork(): Promise<string | undefined> {
   try {
     await (await openNetwork()).close();
@@ -39,7 +40,7 @@ export async function whyNoNetwork(): Promise<string | undefined> {
 
 export async function openNetwork(): Promise<Network> {
   if (process.platform !== "linux" || process.getuid?.() !== 0) throw new Error("needs root for a network namespace");
-  // Names and addresses of this run's own, so that two runs do not meet. A name has 15 letters at most.
+  // Names and addresses are unique to this run, so that two runs do not collide. Names have at most 15 characters.
   const [run, nth] = [process.pid % 60_000, made++];
   const [space, near, far] = [`tgchaos${run}x${nth}`, `tgcn${run}x${nth}`, `tgcf${run}x${nth}`];
   const net = `10.${150 + (run % 50)}.${(run >> 6) % 250}`;
@@ -65,7 +66,7 @@ export async function openNetwork(): Promise<Network> {
     ip("link", "set", near, "up");
     ip("netns", "exec", space, "ip", "addr", "add", `${farIp}/30`, "dev", far);
     ip("netns", "exec", space, "ip", "link", "set", far, "up");
-    // The loopback interface of the process.
+    // The loopback interface inside the namespace.
     ip("netns", "exec", space, "ip", "link", "set", "lo", "up");
   } catch (error) {
     await close();

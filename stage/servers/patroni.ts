@@ -1,8 +1,7 @@
 /**
- * PostgreSQL under Patroni: etcd, several members, and HAProxy before them, made of the files in deploy/patroni. What differs from them
- * is this machine (addresses, folders) and Patroni's patience, which is shorter here.
- *
- * Members follow each other by a front of their own each, which can swallow everything: so a standby falls behind without noticing.
+ * PostgreSQL under Patroni: etcd, several members, and HAProxy in front of them, configured by the files in
+ * deploy/patroni. Only addresses, directories and Patroni's timeouts, which are shorter here, differ. Each member
+ * replicates through a proxy of its own, which can drop all data, so that a standby falls behind without noticing.
  */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -20,16 +19,16 @@ import { type Front, openFront } from "./front.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy/patroni/", import.meta.url));
 const BINARIES = { etcd: "/usr/bin/etcd", haproxy: "/usr/sbin/haproxy" };
-/** Debian's, whose packages have all that Patroni needs. */
+/** Debian's Python, because its packages contain everything that Patroni needs. */
 const PYTHON = "/usr/bin/python3";
 const DATABASE = "tollgate";
-/** In seconds. Patroni asks for ttl >= loop_wait + 2 * retry_timeout. */
+/** Patroni's timeouts in seconds. It requires ttl >= loop_wait + 2 * retry_timeout. */
 const PATIENCE = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
 
-/** Under load there is always something on its way to a standby that follows. */
+/** Under load, some data is always on its way to a standby that follows. */
 const LAG_BYTES_MAX = 1024 * 1024;
 
-/** Where gateways connect: HAProxy, or the members themselves with `target_session_attrs=read-write`. */
+/** What gateways connect to: HAProxy, or the members themselves with `target_session_attrs=read-write`. */
 export type Entrance = "haproxy" | "hosts";
 
 interface ClusterOptions {
@@ -45,24 +44,27 @@ interface Member {
   readonly restPort: number;
   readonly front: Front;
   readonly patroni: Process;
-  /** `kill -9` of PostgreSQL with all its processes; Patroni lives. */
+  /** Kills all processes of PostgreSQL with SIGKILL; Patroni continues. */
   killPostgres(): Promise<void>;
 }
 
 export interface PatroniCluster {
-  /** For gateways, as the owner of an empty database. */
+  /** The URL for gateways, as the owner of an empty database. */
   readonly url: string;
   readonly ports: number[];
   readonly members: readonly Member[];
   readonly versions: Record<string, string>;
-  /** In the gateways' database, on the primary, as its superuser. */
+  /** Queries the gateways' database on the primary as its superuser. */
   query<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
   primary(): Promise<Member>;
-  /** Another member than this one is the primary, and a third one follows it: its promotion is over. */
+  /** Resolves with the new primary once another member than this one is primary and a third one follows it. */
   replaced(member: Member): Promise<Member>;
-  /** As `patronictl switchover`: the primary hands over to a standby, and follows it. */
+  /** Runs `patronictl switchover`: the primary hands over to a standby and then follows it. */
   switchover(): Promise<void>;
-  /** Every member runs, all others follow the primary on its timeline, and one of them synchronously where that is asked for. */
+  /**
+   * Resolves when every member runs, all others follow the primary on its timeline, and one does so synchronously if
+   * that is required.
+   */
   whole(): Promise<void>;
   logs(): Promise<Record<string, string>>;
   close(): Promise<void>;
@@ -76,7 +78,7 @@ interface MemberState {
   lag?: number | string;
 }
 
-/** Why it cannot be run here; undefined where it can. */
+/** Returns why Patroni cannot run here; undefined if it can. */
 export function whyNoPatroni(): string | undefined {
   const missing = Object.values(BINARIES).filter((binary) => !isOnPath(binary));
   if (pythonTool("patroni") === undefined) missing.push("patroni");
@@ -110,7 +112,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
       log: join(directory, `${name}.log`),
       directory,
       user: runAs,
-      // Patroni ends its PostgreSQL.
+      // Patroni stops its PostgreSQL.
       lastSignal: "TERM",
       environment: {
         ...spawnOptions(runAs).env,
@@ -141,7 +143,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
   const members: Member[] = [];
   for (let i = 1; i <= count; i++) members.push(await newMember(`pg-${i}`));
 
-  /** What the members that answer say of all. */
+  /** The cluster's state as the first member that answers reports it. */
   const states = async (): Promise<MemberState[]> => {
     for (const { restPort } of members) {
       const answer = await fetch(`http://127.0.0.1:${restPort}/cluster`).catch(() => undefined);
@@ -213,7 +215,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
     async replaced(member) {
       const primary = await primaryBut(member);
       await eventually("a standby follows the new primary", async () => {
-        // As its PostgreSQL says now; what Patroni says of the whole cluster is older.
+        // PostgreSQL's own current state; what Patroni reports of the cluster is older.
         const answer = await fetch(`http://127.0.0.1:${primary.restPort}/patroni`).catch(() => undefined);
         if (answer === undefined) return false;
         const { replication = [] } = (await answer.json()) as { replication?: { state: string }[] };
@@ -227,7 +229,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
         const body = JSON.stringify({ leader: old.name });
         const headers = { "content-type": "application/json" };
         const answer = await fetch(`http://127.0.0.1:${old.restPort}/switchover`, { method: "POST", headers, body });
-        // It has no candidate for a moment after another failover.
+        // Shortly after a failover, Patroni has no candidate for the next one.
         return answer.status === 200;
       });
       await primaryBut(old);
@@ -242,7 +244,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
       for (const { patroni, killPostgres } of members) {
         patroni.cont();
         await patroni.kill();
-        // One that ended has no such file.
+        // A member that has ended has no pid file.
         await killPostgres().catch(() => undefined);
       }
       await etcd.process.kill();
@@ -254,7 +256,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
 
 type RunAs = Awaited<ReturnType<typeof chooseRunAs>>;
 
-/** A private authority, and one certificate for all, by their address. */
+/** A private certificate authority, and one certificate for all members by their address. */
 async function writeCertificates(directory: string, runAs: RunAs): Promise<void> {
   const authority = newAuthority({ name: "patroni", nowMs: Date.now() });
   const { cert, key } = authority.issue("postgres", ["127.0.0.1"]);
@@ -272,7 +274,7 @@ async function patroniConfig(directory: string, synchronous: boolean): Promise<s
       `$1 ${value}`,
     ]),
     [/^( *synchronous_mode:) .*$/m, `$1 ${synchronous}`],
-    // However far a standby is behind, it takes over: that is the subject here.
+    // A standby may take over however far behind it is, because the test is about lost commits.
     ...(synchronous
       ? []
       : [[/^( *)(primary_start_timeout)/m, "$1maximum_lag_on_failover: 1073741824\n$1$2"] as [RegExp, string]]),

@@ -1,6 +1,7 @@
 /**
- * Operates a primary and its standby: enables synchronous replication while the standby follows, disables it after a while without it, and
- * recreates a standby that cannot follow any more. Servers that a fault stopped are left alone.
+ * Operates a primary and its standby: enables synchronous replication while the standby follows, disables it when the
+ * standby is lost for a while, and recreates a standby that cannot follow any more. Servers that a fault stopped are
+ * left alone.
  */
 
 import { until } from "../process.ts";
@@ -8,28 +9,28 @@ import { eventually } from "../wait.ts";
 import type { PostgresServer } from "./postgres-server.ts";
 
 interface Operator {
-  /** Begins to look, every quarter of a second. */
+  /** Starts to check the servers, every quarter of a second. */
   watch(): void;
-  /** Stops looking; resolves when nothing is in flight any more. */
+  /** Stops checking; resolves when no action is in progress. */
   rest(): Promise<void>;
-  /** Resolves when all that is committed is on both disks and every commit waits for both. */
+  /** Resolves when all commits are on both disks and every new commit waits for both. */
   inStep(): Promise<void>;
-  /** Whether that was so when it was last looked at, and nothing has been switched off since. */
+  /** Whether the last check found both in step and nothing was switched off since. */
   safe(): boolean;
-  /** A server that a fault took down is not missed, until it is back. */
+  /** Marks a server that a fault took down, so that the operator does not replace it. */
   expect(server: PostgresServer, state: "up" | "down"): void;
-  /** Whether it runs and no fault has taken it down. */
+  /** Whether the server runs and no fault has taken it down. */
   expected(server: PostgresServer): boolean;
-  /** The two have changed places: the standby has to be made anew. */
+  /** Primary and standby have changed roles, so the standby has to be recreated. */
   changed(): void;
 }
 
 const LOOK_EVERY_MS = 250;
-/** As long as commits may hang for a standby that is gone. */
+/** How long commits may wait for a lost standby. */
 const ALONE_AFTER_MS = 1_500;
-/** A standby that only has to find its way back has done so by then. */
+/** A standby that only has to reconnect has done so after this time. */
 const ANEW_AFTER_MS = 20_000;
-/** For every process of the server to have heard of a new setting. */
+/** How long all processes of a server take to apply a new setting. */
 const HEARD_AFTER_MS = 500;
 
 export function newOperator(servers: { primary: PostgresServer; standby: PostgresServer }): Operator {
@@ -52,7 +53,7 @@ export function newOperator(servers: { primary: PostgresServer; standby: Postgre
     await switchTo("ANY 1 (*)");
     await until("the primary counts its standby", 10_000, async () => (await following(primary)) === "quorum");
     await pause(HEARD_AFTER_MS);
-    // From here on every commit waits; what was committed before is to be there too.
+    // From here on every commit waits for the standby; earlier commits must reach it too.
     const mark = await end(primary);
     await until("the standby has everything", 10_000, () => hasUpTo(primary, mark));
     mode = "together";
@@ -85,7 +86,7 @@ export function newOperator(servers: { primary: PostgresServer; standby: Postgre
   };
   const again = (): void => {
     timer = setTimeout(() => {
-      // What fails because a fault is on is tried again: the next look sees what became of it.
+      // Errors while a fault is active are ignored: the next check sees the new state.
       look = lookOnce()
         .catch(() => {})
         .then(() => {
@@ -128,7 +129,7 @@ export function newOperator(servers: { primary: PostgresServer; standby: Postgre
 
 const LOOK_MS_MAX = 5_000;
 
-/** How the standby counts ("async", "quorum"); undefined where none streams, or it has not answered for a while. */
+/** The standby's sync state ("async", "quorum"); undefined if none streams or it has not answered for a while. */
 async function following(primary: PostgresServer): Promise<string | undefined> {
   const [row] = await primary.query<{ sync_state: string }>(
     `select sync_state from pg_stat_replication
@@ -139,7 +140,7 @@ async function following(primary: PostgresServer): Promise<string | undefined> {
   return row?.sync_state;
 }
 
-/** Where the primary's log ends. */
+/** The position of the end of the primary's log. */
 async function end(primary: PostgresServer): Promise<string> {
   const [row] = await primary.query<{ lsn: string }>("select pg_current_wal_lsn() as lsn");
   return row?.lsn as string;

@@ -1,4 +1,7 @@
-/** One PostgreSQL of a chaos run, on a disk of its own: made new, or as the copy of another that then follows it. */
+/**
+ * One PostgreSQL server of a chaos run, on its own disk: created empty, or as a copy of another server that it then
+ * follows.
+ */
 import { randomBytes } from "node:crypto";
 import { appendFile, chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,17 +18,17 @@ export interface PostgresServer {
   readonly port: number;
   readonly disk: Disk;
   readonly process: Process;
-  /** As its superuser, by its socket: past whatever stands before its port. */
+  /** Queries as superuser over the server's socket, so no proxy on its port is in between. */
   query<Row extends object>(sql: string, values?: unknown[], options?: QueryOptions): Promise<Row[]>;
-  /** `alter system` and what makes it so. Undefined takes a setting back. */
+  /** Runs `alter system` and applies it. Undefined resets a setting. */
   set(settings: Record<string, string | undefined>): Promise<void>;
-  /** A new, empty cluster. */
+  /** Creates a new, empty cluster. */
   create(): Promise<void>;
-  /** What it has is replaced by a copy of `primary`, which runs and goes on; started, it follows that one. */
+  /** Replaces its data with a copy of `primary`, which keeps running; once started, it follows that server. */
   copy(primary: PostgresServer): Promise<void>;
-  /** How another one follows it. */
+  /** The connection string with which another server follows this one. */
   conninfo(): string;
-  /** Its data directory. */
+  /** The data directory. */
   readonly cluster: string;
 }
 
@@ -34,7 +37,10 @@ interface QueryOptions {
   withinMs?: number;
 }
 
-/** Durable as in production, small as its disk. What is changed while it runs is set by `alter system` instead. */
+/**
+ * Settings as durable as in production, and small enough for the disk. Settings that change at runtime are set with
+ * `alter system`.
+ */
 const SETTINGS: Record<string, string> = {
   fsync: "on",
   full_page_writes: "on",
@@ -43,18 +49,18 @@ const SETTINGS: Record<string, string> = {
   max_connections: "200",
   min_wal_size: "32MB",
   max_wal_size: "128MB",
-  // A follower that was unreachable for a moment finds what it missed.
+  // Lets a standby that was unreachable for a moment catch up.
   wal_keep_size: "96MB",
   wal_sender_timeout: "10s",
   wal_receiver_timeout: "10s",
-  // Keeps a primary informed about an idle follower.
+  // Informs the primary about an idle standby.
   wal_receiver_status_interval: "1s",
   wal_retrieve_retry_interval: "250ms",
   jit: "off",
   timezone: "UTC",
 };
 
-/** What is changed while a server runs: a copy begins without it. */
+/** Settings that change at runtime are reset in a copy. */
 const AT_FIRST = [
   "synchronous_standby_names = ''",
   "synchronous_commit = on",
@@ -62,7 +68,10 @@ const AT_FIRST = [
   "recovery_min_apply_delay = 0",
 ];
 
-/** All but what belongs to the running server, or is made again. Files that vanish meanwhile are in the log that is replayed. */
+/**
+ * Copies everything but what belongs to the running server or is recreated. Files that vanish meanwhile are in the log
+ * that is replayed.
+ */
 const COPY = `
 cd "$1" || exit 1
 mkdir "$2/pg_wal" "$2/pg_replslot" || exit 1
@@ -104,7 +113,7 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
       connectionTimeoutMillis: withinMs,
       query_timeout: withinMs,
     });
-    // Servers that are killed break connections; the query's own error tells of it.
+    // A killed server breaks connections, which the query's own error reports.
     client.on("error", () => {});
     try {
       await client.connect();
@@ -123,7 +132,7 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
     log: join(directory, `${name}.log`),
     environment: spawnOptions(runAs).env,
     user: runAs,
-    // At once, and by itself with all it started.
+    // Stops at once, with all its processes.
     lastSignal: "QUIT",
     ready: () =>
       query("select 1", [], { withinMs: 2000 }).then(
@@ -170,10 +179,10 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
   return server;
 }
 
-/** By the functions that backup tools use: the npm package has no pg_basebackup. Gives the copy's backup_label. */
+/** Uses the functions of backup tools, because the npm package has no pg_basebackup. Returns the copy's backup_label. */
 async function copyWhileItRuns(primary: PostgresServer, to: string, runAs: RunAs): Promise<string> {
   const [host, port] = [/host=(\S+)/.exec(primary.conninfo())?.[1] as string, primary.port];
-  // Begun and ended in one session.
+  // A backup must begin and end in the same session.
   const client = new pg.Client({ host, port, user: SUPERUSER, database: "postgres", query_timeout: 120_000 });
   client.on("error", () => {});
   await client.connect();

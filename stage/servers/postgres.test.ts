@@ -1,4 +1,7 @@
-/** Every operation on the pair, seen from a client that goes through the front. On both ends of the supported versions. */
+/**
+ * Tests every operation on the pair with a client that connects through the proxy, on the oldest and newest supported
+ * versions.
+ */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import pg from "pg";
@@ -6,11 +9,11 @@ import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
 import { eventually, HANG_LIMIT_MS } from "../wait.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 
-/** For statements on a server that never answers, or may never. */
+/** For statements on a server that may never answer. */
 const SHORT_MS = 500;
 const CLIENT_MS = 10_000;
 
-/** One statement of a client's own connection. */
+/** Runs one statement on a connection of its own. */
 async function ask(postgres: Postgres, sql: string, withinMs = HANG_LIMIT_MS): Promise<unknown> {
   const client = new pg.Client({
     connectionString: postgres.url,
@@ -79,7 +82,8 @@ for (const major of [15, 18]) {
       }
       await postgres.fastDisk();
 
-      // Without a standby commits hang for a moment; then the primary goes on alone, and later together again.
+      // Without a standby, commits wait for a moment; then the primary continues alone, and later with the standby
+      // again.
       await postgres.kill("standby");
       await isBack(postgres);
       await assert.rejects(postgres.failover(), /the standby is down/);
@@ -105,7 +109,7 @@ for (const major of [15, 18]) {
       const sofar = told.size;
       await eventually("writing goes on", () => told.size > sofar + 20);
       await postgres.inStep();
-      // There and back, the second time with the primary dead already.
+      // Fails over and back, the second time with the primary already dead.
       await postgres.kill();
       await postgres.failover();
       assert.equal(postgres.primary(), before);

@@ -1,13 +1,11 @@
 /**
- * PostgreSQL for a chaos run: a primary and a standby that streams from it, each on a small disk of its own, behind a front
- * whose address never changes.
- *
- * Replication is synchronous while the standby follows: a commit is answered when both have it on their disks, so a failover
- * loses nothing that was confirmed to a client. An operator made of code watches it, as the tools do that people run for this:
- * when the standby has not followed for two seconds the primary goes on alone, until it follows again; one that runs and cannot
- * follow any more is made anew. A failover waits until the standby is in step, and is refused where the primary died without
- * one. (One hole is PostgreSQL's own: a statement that is cancelled while its commit waits for the standby is answered as
- * committed. Gateways break the connection instead.)
+ * PostgreSQL for a chaos run: a primary and a standby that streams from it, each on its own small disk, behind a proxy
+ * whose address never changes. Replication is synchronous while the standby follows: a commit is confirmed when both
+ * have it on disk, so a failover loses nothing that was confirmed to a client. The operator (postgres-operator.ts)
+ * watches the pair as cluster managers do: when the standby has not followed for two seconds the primary continues
+ * alone until it follows again; a standby that cannot follow any more is recreated. A failover waits until the standby
+ * is in step, and is refused if the primary died without one. (PostgreSQL itself has one gap: a statement that is
+ * cancelled while its commit waits for the standby is confirmed as committed. Gateways break the connection instead.)
  */
 
 import { randomBytes } from "node:crypto";
@@ -22,61 +20,64 @@ import { newPostgresServer, type PostgresServer } from "./postgres-server.ts";
 type Which = "primary" | "standby";
 
 interface PostgresOptions {
-  /** 15 is Debian's, 18 comes from npm. */
+  /** Version 15 is Debian's, 18 comes from npm. */
   major?: number;
-  /** Of each disk. */
+  /** The size of each disk. */
   diskMb?: number;
 }
 
 export interface Postgres {
   readonly major: number;
-  /** For gateways: through the front, as the owner of an empty database. It never changes. */
+  /** The URL for gateways: through the proxy, as the owner of an empty database. It never changes. */
   readonly url: string;
-  /** The front's. */
+  /** The proxy's port. */
   readonly port: number;
-  /** What cannot be done here, and why. */
+  /** Operations that are impossible on this machine, with the reasons. */
   readonly leftOut: string[];
-  /** Which server is the primary now. */
+  /** The name of the server that is primary now. */
   primary(): string;
-  /** In the gateways' database, on the primary, as its superuser and past the front. */
+  /** Queries the gateways' database on the primary as its superuser, without the proxy. */
   query<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
   running(which?: Which): boolean;
-  /** `kill -9` of the server with all its processes. */
+  /** Kills all processes of the server with SIGKILL. */
   kill(which?: Which): Promise<void>;
-  /** Starts what was killed, and waits until it answers. */
+  /** Starts a killed server, and waits until it answers. */
   start(which?: Which): Promise<void>;
-  /** An orderly end and a new start. */
+  /** Stops the server normally and starts it again. */
   restart(which?: Which): Promise<void>;
-  /** SIGSTOP and SIGCONT of all its processes. */
+  /** Sends SIGSTOP or SIGCONT to all processes of the server. */
   stop(which?: Which): void;
   cont(which?: Which): void;
   /** Resolves when a failover would lose nothing. */
   inStep(): Promise<void>;
   /**
-   * Kills the primary, makes the standby the primary and leads the front there. What was the primary is made anew as the
-   * standby, which goes on after this resolves; `inStep` tells when it is done.
+   * Kills the primary, promotes the standby and leads the proxy there. The former primary is recreated as the standby,
+   * which continues after this resolves; `inStep` waits for it.
    */
   failover(): Promise<void>;
   /**
-   * The standby, which was killed, is started without its primary and takes over as it is: what was committed since is lost. The old
-   * primary stays as it died, and no one looks after the pair any more.
+   * Starts the killed standby without its primary and promotes it as it is: later commits are lost. The old primary
+   * stays dead, and the operator stops watching the pair.
    */
   failoverLosing(): Promise<void>;
-  /** Leads the front to the primary or to the one that was replaced, which is started: no one fenced it off. */
+  /**
+   * Leads the proxy to this server: the primary, or the replaced one, which is started for that because nothing fenced
+   * it off.
+   */
   leadTo(which: Which): Promise<void>;
-  /** Until the last byte of the disk is taken. A server may end of it; `freeDisk` starts it again, as its keeper would. */
+  /** Fills the disk completely. A server may end because of it; `freeDisk` starts it again, as a supervisor would. */
   fillDisk(which?: Which): Promise<void>;
   freeDisk(which?: Which): Promise<void>;
   /**
-   * Every commit takes that much longer: up to 100 ms by waiting before the flush, more by waiting for the standby. A
-   * failover leaves the slow disk behind.
+   * Delays every commit by this time: up to 100 ms by waiting before the flush, more by waiting for the standby. After
+   * a failover the disk is fast again.
    */
   slowDisk(ms: number): Promise<void>;
   fastDisk(): Promise<void>;
-  /** The network between gateways and database: swallows everything, or refuses at once. */
+  /** Disturbs the network between gateways and database: it drops all data, or refuses connections. */
   cutFront(how?: "black-hole" | "refusing"): Promise<void>;
   healFront(): Promise<void>;
-  /** What the servers logged, by name. */
+  /** The servers' logs, by name. */
   logs(): Promise<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -85,16 +86,16 @@ export const DATABASE = "tollgate";
 const ROLE = "tollgate";
 const COMMIT_DELAY_MS_MAX = 100;
 
-/** A directory of its own for servers of one version. */
+/** A directory for servers of one version. */
 export async function openPlace({ major, diskMb }: Required<PostgresOptions>) {
   const runAs = await chooseRunAs();
-  // Not the system's temporary directory: that may be too long for a socket's path, or closed to other users.
+  // The system's temporary directory may have a path too long for a socket, or be closed to other users.
   const directory = await mkdtemp("/tmp/tollgate-chaos-pg-");
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
   const binaries = await binariesOf(major, { runAs, place: directory });
   return {
     make: (name: string) => newPostgresServer({ name, directory, binaries, runAs, diskMb }),
-    /** Ends the servers and removes everything. */
+    /** Stops the servers and removes their files. */
     async remove(...servers: PostgresServer[]): Promise<void> {
       for (const { process, disk } of servers) {
         process.cont();
@@ -106,7 +107,7 @@ export async function openPlace({ major, diskMb }: Required<PostgresOptions>) {
   };
 }
 
-/** Starts a new cluster with an empty database; returns its owner's address at a port. */
+/** Starts a new cluster with an empty database; returns a function that makes its owner's URL for a port. */
 export async function startEmpty(server: PostgresServer): Promise<(port: number) => string> {
   await server.create();
   await server.process.start();
@@ -201,7 +202,7 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
         commit_siblings: "0",
         synchronous_commit: byStandby ? "remote_apply" : "on",
       });
-      // Counted from the moment of the commit, so that it is not added to the other.
+      // Counted from the moment of the commit, so it is not added to the other delay.
       if (byStandby) await servers.standby.set({ recovery_min_apply_delay: `${ms}ms` });
     },
     async fastDisk() {

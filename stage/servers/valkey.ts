@@ -1,4 +1,4 @@
-/** Valkey or Redis for a chaos run. It keeps nothing: what is started again is empty. */
+/** Valkey or Redis for a chaos run. It stores nothing on disk: a restarted server is empty. */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,12 +13,12 @@ export interface Valkey {
   readonly version: string;
   running(): boolean;
   kill(): Promise<void>;
-  /** Empty. */
+  /** Starts the server without any data. */
   start(): Promise<void>;
   restart(): Promise<void>;
   stop(): void;
   cont(): void;
-  /** Its memory is full: every write is refused, until it is freed. */
+  /** Fills its memory: it refuses every write until `free`. */
   fill(): Promise<void>;
   free(): Promise<void>;
   log(): Promise<string>;
