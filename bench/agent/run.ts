@@ -16,9 +16,9 @@ import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
 import { openHub } from "../../gateway/src/plane/hub/hub.ts";
-import { Engine, type Pace } from "../gateway/engine.ts";
-import { Child } from "../gateway/processes.ts";
-import { cpuOf, spentUs } from "../gateway/usage.ts";
+import { Engine, type EnginePace } from "../gateway/engine.ts";
+import { BenchProcess } from "../gateway/processes.ts";
+import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
@@ -31,7 +31,7 @@ interface Scenario {
   concurrent: number;
   jobs: number;
   stream: boolean;
-  pace: Pace;
+  pace: EnginePace;
   per: "job" | "event";
 }
 
@@ -126,13 +126,13 @@ async function load(node: string, scenario: Scenario, count: number): Promise<vo
 interface Subject {
   name: string;
   node: string;
-  child: Child;
+  child: BenchProcess;
 }
 
 async function start(name: string, checkout: string): Promise<Subject> {
   const node = `node_${name}`;
   const command = [process.execPath, MAIN, checkout, engine.url];
-  const child = new Child({ name, command, processors: null, outDir, channel: true });
+  const child = new BenchProcess({ name, command, processors: null, outDir, channel: true });
   const online = child.message((message) => ((message as { type: string }).type === "online" ? true : undefined));
   child.process.send({ node, credentials: await hub.mint(node) });
   await online;
@@ -156,12 +156,12 @@ interface Cost {
 async function measure({ node, child }: Subject, scenario: Scenario): Promise<Cost> {
   await engine.set(scenario.pace);
   const watched = { pid: child.pid, withChildren: false };
-  const before = { cpu: cpuOf(watched), calls: callsOf(child.pid), frames };
+  const before = { cpu: cpuCount(watched), calls: callsOf(child.pid), frames };
   await load(node, scenario, scenario.jobs);
-  const after = { cpu: cpuOf(watched), calls: callsOf(child.pid) };
+  const after = { cpu: cpuCount(watched), calls: callsOf(child.pid) };
   const count = scenario.per === "job" ? scenario.jobs : (await engine.counts()).events;
   return {
-    us: spentUs(before.cpu, after.cpu) / count,
+    us: cpuSpentUs(before.cpu, after.cpu) / count,
     reads: (after.calls.reads - before.calls.reads) / count,
     writes: (after.calls.writes - before.calls.writes) / count,
     frames: (frames - before.frames) / count,

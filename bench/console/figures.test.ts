@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blocked, freeFrom, worstShift } from "./figures.ts";
+import { firstIdleMoment, totalBlockingTime, worstLayoutShift } from "./figures.ts";
 
 test("a page is interactive when no long task covers the moment, also for consecutive tasks", () => {
-  assert.equal(freeFrom(100, []), 100);
-  assert.equal(freeFrom(100, [{ from: 0, to: 90 }]), 100);
-  assert.equal(freeFrom(100, [{ from: 120, to: 300 }]), 100);
+  assert.equal(firstIdleMoment(100, []), 100);
+  assert.equal(firstIdleMoment(100, [{ from: 0, to: 90 }]), 100);
+  assert.equal(firstIdleMoment(100, [{ from: 120, to: 300 }]), 100);
   assert.equal(
-    freeFrom(100, [
+    firstIdleMoment(100, [
       { from: 160, to: 250 },
       { from: 40, to: 160 },
     ]),
@@ -21,14 +21,14 @@ test("blocking time is what exceeds 50 ms of each task between first paint and i
     { from: 180, to: 300 },
     { from: 400, to: 500 },
   ];
-  assert.equal(blocked(tasks, 100, 300), 70);
-  assert.equal(blocked(tasks, 200, 450), 50);
+  assert.equal(totalBlockingTime(tasks, 100, 300), 70);
+  assert.equal(totalBlockingTime(tasks, 200, 450), 50);
 });
 
 test("layout shifts are grouped in windows of 5 s with gaps under 1 s, and the worst window counts", () => {
   const at = (...times: number[]) => times.map((time) => ({ at: time, value: 0.1 }));
   const near = (value: number, expected: number) => assert.ok(Math.abs(value - expected) < 1e-9, String(value));
-  near(worstShift([]), 0);
-  near(worstShift(at(100, 900, 3000)), 0.2);
-  near(worstShift(at(0, 900, 1800, 2700, 3600, 4500, 5400)), 0.6);
+  near(worstLayoutShift([]), 0);
+  near(worstLayoutShift(at(100, 900, 3000)), 0.2);
+  near(worstLayoutShift(at(0, 900, 1800, 2700, 3600, 4500, 5400)), 0.6);
 });

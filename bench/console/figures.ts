@@ -6,7 +6,7 @@ const SHIFT_GAP_MS = 1_000;
 const SHIFT_GROUP_MS = 5_000;
 
 /** Records of the page's performance observers; times are milliseconds since the navigation began. */
-export interface Seen {
+export interface ObservedVisit {
   fcp: number | null;
   lcp: number | null;
   shifts: { at: number; value: number }[];
@@ -15,12 +15,12 @@ export interface Seen {
   drawnAt: number;
 }
 
-export interface Loaded {
+export interface LoadedFiles {
   serverMs: number;
   files: { name: string; transferSize: number; encodedBodySize: number; tookMs: number }[];
 }
 
-export interface Processor {
+export interface ProcessorUse {
   /** Processor time of the page's main thread in milliseconds. */
   taskMs: number;
   scriptMs: number;
@@ -29,13 +29,13 @@ export interface Processor {
   heapBytes: number;
 }
 
-export interface Visit {
-  seen: Seen;
-  loaded: Loaded;
-  processor: Processor;
+export interface VisitRecords {
+  seen: ObservedVisit;
+  loaded: LoadedFiles;
+  processor: ProcessorUse;
 }
 
-export interface Figures extends Processor {
+export interface PageFigures extends ProcessorUse {
   fcpMs: number;
   lcpMs: number;
   shift: number;
@@ -54,10 +54,14 @@ export interface Figures extends Processor {
   allBytes: number;
 }
 
-export async function figuresOf({ seen, loaded: { serverMs, files }, processor }: Visit): Promise<Figures> {
+export async function pageFigures({
+  seen,
+  loaded: { serverMs, files },
+  processor,
+}: VisitRecords): Promise<PageFigures> {
   if (seen.fcp === null || seen.lcp === null) throw new Error("the page painted nothing");
   const drawnMs = Math.max(seen.drawnAt, seen.fcp);
-  const interactiveMs = freeFrom(drawnMs, seen.tasks);
+  const interactiveMs = firstIdleMoment(drawnMs, seen.tasks);
   const fetched = files.filter(({ transferSize }) => transferSize > 0);
   const bytes = (ending: string): number =>
     sum(fetched.filter(({ name }) => name.endsWith(ending)).map(({ transferSize }) => transferSize));
@@ -66,8 +70,8 @@ export async function figuresOf({ seen, loaded: { serverMs, files }, processor }
     ...processor,
     fcpMs: seen.fcp,
     lcpMs: seen.lcp,
-    shift: worstShift(seen.shifts),
-    blockedMs: blocked(seen.tasks, seen.fcp, interactiveMs),
+    shift: worstLayoutShift(seen.shifts),
+    blockedMs: totalBlockingTime(seen.tasks, seen.fcp, interactiveMs),
     drawnMs,
     interactiveMs,
     serverMs,
@@ -81,7 +85,7 @@ export async function figuresOf({ seen, loaded: { serverMs, files }, processor }
 }
 
 const API = "/console/api/";
-const isAnswer = ({ name }: Loaded["files"][number]): boolean => new URL(name).pathname.startsWith(API);
+const isAnswer = ({ name }: LoadedFiles["files"][number]): boolean => new URL(name).pathname.startsWith(API);
 
 /** Leaves out `from`, which differs in every run. */
 function questionOf(address: string): string {
@@ -90,21 +94,21 @@ function questionOf(address: string): string {
   return [pathname.slice(API.length), ...asked].join(" ");
 }
 
-type Task = Seen["tasks"][number];
+type Task = ObservedVisit["tasks"][number];
 
 /** The first moment from `at` on that is not within a long task. */
-export function freeFrom(at: number, tasks: Task[]): number {
+export function firstIdleMoment(at: number, tasks: Task[]): number {
   let free = at;
   for (const { from, to } of tasks.toSorted((a, b) => a.from - b.from)) if (from <= free && free < to) free = to;
   return free;
 }
 
 /** The sum of each task's time above 50 ms, between the first paint and the moment when the page is usable. */
-export function blocked(tasks: Task[], from: number, to: number): number {
+export function totalBlockingTime(tasks: Task[], from: number, to: number): number {
   return sum(tasks.map((task) => Math.max(0, Math.min(task.to, to) - Math.max(task.from, from) - LONG_MS)));
 }
 
-export function worstShift(shifts: Seen["shifts"]): number {
+export function worstLayoutShift(shifts: ObservedVisit["shifts"]): number {
   let [worst, group, begun, last] = [0, 0, 0, Number.NEGATIVE_INFINITY];
   for (const { at, value } of shifts) {
     const joins = at - last < SHIFT_GAP_MS && at - begun < SHIFT_GROUP_MS;

@@ -6,21 +6,32 @@ import type { Page } from "playwright-core";
 import { type BrowserSession, openBrowser } from "../../e2e/console/browser.ts";
 import { PERSON } from "../../e2e/console/lifelike/cast.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
-import { type Figures, figuresOf, freeFrom, type Loaded, type Processor, type Seen, type Visit } from "./figures.ts";
-import { type MeasuredPage, OVERVIEW, REQUESTS, SIGN_IN, type Wanted } from "./pages.ts";
+import {
+  firstIdleMoment,
+  type LoadedFiles,
+  type ObservedVisit,
+  type PageFigures,
+  type ProcessorUse,
+  pageFigures,
+  type VisitRecords,
+} from "./figures.ts";
+import { type MeasuredPage, OVERVIEW_PAGE, REQUESTS_PAGE, SIGN_IN_PAGE, type WantedElements } from "./pages.ts";
 
 const IN_PAGE = readFileSync(fileURLToPath(new URL("in-page.js", import.meta.url)), "utf8");
 const SCREEN = { width: 1280, height: 800 };
 
 /** A session's cookies, in the form that the browser accepts. */
-export type Session = { name: string; value: string; url: string }[];
+export type SessionCookies = { name: string; value: string; url: string }[];
 
-export async function sessionOf(platform: Platform, who: { email: string; password: string }): Promise<Session> {
+export async function signInSession(
+  platform: Platform,
+  who: { email: string; password: string },
+): Promise<SessionCookies> {
   const client = await new ConsoleClient(platform).signIn(who);
   return [...client.cookies].map(([name, value]) => ({ name, value, url: platform.ready.gateway_url }));
 }
 
-async function freshBrowser(platform: Platform, session: Session | undefined): Promise<BrowserSession> {
+async function freshBrowser(platform: Platform, session: SessionCookies | undefined): Promise<BrowserSession> {
   const browser = await openBrowser({ baseUrl: platform.ready.gateway_url, ...SCREEN });
   await browser.context.addInitScript(IN_PAGE);
   if (session !== undefined) await browser.context.addCookies(session);
@@ -28,14 +39,14 @@ async function freshBrowser(platform: Platform, session: Session | undefined): P
 }
 
 /** Resolves when all wanted elements are on the page. */
-const expectOn = (page: Page, wanted: Wanted[]): Promise<Seen> =>
+const expectOn = (page: Page, wanted: WantedElements[]): Promise<ObservedVisit> =>
   page.evaluate(`tollgateBench.expect(${JSON.stringify(wanted)})`);
 
 /** The same after a user's action, timed from the action's event. */
 async function expectAfter(
   page: Page,
-  { event, act, wanted }: { event: string; act: () => Promise<unknown>; wanted: Wanted[] },
-): Promise<Seen> {
+  { event, act, wanted }: { event: string; act: () => Promise<unknown>; wanted: WantedElements[] },
+): Promise<ObservedVisit> {
   // The page must listen before the action starts, which two parallel calls would not guarantee.
   await page.evaluate(
     `void (tollgateBench.coming = tollgateBench.expect(${JSON.stringify(wanted)}, ${JSON.stringify(event)}))`,
@@ -44,12 +55,16 @@ async function expectAfter(
   return await page.evaluate("tollgateBench.coming");
 }
 
-const loadedBy = (page: Page): Promise<Loaded> => page.evaluate("tollgateBench.loaded()");
+const loadedBy = (page: Page): Promise<LoadedFiles> => page.evaluate("tollgateBench.loaded()");
 
-export type Sessions = Record<MeasuredPage["who"], Session | undefined>;
+export type Sessions = Record<MeasuredPage["who"], SessionCookies | undefined>;
 
 /** One visit, with the work of the page's main thread. */
-export async function visit(platform: Platform, session: Session | undefined, measured: MeasuredPage): Promise<Visit> {
+export async function visitPage(
+  platform: Platform,
+  session: SessionCookies | undefined,
+  measured: MeasuredPage,
+): Promise<VisitRecords> {
   const { path, cache, wanted } = measured;
   const browser = await freshBrowser(platform, session);
   try {
@@ -69,8 +84,11 @@ export async function visit(platform: Platform, session: Session | undefined, me
   }
 }
 
-export const measurePage = async (platform: Platform, sessions: Sessions, measured: MeasuredPage): Promise<Figures> =>
-  figuresOf(await visit(platform, sessions[measured.who], measured));
+export const measurePage = async (
+  platform: Platform,
+  sessions: Sessions,
+  measured: MeasuredPage,
+): Promise<PageFigures> => pageFigures(await visitPage(platform, sessions[measured.who], measured));
 
 const METRICS = {
   TaskDuration: "taskMs",
@@ -80,7 +98,7 @@ const METRICS = {
 } as const;
 
 /** Measures processor time, not wall time, because the machine is shared. The heap is measured after a garbage collection. */
-async function processorOf(page: Page): Promise<() => Promise<Processor>> {
+async function processorOf(page: Page): Promise<() => Promise<ProcessorUse>> {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
   return async () => {
@@ -89,40 +107,40 @@ async function processorOf(page: Page): Promise<() => Promise<Processor>> {
     await session.send("HeapProfiler.collectGarbage");
     const { usedSize } = await session.send("Runtime.getHeapUsage");
     const times = Object.entries(METRICS).map(([name, as]) => [as, secondsOf(name) * 1_000]);
-    return { ...(Object.fromEntries(times) as Omit<Processor, "heapBytes">), heapBytes: usedSize };
+    return { ...(Object.fromEntries(times) as Omit<ProcessorUse, "heapBytes">), heapBytes: usedSize };
   };
 }
 
-export interface Journey {
+export interface JourneyTimes {
   /** From the user's action to the frame that shows the result, and to the moment when the page responds again. */
   drawnMs: number;
   interactiveMs: number;
 }
 
 /** Measures from pressing the button of a loaded sign-in page to the first page with its data. */
-export async function measureSignIn(platform: Platform): Promise<Journey> {
+export async function measureSignIn(platform: Platform): Promise<JourneyTimes> {
   const browser = await freshBrowser(platform, undefined);
   const { page } = browser;
   try {
     await page.goto("/console/sign-in", { waitUntil: "commit" });
-    await expectOn(page, SIGN_IN.wanted);
+    await expectOn(page, SIGN_IN_PAGE.wanted);
     await page.getByLabel("E-mail").fill(PERSON.email);
     await page.getByLabel("Password", { exact: true }).fill(PERSON.password);
     const act = () => page.keyboard.press("Enter");
-    return journeyOf(await expectAfter(page, { event: "submit", act, wanted: OVERVIEW.wanted }));
+    return journeyOf(await expectAfter(page, { event: "submit", act, wanted: OVERVIEW_PAGE.wanted }));
   } finally {
     await browser.close();
   }
 }
 
 /** Measures, on a page with a hundred requests, from choosing a model to its rows on the screen. */
-export async function measureFilter(platform: Platform, sessions: Sessions): Promise<Journey> {
+export async function measureFilter(platform: Platform, sessions: Sessions): Promise<JourneyTimes> {
   const browser = await freshBrowser(platform, sessions.builder);
   const { page } = browser;
   const hundred = [{ css: 'table[aria-label="Requests"] tbody tr', least: 100 }];
   try {
     await page.goto("/console/requests", { waitUntil: "commit" });
-    await expectOn(page, REQUESTS.wanted);
+    await expectOn(page, REQUESTS_PAGE.wanted);
     await page.getByRole("button", { name: "Load more" }).scrollIntoViewIfNeeded();
     await expectOn(page, hundred);
     const filtered = [{ css: 'table[aria-label="Requests"] tbody td:nth-child(2)', least: 20, text: "small-8b" }];
@@ -133,7 +151,7 @@ export async function measureFilter(platform: Platform, sessions: Sessions): Pro
   }
 }
 
-const journeyOf = ({ askedAt, drawnAt, tasks }: Seen): Journey => ({
+const journeyOf = ({ askedAt, drawnAt, tasks }: ObservedVisit): JourneyTimes => ({
   drawnMs: drawnAt - askedAt,
-  interactiveMs: freeFrom(drawnAt, tasks) - askedAt,
+  interactiveMs: firstIdleMoment(drawnAt, tasks) - askedAt,
 });

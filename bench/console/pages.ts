@@ -1,7 +1,7 @@
 /** The pages that are measured, and the elements that must be there before a page is usable. */
 
 /** At least this many elements that match a selector, optionally each with this text. */
-export interface Wanted {
+export interface WantedElements {
   css: string;
   least?: number;
   text?: string;
@@ -11,7 +11,7 @@ interface Page {
   name: string;
   path: string;
   who: "nobody" | "builder" | "operator";
-  wanted: Wanted[];
+  wanted: WantedElements[];
 }
 
 export interface MeasuredPage extends Page {
@@ -19,23 +19,23 @@ export interface MeasuredPage extends Page {
   cache: "cold" | "warm";
 }
 
-const rows = (table: string, least = 1): Wanted => ({ css: `table[aria-label="${table}"] tbody tr`, least });
-const heading = (text: string): Wanted => ({ css: "h1", text });
+const rows = (table: string, least = 1): WantedElements => ({ css: `table[aria-label="${table}"] tbody tr`, least });
+const heading = (text: string): WantedElements => ({ css: "h1", text });
 const CHART = { css: "figure svg[role=application]" };
 
-export const SIGN_IN: Page = {
+export const SIGN_IN_PAGE: Page = {
   name: "sign-in",
   path: "/sign-in",
   who: "nobody",
   wanted: [{ css: "input[name=email]" }, { css: "input[name=password]" }, { css: "button[type=submit]" }],
 };
-export const OVERVIEW: Page = {
+export const OVERVIEW_PAGE: Page = {
   name: "overview",
   path: "/overview",
   who: "builder",
   wanted: [heading("Overview"), rows("Latest requests"), CHART],
 };
-export const REQUESTS: Page = {
+export const REQUESTS_PAGE: Page = {
   name: "requests",
   path: "/requests",
   who: "builder",
@@ -69,14 +69,21 @@ const PLATFORM: Page = {
 const cold = (page: Page): MeasuredPage => ({ ...page, cache: "cold" });
 const warm = (page: Page): MeasuredPage => ({ ...page, cache: "warm" });
 
-export const PAGES = [cold(SIGN_IN), cold(OVERVIEW), warm(OVERVIEW), warm(REQUESTS), warm(PLAYGROUND), warm(PLATFORM)];
+export const PAGES = [
+  cold(SIGN_IN_PAGE),
+  cold(OVERVIEW_PAGE),
+  warm(OVERVIEW_PAGE),
+  warm(REQUESTS_PAGE),
+  warm(PLAYGROUND),
+  warm(PLATFORM),
+];
 
 /** The pages whose load time grows with a long history. */
-export const PAGES_OF_THE_PAST = [
-  cold(OVERVIEW),
+export const HISTORY_PAGES = [
+  cold(OVERVIEW_PAGE),
   cold(PERFORMANCE),
   cold({ ...PERFORMANCE, name: "performance, 7 days", path: "/performance?range=7d" }),
-  cold(REQUESTS),
+  cold(REQUESTS_PAGE),
   cold(CREDITS),
   cold(PLATFORM),
 ];

@@ -1,28 +1,28 @@
 /** Prints the figures of many visits as tables, and whether the first page is fast enough. */
-import type { Figures } from "./figures.ts";
+import type { PageFigures } from "./figures.ts";
 
 /** The target for the first page. */
 const AIM_MS = 1_000;
 
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
-export const spread = (values: number[], digits = 0): string =>
+export const medianAndRange = (values: number[], digits = 0): string =>
   `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
 const kilobytes = (values: number[]): string => (median(values) / 1_000).toFixed(1);
 
-type Of = (pick: (figures: Figures) => number) => number[];
+type Of = (pick: (figures: PageFigures) => number) => number[];
 
 const TIMES: Record<string, (of: Of) => string> = {
-  "First paint": (of) => spread(of(({ fcpMs }) => fcpMs)),
-  "Largest paint": (of) => spread(of(({ lcpMs }) => lcpMs)),
-  Interactive: (of) => spread(of(({ interactiveMs }) => interactiveMs)),
-  Blocked: (of) => spread(of(({ blockedMs }) => blockedMs)),
+  "First paint": (of) => medianAndRange(of(({ fcpMs }) => fcpMs)),
+  "Largest paint": (of) => medianAndRange(of(({ lcpMs }) => lcpMs)),
+  Interactive: (of) => medianAndRange(of(({ interactiveMs }) => interactiveMs)),
+  Blocked: (of) => medianAndRange(of(({ blockedMs }) => blockedMs)),
   Shift: (of) =>
-    spread(
+    medianAndRange(
       of(({ shift }) => shift),
       3,
     ),
   Document: (of) =>
-    spread(
+    medianAndRange(
       of(({ serverMs }) => serverMs),
       1,
     ),
@@ -34,26 +34,26 @@ const COSTS: Record<string, (of: Of) => string> = {
   "CSS, KB": (of) => kilobytes(of(({ styleBytes }) => styleBytes)),
   "All, KB": (of) => kilobytes(of(({ allBytes }) => allBytes)),
   "Heap, MB": (of) => (median(of(({ heapBytes }) => heapBytes)) / 1e6).toFixed(1),
-  "Processor, ms": (of) => spread(of(({ taskMs }) => taskMs)),
-  Script: (of) => spread(of(({ scriptMs }) => scriptMs)),
-  Layout: (of) => spread(of(({ layoutMs }) => layoutMs)),
-  Style: (of) => spread(of(({ styleMs }) => styleMs)),
+  "Processor, ms": (of) => medianAndRange(of(({ taskMs }) => taskMs)),
+  Script: (of) => medianAndRange(of(({ scriptMs }) => scriptMs)),
+  Layout: (of) => medianAndRange(of(({ layoutMs }) => layoutMs)),
+  Style: (of) => medianAndRange(of(({ styleMs }) => styleMs)),
 };
 
-export function pagesTables(rounds: Map<string, Figures[]>): string {
+export function pagesTables(rounds: Map<string, PageFigures[]>): string {
   return [TIMES, COSTS]
     .map((columns) => {
       const lines = [...rounds].map(([name, figures]) => {
         const of: Of = (pick) => figures.map(pick);
         return [name, ...Object.values(columns).map((cell) => cell(of))];
       });
-      return table(["Page", ...Object.keys(columns)], lines);
+      return markdownTable(["Page", ...Object.keys(columns)], lines);
     })
     .join("\n\n");
 }
 
 /** Compares the median with the target, and the minimum, which other work on the machine affects least. */
-export function verdict(name: string, figures: Figures[]): string {
+export function compareWithTarget(name: string, figures: PageFigures[]): string {
   const times = figures.map(({ interactiveMs }) => interactiveMs);
   const judged = (by: string, ms: number): string =>
     `${ms < AIM_MS ? "met" : "NOT MET"} by the ${by} (${ms.toFixed(0)} ms)`;
@@ -61,5 +61,5 @@ export function verdict(name: string, figures: Figures[]): string {
   return `The aim, ${name} interactive in under ${AIM_MS} ms: ${both}.`;
 }
 
-export const table = (heads: string[], lines: string[][]): string =>
+export const markdownTable = (heads: string[], lines: string[][]): string =>
   [heads, heads.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

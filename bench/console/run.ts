@@ -7,21 +7,28 @@ import { cpus, loadavg } from "node:os";
 import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";
 import { PERSON } from "../../e2e/console/lifelike/cast.ts";
 import { openStage } from "../../e2e/console/lifelike/stage.ts";
-import type { Figures } from "./figures.ts";
-import { type Journey, measureFilter, measurePage, measureSignIn, type Sessions, sessionOf } from "./measure.ts";
+import type { PageFigures } from "./figures.ts";
+import {
+  type JourneyTimes,
+  measureFilter,
+  measurePage,
+  measureSignIn,
+  type Sessions,
+  signInSession,
+} from "./measure.ts";
 import { PAGES } from "./pages.ts";
-import { pagesTables, spread, table, verdict } from "./report.ts";
+import { compareWithTarget, markdownTable, medianAndRange, pagesTables } from "./report.ts";
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
 const FIRST_PAGE = "overview, cold";
 
-function journeysTable(rounds: Map<string, Journey[]>): string {
+function journeysTable(rounds: Map<string, JourneyTimes[]>): string {
   const lines = [...rounds].map(([name, journeys]) => [
     name,
-    spread(journeys.map(({ drawnMs }) => drawnMs)),
-    spread(journeys.map(({ interactiveMs }) => interactiveMs)),
+    medianAndRange(journeys.map(({ drawnMs }) => drawnMs)),
+    medianAndRange(journeys.map(({ interactiveMs }) => interactiveMs)),
   ]);
-  return table(["Journey", "On the screen", "Interactive"], lines);
+  return markdownTable(["Journey", "On the screen", "Interactive"], lines);
 }
 
 if (CHROMIUM === undefined) throw new Error("Chromium is not installed (Debian: apt-get install chromium)");
@@ -31,11 +38,11 @@ const { platform, close } = await openStage();
 try {
   const sessions: Sessions = {
     nobody: undefined,
-    builder: await sessionOf(platform, PERSON),
-    operator: await sessionOf(platform, platform.ready.operator),
+    builder: await signInSession(platform, PERSON),
+    operator: await signInSession(platform, platform.ready.operator),
   };
-  const pages = new Map<string, Figures[]>();
-  const journeys = new Map<string, Journey[]>();
+  const pages = new Map<string, PageFigures[]>();
+  const journeys = new Map<string, JourneyTimes[]>();
   const keep = <Kind>(all: Map<string, Kind[]>, name: string, one: Kind): void => {
     all.set(name, [...(all.get(name) ?? []), one]);
   };
@@ -57,7 +64,7 @@ try {
     `\nMilliseconds, median (least–worst) of ${ROUNDS}. ${cpus().length} processors, load ${load.toFixed(1)} at the end.\n`,
   );
   console.log(`${pagesTables(pages)}\n\n${journeysTable(journeys)}\n`);
-  console.log(verdict(FIRST_PAGE, pages.get(FIRST_PAGE) as Figures[]));
+  console.log(compareWithTarget(FIRST_PAGE, pages.get(FIRST_PAGE) as PageFigures[]));
 } finally {
   await close();
 }

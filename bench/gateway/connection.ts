@@ -11,7 +11,7 @@ const BLANK = 32;
 
 type State = "head" | "length" | "chunk size" | "chunk" | "chunk end" | "trailer" | "until close";
 
-export interface Answer {
+export interface TimedAnswer {
   status: number;
   sentAtUs: number;
   /** When the first byte of the body arrived. */
@@ -39,8 +39,8 @@ export class Connection {
   #isStream = false;
   #closes = false;
   #counter = new EventCounter(undefined);
-  #answer: Answer = emptyAnswer();
-  #resolve: ((answer: Answer) => void) | undefined;
+  #answer: TimedAnswer = emptyAnswer();
+  #resolve: ((answer: TimedAnswer) => void) | undefined;
 
   constructor(port: number, onStamp?: (ageUs: number) => void) {
     this.#port = port;
@@ -76,7 +76,7 @@ export class Connection {
   }
 
   /** Sends one request. Always resolves, also on a failure. */
-  ask(request: Buffer): Promise<Answer> {
+  ask(request: Buffer): Promise<TimedAnswer> {
     const socket = this.#socket;
     this.#state = "head";
     this.#rest = undefined;
@@ -205,7 +205,7 @@ export class Connection {
   }
 }
 
-function emptyAnswer(): Answer {
+function emptyAnswer(): TimedAnswer {
   return {
     status: 0,
     sentAtUs: 0,

@@ -5,7 +5,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { MODEL, type Pace } from "./engine.ts";
+import { type EnginePace, MODEL } from "./engine.ts";
 import { nowUs } from "./usage.ts";
 
 const BYTES_PER_TOKEN = 4;
@@ -95,13 +95,13 @@ interface Stream {
  * written directly to the socket, because they are already HTTP chunks.
  */
 class Streams {
-  readonly #pace: Pace;
+  readonly #pace: EnginePace;
   readonly #wheel: Wheel;
   live = 0;
   events = 0;
   aborted = 0;
 
-  constructor(pace: Pace) {
+  constructor(pace: EnginePace) {
     this.#pace = pace;
     this.#wheel = new Wheel({ slots: Math.max(1, pace.delayMs), isShared: pace.inSteps ?? false });
   }
@@ -216,7 +216,7 @@ class Wheel {
   }
 }
 
-let pace: Pace = { tokens: 100, delayMs: 0, burst: 10 };
+let pace: EnginePace = { tokens: 100, delayMs: 0, burst: 10 };
 let streams = new Streams(pace);
 let requests = 0;
 
@@ -259,7 +259,7 @@ server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
   process.send?.({ type: "listening", port: (server.address() as AddressInfo).port });
 });
 
-process.on("message", (message: { type: "pace"; pace: Pace } | { type: "counts" }) => {
+process.on("message", (message: { type: "pace"; pace: EnginePace } | { type: "counts" }) => {
   if (message.type === "pace") {
     pace = message.pace;
     streams = new Streams(pace);

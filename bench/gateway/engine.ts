@@ -1,13 +1,13 @@
 /** Starts the fake engine's process, sets its pace and reads its counts. */
 import { fileURLToPath } from "node:url";
-import { Child } from "./processes.ts";
+import { BenchProcess } from "./processes.ts";
 
 const MAIN = fileURLToPath(new URL("./engine-process.ts", import.meta.url));
 
 /** The only model that the engine serves. */
 export const MODEL = "fake-model";
 
-export interface Pace {
+export interface EnginePace {
   tokens: number;
   /** The pause between two events of a stream; 0: none. */
   delayMs: number;
@@ -29,7 +29,7 @@ export interface EngineCounts {
 }
 
 export class Engine {
-  readonly child: Child;
+  readonly child: BenchProcess;
   port = 0;
 
   static async start(options: { processors: string | null; outDir: string }): Promise<Engine> {
@@ -42,14 +42,14 @@ export class Engine {
   }
 
   private constructor(options: { processors: string | null; outDir: string }) {
-    this.child = new Child({ name: "engine", command: [process.execPath, MAIN], channel: true, ...options });
+    this.child = new BenchProcess({ name: "engine", command: [process.execPath, MAIN], channel: true, ...options });
   }
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  async set(pace: Pace): Promise<void> {
+  async set(pace: EnginePace): Promise<void> {
     await this.#ask({ type: "pace", pace });
   }
 
@@ -57,7 +57,7 @@ export class Engine {
     return this.#ask({ type: "counts" });
   }
 
-  #ask(question: { type: "pace"; pace: Pace } | { type: "counts" }): Promise<EngineCounts> {
+  #ask(question: { type: "pace"; pace: EnginePace } | { type: "counts" }): Promise<EngineCounts> {
     const answered = this.child.message((message) => {
       const { type, counts } = message as { type: string; counts: EngineCounts };
       return type === "counts" ? counts : undefined;

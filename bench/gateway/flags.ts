@@ -4,15 +4,15 @@ import { SCENARIO_NAMES, type ScenarioName } from "./scenarios.ts";
 import { bifrost } from "./targets/bifrost.ts";
 import { litellm } from "./targets/litellm.ts";
 import { newApi, newApiPostgres } from "./targets/new-api.ts";
-import { bare, direct, nginx, portkey } from "./targets/peers.ts";
+import { bareProxy, directEngine, nginx, portkey } from "./targets/peers.ts";
 import type { StartTarget } from "./targets/target.ts";
 import { tollgate, tollgateScripted } from "./targets/tollgate.ts";
 
 /** The engine alone comes first, because the others are compared with it. */
 export const TARGETS = {
-  direct,
+  direct: directEngine,
   nginx,
-  bare,
+  bare: bareProxy,
   portkey,
   "new-api": newApi,
   "new-api-postgres": newApiPostgres,

@@ -1,5 +1,5 @@
 /** Runs one scenario against one address: a closed loop, a fixed number of streams, or strictly alternating pairs. */
-import { type Answer, Connection } from "./connection.ts";
+import { Connection, type TimedAnswer } from "./connection.ts";
 import type { Scenario } from "./scenarios.ts";
 import { nowUs } from "./usage.ts";
 
@@ -27,8 +27,8 @@ export interface LoadResult {
 
 /** Calls `look` right before and right after the measurement, so that the difference of its two results belongs to the load. */
 export async function runLoad<Sight>(options: {
-  address: Address;
-  direct: Address;
+  address: TargetAddress;
+  direct: TargetAddress;
   scenario: Scenario;
   look: () => Promise<Sight>;
   /** Called for every successful answer with the times at which its request was sent and the answer was complete. */
@@ -69,7 +69,7 @@ class Load {
   #aborted = false;
   readonly #onAnswer: ((sentAtUs: number, endedAtUs: number) => void) | undefined;
 
-  constructor(address: Address, scenario: Scenario, onAnswer?: (sentAtUs: number, endedAtUs: number) => void) {
+  constructor(address: TargetAddress, scenario: Scenario, onAnswer?: (sentAtUs: number, endedAtUs: number) => void) {
     this.#scenario = scenario;
     this.#onAnswer = onAnswer;
     this.#next = requestsFor(address, scenario);
@@ -157,7 +157,7 @@ class Load {
    * Returns whether the answer was complete. An incomplete answer must not count as a fast one. A gateway may join
    * words that arrived together into one event.
    */
-  #record(answer: Answer): boolean {
+  #record(answer: TimedAnswer): boolean {
     const { stream, tokens, eventsMin = tokens } = this.#scenario;
     const said = Math.max(answer.events, answer.blanks - answer.events);
     const short = stream && (said < eventsMin || !answer.done);
@@ -179,7 +179,7 @@ class Load {
   }
 }
 
-const took = ({ sentAtUs, endedAtUs }: Answer): number => endedAtUs - sentAtUs;
+const took = ({ sentAtUs, endedAtUs }: TimedAnswer): number => endedAtUs - sentAtUs;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const TEMPLATES = 8;
@@ -192,7 +192,7 @@ const WORDS = (
 ).split(" ");
 
 /** The port that requests go to, and the identity that they use. */
-export interface Address {
+export interface TargetAddress {
   port: number;
   models: { chat: string; embedding: string };
   headers: Record<string, string>;
@@ -202,7 +202,7 @@ export interface Address {
  * Returns the bytes of a scenario's next request, serialised in advance. Every prompt contains its own number, so that
  * no cache can answer it.
  */
-function requestsFor(address: Address, scenario: Scenario): () => Buffer {
+function requestsFor(address: TargetAddress, scenario: Scenario): () => Buffer {
   const templates = Array.from({ length: TEMPLATES }, (_, i) => {
     const bytes = serialise(address, scenario, promptsOf(scenario, 7919 * (i + 1)));
     return { bytes, at: bytes.indexOf(NUMBER) + NUMBER.indexOf("0") };
@@ -223,7 +223,7 @@ function promptsOf({ promptBytes, messages }: Scenario, seed: number): string[] 
   return [...before, NUMBER + prose(bytes - NUMBER.length, seed)];
 }
 
-function serialise({ port, models, headers }: Address, scenario: Scenario, prompts: string[]): Buffer {
+function serialise({ port, models, headers }: TargetAddress, scenario: Scenario, prompts: string[]): Buffer {
   const body = Buffer.from(JSON.stringify(bodyOf(models, scenario, prompts)));
   const lines = [
     `POST /v1/${scenario.endpoint === "embeddings" ? "embeddings" : "chat/completions"} HTTP/1.1`,
@@ -238,7 +238,7 @@ function serialise({ port, models, headers }: Address, scenario: Scenario, promp
 }
 
 function bodyOf(
-  models: Address["models"],
+  models: TargetAddress["models"],
   { endpoint, tokens, stream, toTheCap }: Scenario,
   prompts: string[],
 ): object {

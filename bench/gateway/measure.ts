@@ -1,20 +1,20 @@
 /** Measures one run: a scenario against a target, with the processor time of every process involved, after a warm-up. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine, EngineCounts } from "./engine.ts";
-import { type Address, type LoadResult, runLoad } from "./load.ts";
+import { type LoadResult, runLoad, type TargetAddress } from "./load.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
-import { type Role, type Target, Unavailable } from "./targets/target.ts";
+import { type Role, type Target, TargetUnavailable } from "./targets/target.ts";
 import {
   type CpuCount,
-  cpuOf,
-  forgetPeak,
-  type HandOvers,
-  handOversOf,
-  machineUs,
-  peakMib,
-  residentMib,
-  spentUs,
-  type Watched,
+  cpuCount,
+  cpuSpentUs,
+  machineCpuUs,
+  peakMemoryMib,
+  resetPeakMemory,
+  residentMemoryMib,
+  type SystemCallCounts,
+  systemCallCounts,
+  type WatchedProcess,
 } from "./usage.ts";
 
 /**
@@ -25,13 +25,13 @@ const LEAD_IN_S = 2;
 /** How long to wait for streams of an earlier run to end. */
 const QUIET_WITHIN_MS = 5_000;
 
-export type Payer = Role | "engine" | "generator" | "other" | "stolen";
+export type ProcessorUser = Role | "engine" | "generator" | "other" | "stolen";
 
 /** The processes that a request passes through. PostgreSQL's system calls can be counted only by its own user. */
 type Passing = Exclude<Role, "postgres">;
 
 /** One line of the results. */
-export interface Row extends Omit<LoadResult, "errors"> {
+export interface ResultRow extends Omit<LoadResult, "errors"> {
   scenario: string;
   target: string;
   repeat: number;
@@ -40,8 +40,8 @@ export interface Row extends Omit<LoadResult, "errors"> {
    * Processor time of the run in microseconds. `other`: of processes outside the bench; `stolen`: of other guests of
    * the machine.
    */
-  cpuUs: Partial<Record<Payer, number>>;
-  handOvers: Partial<Record<Passing, HandOvers>>;
+  cpuUs: Partial<Record<ProcessorUser, number>>;
+  handOvers: Partial<Record<Passing, SystemCallCounts>>;
   engineRequests: number;
   engineEvents: number;
   /** The memory of the gateway's process before the run, and its maximum during the run. */
@@ -51,36 +51,36 @@ export interface Row extends Omit<LoadResult, "errors"> {
   slowestOverPace: number | undefined;
 }
 
-export interface Bench {
+export interface BenchContext {
   engine: Engine;
-  direct: Address;
+  direct: TargetAddress;
 }
 
 interface Snapshot {
-  cpu: Map<Payer, CpuCount>;
-  handOvers: Map<Passing, HandOvers>;
-  machine: ReturnType<typeof machineUs>;
+  cpu: Map<ProcessorUser, CpuCount>;
+  handOvers: Map<Passing, SystemCallCounts>;
+  machine: ReturnType<typeof machineCpuUs>;
   counts: EngineCounts;
 }
 
 export async function measure(
-  bench: Bench,
+  bench: BenchContext,
   target: Target,
   run: { name: string; scenario: Scenario; repeat: number },
-): Promise<Row> {
+): Promise<ResultRow> {
   const { name, scenario, repeat } = run;
   await quiet(bench.engine);
   await bench.engine.set(scenario);
-  const watched = new Map<Payer, Watched>([
-    ...(Object.entries(target.parts) as [Role, Watched][]),
+  const watched = new Map<ProcessorUser, WatchedProcess>([
+    ...(Object.entries(target.parts) as [Role, WatchedProcess][]),
     ["engine", { pid: bench.engine.child.pid, withChildren: false }],
     ["generator", { pid: process.pid, withChildren: false }],
   ]);
-  const passing = Object.entries(target.parts).filter(([who]) => who !== "postgres") as [Passing, Watched][];
+  const passing = Object.entries(target.parts).filter(([who]) => who !== "postgres") as [Passing, WatchedProcess][];
   const look = async (): Promise<Snapshot> => ({
-    cpu: new Map([...watched].map(([who, part]) => [who, cpuOf(part)])),
-    handOvers: new Map(passing.map(([who, part]) => [who, handOversOf(part)])),
-    machine: machineUs(),
+    cpu: new Map([...watched].map(([who, part]) => [who, cpuCount(part)])),
+    handOvers: new Map(passing.map(([who, part]) => [who, systemCallCounts(part)])),
+    machine: machineCpuUs(),
     counts: await bench.engine.counts(),
   });
   const { address } = target;
@@ -88,8 +88,8 @@ export async function measure(
   if (scenario.seconds !== undefined)
     await runLoad({ ...load, scenario: { ...scenario, seconds: LEAD_IN_S }, look: async () => undefined });
   const { gateway } = target.parts;
-  if (gateway !== undefined) forgetPeak(gateway);
-  const gatewayBeforeMib = gateway === undefined ? undefined : residentMib(gateway);
+  if (gateway !== undefined) resetPeakMemory(gateway);
+  const gatewayBeforeMib = gateway === undefined ? undefined : residentMemoryMib(gateway);
   const { result, before, after } = await runLoad({ ...load, scenario, look });
   return {
     scenario: name,
@@ -101,16 +101,16 @@ export async function measure(
     engineRequests: after.counts.requests - before.counts.requests,
     engineEvents: after.counts.events - before.counts.events,
     gatewayBeforeMib,
-    gatewayPeakMib: gateway === undefined ? undefined : peakMib(gateway),
+    gatewayPeakMib: gateway === undefined ? undefined : peakMemoryMib(gateway),
     slowestOverPace:
       scenario.delayMs > 0 ? (result.latencyMs?.max ?? Number.NaN) / (scenario.tokens * scenario.delayMs) : undefined,
   };
 }
 
-function spent(before: Snapshot, after: Snapshot): Row["cpuUs"] {
-  const known = [...after.cpu].map(([who, count]): [Payer, number] => [
+function spent(before: Snapshot, after: Snapshot): ResultRow["cpuUs"] {
+  const known = [...after.cpu].map(([who, count]): [ProcessorUser, number] => [
     who,
-    spentUs(before.cpu.get(who) as CpuCount, count),
+    cpuSpentUs(before.cpu.get(who) as CpuCount, count),
   ]);
   const ours = known.reduce((sum, [, us]) => sum + us, 0);
   return {
@@ -120,9 +120,9 @@ function spent(before: Snapshot, after: Snapshot): Row["cpuUs"] {
   };
 }
 
-function handedOver(before: Snapshot, after: Snapshot): Row["handOvers"] {
-  const between = [...after.handOvers].map(([who, { wakeUps, reads, writes }]): [Passing, HandOvers] => {
-    const then = before.handOvers.get(who) as HandOvers;
+function handedOver(before: Snapshot, after: Snapshot): ResultRow["handOvers"] {
+  const between = [...after.handOvers].map(([who, { wakeUps, reads, writes }]): [Passing, SystemCallCounts] => {
+    const then = before.handOvers.get(who) as SystemCallCounts;
     return [who, { wakeUps: wakeUps - then.wakeUps, reads: reads - then.reads, writes: writes - then.writes }];
   });
   return Object.fromEntries(between);
@@ -143,14 +143,14 @@ const WARM_STREAMS: Scenario = { ...SCENARIOS["streams-unpaced"], concurrent: 20
  * decides how warm a program is; by wall time, a starved target would still be cold. Returns the processor time used,
  * in seconds.
  */
-export async function warmUp(bench: Bench, target: Target, cpuSeconds: number): Promise<number> {
+export async function warmUp(bench: BenchContext, target: Target, cpuSeconds: number): Promise<number> {
   const until = performance.now() + WARM_UP_MS_MAX;
   let warmedUs = 0;
   do {
     for (const scenario of target.wholeAnswersOnly ? [WARM_CHATS] : [WARM_CHATS, WARM_STREAMS]) {
       const row = await measure(bench, target, { name: "warm-up", scenario, repeat: 0 });
       warmedUs += row.cpuUs.gateway ?? 0;
-      if (row.ok === 0) throw new Unavailable(`it gives no good answers: ${JSON.stringify(row.errors)}`);
+      if (row.ok === 0) throw new TargetUnavailable(`it gives no good answers: ${JSON.stringify(row.errors)}`);
     }
   } while (target.parts.gateway !== undefined && warmedUs < cpuSeconds * 1e6 && performance.now() < until);
   return warmedUs / 1e6;

@@ -8,13 +8,13 @@ import { closeSync, openSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
-export interface Processors {
+export interface ProcessorAssignment {
   /** Processors as `taskset -c` accepts them; null: the system decides. */
   measured: string | null;
   others: string | null;
 }
 
-export function shareProcessors(pin: boolean): Processors {
+export function assignProcessors(pin: boolean): ProcessorAssignment {
   const count = availableParallelism();
   if (!pin || count < 2 || spawnSync("taskset", ["--version"]).status !== 0) return { measured: null, others: null };
   const others = count === 2 ? "0" : `0-${count - 2}`;
@@ -49,7 +49,7 @@ process.once("exit", () => {
   for (const child of living) child.kill("SIGTERM");
 });
 
-export class Child {
+export class BenchProcess {
   readonly process: ChildProcess;
   readonly logFile: string;
   readonly #name: string;

@@ -71,7 +71,7 @@ class Inspector {
 }
 
 /** Without `--profile` there are no inspector ports, and it only runs the work. */
-export async function profiled<T>(
+export async function withProfile<T>(
   target: Target,
   { outDir, name }: { outDir: string; name: string },
   run: () => Promise<T>,

@@ -6,16 +6,16 @@
 import {
   cpuPerEventUs,
   cpuPerRequestUs,
-  errorsOf,
+  dividedBy,
+  errorCount,
   type Figure,
-  inMs,
+  figureValues,
   medianOf,
-  middle,
-  numbers,
-  per,
+  medianOfNumbers,
   takenByOthers,
+  toMs,
 } from "./figures.ts";
-import type { Payer, Row } from "./measure.ts";
+import type { ProcessorUser, ResultRow } from "./measure.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 
 export interface RunFacts {
@@ -38,7 +38,7 @@ export interface RunFacts {
   leftOut: string[];
 }
 
-export function summaryOf(facts: RunFacts, rows: Row[]): string {
+export function summaryMarkdown(facts: RunFacts, rows: ResultRow[]): string {
   const parts = [heading(facts), aimsTable(rows)];
   for (const name of new Set(rows.map((row) => row.scenario))) {
     parts.push(
@@ -61,7 +61,7 @@ function heading(facts: RunFacts): string {
   ].join("\n");
 }
 
-function scenarioPart(name: ScenarioName, rows: Row[]): string {
+function scenarioPart(name: ScenarioName, rows: ResultRow[]): string {
   const { what, stream, mode } = SCENARIOS[name];
   const columns = mode === "paired" ? pairedColumns : stream ? streamColumns : requestColumns;
   const direct = rows.filter((row) => row.target === "direct");
@@ -70,13 +70,13 @@ function scenarioPart(name: ScenarioName, rows: Row[]): string {
 }
 
 /** The processor time of the engine and the load generator, which limits how fast any target can be measured. */
-function surroundings(direct: Row[]): string {
+function surroundings(direct: ResultRow[]): string {
   const [engine, generator] = [perRequest(direct, "engine"), perRequest(direct, "generator")];
   return `Engine ${engine} and generator ${generator} µs per request in the direct runs.`;
 }
 
 /** One measurement in one line. */
-export function line(row: Row): string {
+export function resultLine(row: ResultRow): string {
   const { scenario, target, repeat, ok, latencyMs, cpuUs, engineEvents, gatewayPeakMib, slowestOverPace } = row;
   const errors = Object.entries(row.errors).map(([what, count]) => `${count} × ${what}`);
   const each = engineEvents > 0 && row.ttftMs !== undefined ? engineEvents : ok;
@@ -102,10 +102,10 @@ export function line(row: Row): string {
 interface Column {
   title: string;
   /** Formats the cell of one target from its rows; `all` are the scenario's rows of every target. */
-  cell(own: Row[], all: Row[]): string;
+  cell(own: ResultRow[], all: ResultRow[]): string;
 }
 
-function table(rows: Row[], columns: Column[]): string {
+function table(rows: ResultRow[], columns: Column[]): string {
   const names = [...new Set(rows.map((row) => row.target))].sort();
   const lines = [
     ["", ...columns.map(({ title }) => title)],
@@ -119,29 +119,29 @@ function table(rows: Row[], columns: Column[]): string {
 }
 
 /** The median, or a dash if nothing was measured. */
-function median(rows: Row[], figure: Figure, digits: number): string {
+function median(rows: ResultRow[], figure: Figure, digits: number): string {
   return medianOf(rows, figure)?.toFixed(digits) ?? "–";
 }
 
 /** The median, with minimum and maximum if there were several values. */
-function spread(rows: Row[], figure: Figure, digits: number): string {
-  const values = numbers(rows, figure);
+function spread(rows: ResultRow[], figure: Figure, digits: number): string {
+  const values = figureValues(rows, figure);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const about = values.length > 1 ? ` (${least.toFixed(digits)}–${most.toFixed(digits)})` : "";
   return `${median(rows, figure, digits)}${about}`;
 }
 
 /** The ratio of a figure to another target's, computed for each repeat. */
-function timesOf(own: Row[], other: Row[], figure: Figure): string {
+function timesOf(own: ResultRow[], other: ResultRow[], figure: Figure): string {
   const ratios = own.flatMap((row) => {
     const match = other.find(({ repeat }) => repeat === row.repeat);
     const [a, b] = [figure(row), match === undefined ? undefined : figure(match)];
     return a === undefined || b === undefined || b === 0 ? [] : [a / b];
   });
-  return ratios.length === 0 ? "–" : middle(ratios).toFixed(2);
+  return ratios.length === 0 ? "–" : medianOfNumbers(ratios).toFixed(2);
 }
 
-const perRequest = (rows: Row[], who: Payer): string => median(rows, cpuPerRequestUs(who), 0);
+const perRequest = (rows: ResultRow[], who: ProcessorUser): string => median(rows, cpuPerRequestUs(who), 0);
 
 interface Aim {
   what: string;
@@ -157,7 +157,7 @@ const AIMS: Aim[] = [
     scenario: "chat-c64",
     aim: "≤ 0.50; 0.20 unpinned",
     digits: 3,
-    figure: inMs(cpuPerRequestUs("gateway")),
+    figure: toMs(cpuPerRequestUs("gateway")),
   },
   {
     what: "gateway µs per event, 100 paced streams",
@@ -199,14 +199,14 @@ const AIMS: Aim[] = [
     scenario: "agent-c16",
     aim: "≤ 2.5",
     digits: 2,
-    figure: inMs(cpuPerRequestUs("gateway")),
+    figure: toMs(cpuPerRequestUs("gateway")),
   },
   {
     what: "agent ms per chat, 64 at once",
     scenario: "chat-c64",
     aim: "≤ 0.4",
     digits: 3,
-    figure: inMs(cpuPerRequestUs("agent")),
+    figure: toMs(cpuPerRequestUs("agent")),
   },
   {
     what: "gateway MiB at 1,000 streams",
@@ -217,7 +217,7 @@ const AIMS: Aim[] = [
   },
 ];
 
-function aimsTable(rows: Row[]): string {
+function aimsTable(rows: ResultRow[]): string {
   const others = [...new Set(rows.map((row) => row.target))].filter((name) => name !== "tollgate");
   const names = ["tollgate", ...others.sort()];
   const lines = AIMS.map(({ what, scenario, aim, digits, figure }) => {
@@ -233,15 +233,15 @@ function aimsTable(rows: Row[]): string {
   return all.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-const of = (all: Row[], target: string): Row[] => all.filter((row) => row.target === target);
-const requestsPerSecond = (row: Row): number => (row.ok / row.wallUs) * 1e6;
+const of = (all: ResultRow[], target: string): ResultRow[] => all.filter((row) => row.target === target);
+const requestsPerSecond = (row: ResultRow): number => (row.ok / row.wallUs) * 1e6;
 
 /** How often the process was woken, read and wrote, per request. */
 const handOvers = (who: "gateway" | "agent"): Column => ({
   title: `${who} wake-ups / reads / writes`,
   cell: (own) =>
     (["wakeUps", "reads", "writes"] as const)
-      .map((what) => median(own, (row) => per(row.handOvers[who]?.[what], row.ok), 1))
+      .map((what) => median(own, (row) => dividedBy(row.handOvers[who]?.[what], row.ok), 1))
       .join(" / "),
 });
 
@@ -251,20 +251,20 @@ const common: Column[] = [
     cell: (own) => `${median(own, (row) => row.gatewayBeforeMib, 0)} / ${median(own, (row) => row.gatewayPeakMib, 0)}`,
   },
   { title: "others' processors", cell: (own) => median(own, takenByOthers, 2) },
-  { title: "errors", cell: (own) => String(errorsOf(own)) },
+  { title: "errors", cell: (own) => String(errorCount(own)) },
 ];
 
-const perRequestMs = (title: string, who: Payer): Column => ({
+const perRequestMs = (title: string, who: ProcessorUser): Column => ({
   title,
-  cell: (own) => median(own, inMs(cpuPerRequestUs(who)), 3),
+  cell: (own) => median(own, toMs(cpuPerRequestUs(who)), 3),
 });
-const perEventUs = (title: string, who: Payer): Column => ({
+const perEventUs = (title: string, who: ProcessorUser): Column => ({
   title,
   cell: (own) => median(own, cpuPerEventUs(who), 1),
 });
 
 const requestColumns: Column[] = [
-  { title: "gateway ms", cell: (own) => spread(own, inMs(cpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => spread(own, toMs(cpuPerRequestUs("gateway")), 3) },
   { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), cpuPerRequestUs("gateway")) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
@@ -300,7 +300,7 @@ const pairedColumns: Column[] = [
   { title: "through it p50 ms", cell: (own) => median(own, (row) => row.latencyMs?.p50, 3) },
   { title: "added p50 ms", cell: (own) => spread(own, (row) => row.paired?.added?.p50, 3) },
   { title: "added p95 / p99 ms", cell: (own) => addedTail(own) },
-  { title: "gateway ms", cell: (own) => median(own, inMs(cpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => median(own, toMs(cpuPerRequestUs("gateway")), 3) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
   handOvers("gateway"),
@@ -308,6 +308,6 @@ const pairedColumns: Column[] = [
   ...common.slice(1),
 ];
 
-function addedTail(own: Row[]): string {
+function addedTail(own: ResultRow[]): string {
   return `${median(own, (row) => row.paired?.added?.p95, 2)} / ${median(own, (row) => row.paired?.added?.p99, 2)}`;
 }

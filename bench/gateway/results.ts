@@ -3,18 +3,18 @@ import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Row } from "./measure.ts";
+import type { ResultRow } from "./measure.ts";
 import type { RunFacts } from "./report.ts";
 
 const RESULTS = fileURLToPath(new URL("./results", import.meta.url));
 const DIGITS = 3;
 
-export interface Result extends RunFacts {
-  rows: Row[];
+export interface RunResult extends RunFacts {
+  rows: ResultRow[];
 }
 
 /** Returns the paths of the files. */
-export function writeResult(result: Result, outDir: string, isRecorded: boolean): string[] {
+export function writeResult(result: RunResult, outDir: string, isRecorded: boolean): string[] {
   const round = (_: string, value: unknown): unknown =>
     typeof value === "number" ? Number(value.toFixed(DIGITS)) : value;
   // Failure reasons name log files, so the local directory is replaced.
@@ -29,9 +29,9 @@ export function writeResult(result: Result, outDir: string, isRecorded: boolean)
 }
 
 /** Returns the last recorded run. */
-export function lastResult(folder = RESULTS): Result {
+export function lastResult(folder = RESULTS): RunResult {
   const all = globSync("*.json", { cwd: folder }).map(
-    (name): Result => JSON.parse(readFileSync(join(folder, name), "utf8")),
+    (name): RunResult => JSON.parse(readFileSync(join(folder, name), "utf8")),
   );
   const last = all.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt)).at(-1);
   if (last === undefined) throw new Error("nothing is recorded yet: npm run bench -- gateway --record");

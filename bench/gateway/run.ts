@@ -9,14 +9,14 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Engine } from "./engine.ts";
 import { type Flags, HELP, parseFlags, TARGETS } from "./flags.ts";
-import { type Bench, measure, type Row, warmUp } from "./measure.ts";
-import { shareProcessors } from "./processes.ts";
-import { profiled } from "./profile.ts";
-import { line, type RunFacts, summaryOf } from "./report.ts";
+import { type BenchContext, measure, type ResultRow, warmUp } from "./measure.ts";
+import { assignProcessors } from "./processes.ts";
+import { withProfile } from "./profile.ts";
+import { type RunFacts, resultLine, summaryMarkdown } from "./report.ts";
 import { commitOf, writeResult } from "./results.ts";
-import { SCENARIOS, type Scenario, shortened } from "./scenarios.ts";
-import { type StartTarget, type Surroundings, type Target, Unavailable } from "./targets/target.ts";
-import { tollgateOf, tollgateScriptedOf } from "./targets/tollgate.ts";
+import { SCENARIOS, type Scenario, shortScenario } from "./scenarios.ts";
+import { type StartTarget, type Target, type TargetOptions, TargetUnavailable } from "./targets/target.ts";
+import { tollgateOfCheckout, tollgateScriptedOfCheckout } from "./targets/tollgate.ts";
 import { durableWriteMs } from "./usage.ts";
 
 const OUT = fileURLToPath(new URL("./out", import.meta.url));
@@ -43,10 +43,10 @@ async function run(flags: Flags): Promise<void> {
   mkdirSync(outDir, { recursive: true });
   // Read at the start, because the sources may change while the bench runs.
   const commit = commitOf();
-  const processors = shareProcessors(flags.pin);
+  const processors = assignProcessors(flags.pin);
   const engine = await Engine.start({ processors: processors.others, outDir });
-  const surroundings: Surroundings = { engine, processors, outDir, profile: flags.profile };
-  const bench: Bench = { engine, direct: (await TARGETS.direct(surroundings)).address };
+  const surroundings: TargetOptions = { engine, processors, outDir, profile: flags.profile };
+  const bench: BenchContext = { engine, direct: (await TARGETS.direct(surroundings)).address };
   const { targets, leftOut } = await startTargets(flags, surroundings, bench);
   try {
     const facts: RunFacts = {
@@ -67,7 +67,7 @@ async function run(flags: Flags): Promise<void> {
       leftOut,
     };
     const rows = await measureAll(flags, { bench, targets, outDir, facts });
-    const summary = summaryOf(facts, rows);
+    const summary = summaryMarkdown(facts, rows);
     writeFileSync(join(outDir, "summary.md"), summary);
     const files = writeResult({ ...facts, rows }, outDir, flags.record);
     console.log(`\n${summary}\n${files.join("\n")}`);
@@ -85,8 +85,8 @@ function asTyped({ beside }: Flags): string[] {
 /** Starts and warms every target that this machine can run, and reports why others cannot run. */
 async function startTargets(
   flags: Flags,
-  surroundings: Surroundings,
-  bench: Bench,
+  surroundings: TargetOptions,
+  bench: BenchContext,
 ): Promise<{ targets: Target[]; leftOut: string[] }> {
   const targets: Target[] = [];
   const leftOut: string[] = [];
@@ -101,7 +101,7 @@ async function startTargets(
       targets.push(target);
     } catch (error) {
       // Another program that does not start is left out; Tollgate itself must start.
-      if (!(error instanceof Unavailable) && !(error instanceof Error && PEERS.has(name))) throw error;
+      if (!(error instanceof TargetUnavailable) && !(error instanceof Error && PEERS.has(name))) throw error;
       await target?.stop();
       leftOut.push(`${name}: ${error.message}`);
       console.error(`left out ${name}: ${error.message}`);
@@ -112,35 +112,35 @@ async function startTargets(
 
 /** The same targets of another checkout: with a scripted engine inside its agent too, or only that. */
 function besides(targets: Flags["targets"], checkout: string): [string, StartTarget][] {
-  const scripted: [string, StartTarget] = ["beside-scripted", tollgateScriptedOf(checkout)];
-  if (!targets.includes("tollgate-scripted")) return [["beside", tollgateOf(checkout)]];
-  return targets.includes("tollgate") ? [["beside", tollgateOf(checkout)], scripted] : [scripted];
+  const scripted: [string, StartTarget] = ["beside-scripted", tollgateScriptedOfCheckout(checkout)];
+  if (!targets.includes("tollgate-scripted")) return [["beside", tollgateOfCheckout(checkout)]];
+  return targets.includes("tollgate") ? [["beside", tollgateOfCheckout(checkout)], scripted] : [scripted];
 }
 
 /** Every repeat begins with another target, so that a slow drift of the machine affects all alike. */
 async function measureAll(
   flags: Flags,
-  { bench, targets, outDir, facts }: { bench: Bench; targets: Target[]; outDir: string; facts: RunFacts },
-): Promise<Row[]> {
+  { bench, targets, outDir, facts }: { bench: BenchContext; targets: Target[]; outDir: string; facts: RunFacts },
+): Promise<ResultRow[]> {
   const file = join(outDir, "results.jsonl");
   appendFileSync(file, `${JSON.stringify(facts)}\n`);
-  const rows: Row[] = [];
+  const rows: ResultRow[] = [];
   for (const name of flags.scenarios) {
     const full: Scenario = SCENARIOS[name];
-    const scenario = flags.quick ? shortened(full) : full;
+    const scenario = flags.quick ? shortScenario(full) : full;
     const measured = targets
       .filter((target) => scenario.mode !== "paired" || target.name !== "direct")
       .filter((target) => !scenario.stream || target.wholeAnswersOnly !== true);
     if (!flags.quick)
-      for (const target of measured) await measure(bench, target, { name, scenario: shortened(full), repeat: 0 });
+      for (const target of measured) await measure(bench, target, { name, scenario: shortScenario(full), repeat: 0 });
     for (let repeat = 1; repeat <= flags.repeats; repeat++) {
       const from = repeat % measured.length;
       for (const target of [...measured.slice(from), ...measured.slice(0, from)]) {
         const profile = { outDir, name: `${name}-${repeat}` };
-        const row = await profiled(target, profile, () => measure(bench, target, { name, scenario, repeat }));
+        const row = await withProfile(target, profile, () => measure(bench, target, { name, scenario, repeat }));
         appendFileSync(file, `${JSON.stringify(row)}\n`);
         rows.push(row);
-        console.error(line(row));
+        console.error(resultLine(row));
       }
     }
   }

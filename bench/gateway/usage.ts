@@ -21,7 +21,7 @@ export const nowUs = (): number => Number(process.hrtime.bigint() / 1000n);
 const TICK_US = 10_000;
 const KIB_PER_MIB = 1024;
 
-export interface Watched {
+export interface WatchedProcess {
   pid: number;
   /** Includes child processes, such as nginx's workers and PostgreSQL's backends. */
   withChildren: boolean;
@@ -33,7 +33,7 @@ export interface CpuCount {
   exactUs: number;
 }
 
-export function cpuOf(watched: Watched): CpuCount {
+export function cpuCount(watched: WatchedProcess): CpuCount {
   const count = { ticksUs: 0, exactUs: 0 };
   for (const pid of processesOf(watched)) {
     const stat = readProc(`${pid}/stat`);
@@ -50,18 +50,18 @@ export function cpuOf(watched: Watched): CpuCount {
   return count;
 }
 
-export const spentUs = (before: CpuCount, after: CpuCount): number =>
+export const cpuSpentUs = (before: CpuCount, after: CpuCount): number =>
   Math.max(after.ticksUs - before.ticksUs, after.exactUs - before.exactUs);
 
 /** How often a process was woken, read and wrote. */
-export interface HandOvers {
+export interface SystemCallCounts {
   wakeUps: number;
   reads: number;
   writes: number;
 }
 
 /** The sum over all threads. */
-export function handOversOf(watched: Watched): HandOvers {
+export function systemCallCounts(watched: WatchedProcess): SystemCallCounts {
   const count = { wakeUps: 0, reads: 0, writes: 0 };
   for (const pid of processesOf(watched)) {
     const io = readProc(`${pid}/io`) ?? "";
@@ -77,16 +77,16 @@ const numberAfter = (text: string, field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
 
 /** The maximum memory since `forgetPeak`, in MiB. Memory that the processes of a tree share counts once per process. */
-export function peakMib(watched: Watched): number {
+export function peakMemoryMib(watched: WatchedProcess): number {
   return memoryMib(watched, "VmHWM");
 }
 
-export function residentMib(watched: Watched): number {
+export function residentMemoryMib(watched: WatchedProcess): number {
   return memoryMib(watched, "VmRSS");
 }
 
 /** Resets the peak. Works only for the process's owner; otherwise the peak is the one since the process started. */
-export function forgetPeak(watched: Watched): void {
+export function resetPeakMemory(watched: WatchedProcess): void {
   for (const pid of processesOf(watched)) {
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, "5");
@@ -97,7 +97,7 @@ export function forgetPeak(watched: Watched): void {
 }
 
 /** The time of all processors together that was used, and that other guests of the hardware took. */
-export function machineUs(): { busy: number; stolen: number } {
+export function machineCpuUs(): { busy: number; stolen: number } {
   const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n", 1);
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
     .trim()
@@ -107,7 +107,7 @@ export function machineUs(): { busy: number; stolen: number } {
   return { busy: (user + nice + system + irq + softirq) * TICK_US, stolen: steal * TICK_US };
 }
 
-function memoryMib(watched: Watched, field: string): number {
+function memoryMib(watched: WatchedProcess, field: string): number {
   let kib = 0;
   for (const pid of processesOf(watched)) {
     kib += numberAfter(readProc(`${pid}/status`) ?? "", field);
@@ -115,7 +115,7 @@ function memoryMib(watched: Watched, field: string): number {
   return kib / KIB_PER_MIB;
 }
 
-function processesOf({ pid, withChildren }: Watched): number[] {
+function processesOf({ pid, withChildren }: WatchedProcess): number[] {
   const found = [pid];
   if (!withChildren) return found;
   for (const parent of found) {

@@ -1,5 +1,5 @@
 /** Checks of a real engine through the gateway, besides streams: answers in an output format, and embeddings. */
-import type { Address } from "../gateway/load.ts";
+import type { TargetAddress } from "../gateway/load.ts";
 
 interface Extent {
   requests: number;
@@ -14,7 +14,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-export const checkStructured = (address: Address, extent: Extent): Promise<string> =>
+export const checkStructured = (address: TargetAddress, extent: Extent): Promise<string> =>
   check("structured output", extent, async (nth) => {
     const answer = await ask(address, "chat/completions", {
       model: address.models.chat,
@@ -31,7 +31,7 @@ export const checkStructured = (address: Address, extent: Extent): Promise<strin
     return isKept ? "as the schema says" : "not as the schema says";
   });
 
-export const checkEmbeddings = (address: Address, extent: Extent): Promise<string> =>
+export const checkEmbeddings = (address: TargetAddress, extent: Extent): Promise<string> =>
   check("embeddings", extent, async (nth) => {
     const input = Array.from({ length: 8 }, (_, i) => `${nth} ${i} A garden by the harbour.`);
     const answer = await ask(address, "embeddings", { model: address.models.embedding, input });
@@ -54,7 +54,7 @@ async function check(what: string, extent: Extent, one: (nth: number) => Promise
   return `${what}: ${extent.requests} requests, ${extent.atOnce} at once, in ${seconds} s: ${JSON.stringify(outcomes)}`;
 }
 
-async function ask({ port, headers }: Address, path: string, body: object): Promise<unknown> {
+async function ask({ port, headers }: TargetAddress, path: string, body: object): Promise<unknown> {
   const response = await fetch(`http://127.0.0.1:${port}/v1/${path}`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },

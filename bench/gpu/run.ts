@@ -12,14 +12,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Engine } from "../gateway/engine.ts";
-import { type Address, type LoadResult, runLoad } from "../gateway/load.ts";
-import { profiled } from "../gateway/profile.ts";
+import { type LoadResult, runLoad, type TargetAddress } from "../gateway/load.ts";
+import { withProfile } from "../gateway/profile.ts";
 import type { Scenario } from "../gateway/scenarios.ts";
 import type { Role, Target } from "../gateway/targets/target.ts";
-import { tollgateBefore } from "../gateway/targets/tollgate.ts";
-import { cpuOf, spentUs } from "../gateway/usage.ts";
+import { tollgateWithEngines } from "../gateway/targets/tollgate.ts";
+import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
 import { checkEmbeddings, checkStructured } from "./checks.ts";
-import { type Level, type Turn, tableOf } from "./table.ts";
+import { type ConcurrencyLevel, gpuTable, type TurnResult } from "./table.ts";
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +41,7 @@ const outDir = values.out ?? mkdtempSync(join(tmpdir(), "tollgate-gpu-"));
 mkdirSync(outDir, { recursive: true });
 
 const url = new URL(values.engine);
-const direct: Address = {
+const direct: TargetAddress = {
   port: Number(url.port),
   models: { chat: values.model, embedding: values.model },
   headers: {},
@@ -78,7 +78,7 @@ const scenarioOf = (concurrent: number, total: number): Scenario => ({
 });
 
 process.once("SIGINT", () => process.exit(130));
-const target = await tollgateBefore(engines, { vectorWidth: Number(values.width) })(surroundings);
+const target = await tollgateWithEngines(engines, { vectorWidth: Number(values.width) })(surroundings);
 try {
   await measureAll(target);
 } finally {
@@ -88,9 +88,9 @@ try {
 async function measureAll(target: Target): Promise<void> {
   const warm = scenarioOf(16, 200);
   for (const address of [direct, target.address]) await turn(address, warm, target);
-  const levels: Level[] = [];
+  const levels: ConcurrencyLevel[] = [];
   for (const concurrent of values.levels.split(",").map(Number)) {
-    const level: Level = { concurrent, tokens: scenarioOf(concurrent, 1).tokens, direct: [], through: [] };
+    const level: ConcurrencyLevel = { concurrent, tokens: scenarioOf(concurrent, 1).tokens, direct: [], through: [] };
     const run = async (): Promise<void> => {
       const scenario = scenarioOf(concurrent, Math.ceil(Number(values.requests) / TURNS));
       for (let nth = 0; nth < TURNS; nth++) {
@@ -101,24 +101,24 @@ async function measureAll(target: Target): Promise<void> {
         for (const one of nth % 2 === 0 ? both : both.toReversed()) await one();
       }
     };
-    await profiled(target, { outDir, name: `gpu-${concurrent}` }, run);
+    await withProfile(target, { outDir, name: `gpu-${concurrent}` }, run);
     levels.push(level);
-    console.log(`\n${tableOf([level])}`);
+    console.log(`\n${gpuTable([level])}`);
   }
   const structured = await checkStructured(target.address, { requests: 64, atOnce: 16 });
   const embeddings =
     values.embeddings === undefined ? undefined : await checkEmbeddings(target.address, { requests: 128, atOnce: 16 });
-  const summary = `${tableOf(levels)}\n\n${[structured, embeddings ?? "no embeddings"].join("\n")}\n`;
+  const summary = `${gpuTable(levels)}\n\n${[structured, embeddings ?? "no embeddings"].join("\n")}\n`;
   writeFileSync(join(outDir, "gpu.md"), summary);
   writeFileSync(join(outDir, "gpu.json"), JSON.stringify(levels));
   console.log(`\n${summary}`);
 }
 
-async function turn(address: Address, scenario: Scenario, target: Target): Promise<Turn> {
+async function turn(address: TargetAddress, scenario: Scenario, target: Target): Promise<TurnResult> {
   const parts = Object.entries(target.parts) as [Role, NonNullable<Target["parts"][Role]>][];
-  const look = async () => new Map(parts.map(([role, part]) => [role, cpuOf(part)]));
+  const look = async () => new Map(parts.map(([role, part]) => [role, cpuCount(part)]));
   const { result, before, after } = await runLoad({ address, direct, scenario, look });
-  const spent = parts.map(([role]) => [role, spentUs(before.get(role) as never, after.get(role) as never)]);
+  const spent = parts.map(([role]) => [role, cpuSpentUs(before.get(role) as never, after.get(role) as never)]);
   const { ok, errors, wallUs, firstWordMs, latencyMs }: LoadResult = result;
   return { ok, errors, wallUs, firstWordMs, latencyMs, cpuUs: Object.fromEntries(spent) };
 }

@@ -3,16 +3,16 @@ import type { LoadResult } from "../gateway/load.ts";
 import type { Role } from "../gateway/targets/target.ts";
 
 /** One measurement, either of the engine directly or through the gateway. */
-export interface Turn extends Pick<LoadResult, "ok" | "errors" | "wallUs" | "firstWordMs" | "latencyMs"> {
+export interface TurnResult extends Pick<LoadResult, "ok" | "errors" | "wallUs" | "firstWordMs" | "latencyMs"> {
   cpuUs: Partial<Record<Role, number>>;
 }
 
-export interface Level {
+export interface ConcurrencyLevel {
   concurrent: number;
   /** The number of tokens in every answer. */
   tokens: number;
-  direct: Turn[];
-  through: Turn[];
+  direct: TurnResult[];
+  through: TurnResult[];
 }
 
 const HEAD = [
@@ -33,16 +33,16 @@ const HEAD = [
   "failed through",
 ];
 
-export function tableOf(levels: readonly Level[]): string {
+export function gpuTable(levels: readonly ConcurrencyLevel[]): string {
   const rows = levels.map(rowOf);
   return [HEAD, HEAD.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-function rowOf({ concurrent, tokens, direct, through }: Level): (string | number)[] {
-  const said = (turns: readonly Turn[]): number => tokens * sum(turns, ({ ok }) => ok);
-  const rate = (turns: readonly Turn[]): number => (said(turns) * 1e6) / sum(turns, ({ wallUs }) => wallUs);
-  const each = through.map((turn, nth) => (rate([turn]) / rate([direct[nth] as Turn])).toFixed(2));
-  const first = (turns: readonly Turn[], at: "p50" | "p99"): string =>
+function rowOf({ concurrent, tokens, direct, through }: ConcurrencyLevel): (string | number)[] {
+  const said = (turns: readonly TurnResult[]): number => tokens * sum(turns, ({ ok }) => ok);
+  const rate = (turns: readonly TurnResult[]): number => (said(turns) * 1e6) / sum(turns, ({ wallUs }) => wallUs);
+  const each = through.map((turn, nth) => (rate([turn]) / rate([direct[nth] as TurnResult])).toFixed(2));
+  const first = (turns: readonly TurnResult[], at: "p50" | "p99"): string =>
     middle(turns.flatMap(({ firstWordMs }) => (firstWordMs === undefined ? [] : [firstWordMs[at]])))?.toFixed(1) ?? "–";
   const cost = (role: Role): string => (sum(through, ({ cpuUs }) => cpuUs[role] ?? 0) / said(through)).toFixed(1);
   return [
@@ -59,7 +59,7 @@ function rowOf({ concurrent, tokens, direct, through }: Level): (string | number
   ];
 }
 
-function failuresOf(turns: readonly Turn[]): string {
+function failuresOf(turns: readonly TurnResult[]): string {
   const counts: Record<string, number> = {};
   for (const { errors } of turns)
     for (const [what, count] of Object.entries(errors)) counts[what] = (counts[what] ?? 0) + count;

@@ -7,16 +7,16 @@ import type pg from "pg";
 import { createLog } from "../../gateway/src/base/log.ts";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
-import { databaseMicros } from "../ledger/pairs.ts";
-import { type Cost, explaining } from "./plans.ts";
-import type { Question } from "./question.ts";
+import { databaseCpuUs } from "../ledger/pairs.ts";
+import type { HistoryQuery } from "./history-query.ts";
+import { explainingPool, type StatementCost } from "./plans.ts";
 
 const REPEATS = 9;
 const BOUND_MS = 100;
 const NEWEST_BOUND_MS = 20;
 const NAME_WIDTH = 52;
 
-interface Figures extends Omit<Question, "ask"> {
+interface Figures extends Omit<HistoryQuery, "ask"> {
   rows: number;
   medianMs: number;
   /** The machine is shared, so the minimum is closest to what the query itself needs. */
@@ -30,7 +30,7 @@ interface Figures extends Omit<Question, "ask"> {
 
 export async function measureAll(
   { connection, pid }: Pick<PrivatePostgres, "connection" | "pid">,
-  questions: Question[],
+  questions: HistoryQuery[],
 ): Promise<void> {
   const pool = openPool(connection, { log: createLog("silent"), sizeMax: 1 });
   try {
@@ -49,18 +49,18 @@ export async function measureAll(
   }
 }
 
-async function measure(pool: pg.Pool, serverPid: number, { ask, ...question }: Question): Promise<Figures> {
+async function measure(pool: pg.Pool, serverPid: number, { ask, ...question }: HistoryQuery): Promise<Figures> {
   const times: number[] = [];
   // The first run reads more from disk than later ones.
   let rows = await ask(pool);
-  const [node, server] = [process.cpuUsage(), databaseMicros(serverPid)];
+  const [node, server] = [process.cpuUsage(), databaseCpuUs(serverPid)];
   for (let i = 0; i < REPEATS; i++) {
     const startedAt = performance.now();
     rows = await ask(pool);
     times.push(performance.now() - startedAt);
   }
   const { user, system } = process.cpuUsage(node);
-  const serverMs = (databaseMicros(serverPid) - server) / 1000 / REPEATS;
+  const serverMs = (databaseCpuUs(serverPid) - server) / 1000 / REPEATS;
   const costs = await explained(pool, ask);
   return {
     ...question,
@@ -75,10 +75,10 @@ async function measure(pool: pg.Pool, serverPid: number, { ask, ...question }: Q
   };
 }
 
-async function explained(pool: pg.Pool, ask: Question["ask"]): Promise<Cost[]> {
+async function explained(pool: pg.Pool, ask: HistoryQuery["ask"]): Promise<StatementCost[]> {
   const client = await pool.connect();
   try {
-    const watched = explaining(client);
+    const watched = explainingPool(client);
     await ask(watched.pool);
     return watched.taken();
   } finally {

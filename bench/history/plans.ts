@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 
-export interface Cost {
+export interface StatementCost {
   /** The number of 8 KiB pages that were touched. */
   pages: number;
   /** Tables that were read with a sequential scan, except nearly empty ones. */
@@ -30,8 +30,8 @@ interface Explained {
 }
 
 /** A pool that runs every statement on the given client and stores its cost. */
-export function explaining(client: pg.PoolClient): { pool: pg.Pool; taken: () => Cost[] } {
-  const costs: Cost[] = [];
+export function explainingPool(client: pg.PoolClient): { pool: pg.Pool; taken: () => StatementCost[] } {
+  const costs: StatementCost[] = [];
   const query = async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
     const explained = await client.query(`explain (analyze, buffers, timing off, format json) ${text}`, values);
     costs.push(costOf((explained.rows[0]["QUERY PLAN"] as Explained[])[0] as Explained));
@@ -48,7 +48,7 @@ export function explaining(client: pg.PoolClient): { pool: pg.Pool; taken: () =>
 }
 
 /** The processor time of a process in nanoseconds, from its schedstat file; NaN where /proc does not exist. */
-export function nanosecondsRun(file: string): number {
+export function processorTimeNs(file: string): number {
   try {
     return Number(readFileSync(file, "utf8").split(" ")[0]);
   } catch (error) {
@@ -57,7 +57,7 @@ export function nanosecondsRun(file: string): number {
   }
 }
 
-function costOf({ Plan: plan }: Explained): Cost {
+function costOf({ Plan: plan }: Explained): StatementCost {
   const nodes = [...below(plan)].filter((node) => node["Actual Loops"] > 0);
   const scans = nodes.filter((node) => node["Node Type"].endsWith("Seq Scan") && rowsRead(node) > FEW);
   const indexes = nodes.flatMap(({ "Node Type": type, "Index Name": index }) =>

@@ -13,18 +13,18 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type pg from "pg";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
+import { consoleQueries, farCursor } from "./builder-queries.ts";
 import { compareSample } from "./compare-sample.ts";
 import { measureAll } from "./measure.ts";
-import { farOf, questionsOf } from "./questions.ts";
-import { closeDays, DAYS, readCast, seed } from "./seed.ts";
-import { filled, startServer, withPool } from "./server.ts";
-import { pairsBeside } from "./settlements.ts";
+import { closeDays, HISTORY_DAYS, readSeededAccounts, seedHistory } from "./seed.ts";
+import { fillServer, startServer, withPool } from "./server.ts";
+import { compareSettlements } from "./settlements.ts";
 
 const { values } = parseArgs({
   allowNegative: true,
   options: {
     requests: { type: "string", default: process.env.BENCH_REQUESTS ?? "1000000" },
-    days: { type: "string", default: String(DAYS) },
+    days: { type: "string", default: String(HISTORY_DAYS) },
     past: { type: "string" },
     only: { type: "string" },
     pairs: { type: "boolean", default: true },
@@ -39,15 +39,15 @@ const elapsed = (): string => `${((performance.now() - startedAt) / 1000).toFixe
 async function fill(dataDir: string): Promise<void> {
   console.log(`Seeding ${rows} requests of ${days} days …`);
   const progress = (what: string): void => console.log(`${elapsed().padStart(7)}  ${what}`);
-  await filled(dataDir, async (pool) => {
-    await seed(pool, { rows, days, whole: true, progress });
+  await fillServer(dataDir, async (pool) => {
+    await seedHistory(pool, { rows, days, whole: true, progress });
   });
   console.log(`${elapsed().padStart(7)}  seeded`);
 }
 
 async function ask(pool: pg.Pool, server: Parameters<typeof measureAll>[0]): Promise<void> {
-  const cast = await readCast(pool);
-  const questions = questionsOf({ cast, far: await farOf(pool, cast), days });
+  const cast = await readSeededAccounts(pool);
+  const questions = consoleQueries({ cast, far: await farCursor(pool, cast), days });
   await measureAll(
     server,
     questions.filter(({ name }) => name.includes(values.only ?? "")),
@@ -78,7 +78,7 @@ try {
       await ask(pool, server);
       if (values.proof) await prove(pool);
     });
-    if (values.pairs) await pairsBeside(server, join(place, "empty"));
+    if (values.pairs) await compareSettlements(server, join(place, "empty"));
   } finally {
     await server.stop();
   }

@@ -13,10 +13,10 @@ export const MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "emb
 export const NODES_OF_HOST = 3;
 export const RARE_OUTCOME = "gateway_lost";
 /** The number of builders besides the one with most requests. */
-export const OTHERS = 100;
-export const HOSTS = 20;
+export const OTHER_BUILDERS = 100;
+export const HOST_COUNT = 20;
 
-export const PRICES = `(values ('tiny-3b', 20000, 40000), ('small-8b', 30000, 70000), ('small-7b-alt', 40000, 80000),
+export const PRICE_ROWS = `(values ('tiny-3b', 20000, 40000), ('small-8b', 30000, 70000), ('small-7b-alt', 40000, 80000),
   ('mid-14b', 60000, 150000), ('reason-32b', 100000, 300000), ('embed-m3', 10000, 0)) p (model, price_in, price_out)`;
 
 /** The random outcome of a request: outcome, status, whether it was charged. */
@@ -26,7 +26,7 @@ const OUTCOMES = `(values (0.0, 0.96, 'ok', 200, true), (0.96, 0.98, 'client_clo
   (0.99999, 1.0, '${RARE_OUTCOME}', 500, false)) o (low, high, outcome, status, billed)`;
 
 /** The number of requests, spread evenly over a period. */
-export interface Past {
+export interface HistoryPeriod {
   rows: number;
   fromMs: number;
   toMs: number;
@@ -42,10 +42,10 @@ interface Month {
 }
 
 /** Derives an ID from a name, so that every run has the same IDs. */
-export const ID = (what: string): string => `md5(${what})::uuid`;
+export const idOfName = (what: string): string => `md5(${what})::uuid`;
 
 /** Runs each part on the next free connection, with at most two at a time. */
-export async function inTurns<Part>(
+export async function runOnFreeConnections<Part>(
   pool: pg.Pool,
   parts: Part[],
   work: (client: pg.PoolClient, part: Part) => Promise<void>,
@@ -66,10 +66,10 @@ export async function inTurns<Part>(
   await Promise.all(Array.from({ length: Math.min(2, pool.options.max) }, worker));
 }
 
-export async function seedRequests(pool: pg.Pool, past: Past): Promise<void> {
+export async function seedRequests(pool: pg.Pool, past: HistoryPeriod): Promise<void> {
   const months = monthsOf(past);
   const biggestFirst = months.toSorted((a, b) => b.end - b.first - (a.end - a.first));
-  await inTurns(pool, biggestFirst, (client, month) => fill(client, month, past));
+  await runOnFreeConnections(pool, biggestFirst, (client, month) => fill(client, month, past));
   // Partitions are attached one after the other: each attach locks the parent table and builds indexes with both
   // processors.
   const client = await pool.connect();
@@ -89,7 +89,7 @@ export async function seedRequests(pool: pg.Pool, past: Past): Promise<void> {
 /** The smallest ID of a moment, as `uuid_floor` computes it. */
 const firstIdOf = (ms: number): string => ms.toString(16).padStart(12, "0").padEnd(32, "0");
 
-function monthsOf({ rows, fromMs, toMs }: Past): Month[] {
+function monthsOf({ rows, fromMs, toMs }: HistoryPeriod): Month[] {
   const numberAt = (ms: number): number =>
     Math.min(rows, Math.max(0, Math.ceil(((ms - fromMs) / (toMs - fromMs)) * rows)));
   const months: Month[] = [];
@@ -104,7 +104,7 @@ function monthsOf({ rows, fromMs, toMs }: Past): Month[] {
 }
 
 /** Runs in the transaction that creates the table, so that a server without an archive need not log it. */
-async function fill(client: pg.PoolClient, month: Month, past: Past): Promise<void> {
+async function fill(client: pg.PoolClient, month: Month, past: HistoryPeriod): Promise<void> {
   await client.query("begin");
   // The migrations already created the partition of the current month.
   await client.query(`drop table if exists ${month.table}`);
@@ -124,27 +124,27 @@ function pick(chance: string, bounds: number[]): string {
 const textArray = (values: string[]): string => `array[${values.map((value) => `'${value}'`).join(", ")}]`;
 
 /** Looks IDs up in arrays: computing each ID for every request would take longer than everything else. */
-const fillText = ({ table, fromMs, toMs, first, end }: Month, past: Past): string => `
+const fillText = ({ table, fromMs, toMs, first, end }: Month, past: HistoryPeriod): string => `
   with chance as (
     select i, random() as who, random() as key, random() as model, random() as outcome, random() as host, random() as node,
            random() as start, random() as pace, 50 + floor(random() * 1450)::int as prompt,
            20 + floor(random() * 480)::int as output
       from generate_series(${first}, ${end} - 1) i
   ), ids as materialized (
-    select array(select ${ID("'builder ' || i")} from generate_series(0, ${OTHERS}) i) as builders,
-           array(select ${ID("'key ' || i || ' ' || k")} from generate_series(0, ${OTHERS}) i, generate_series(1, ${KEYS.length}) k
+    select array(select ${idOfName("'builder ' || i")} from generate_series(0, ${OTHER_BUILDERS}) i) as builders,
+           array(select ${idOfName("'key ' || i || ' ' || k")} from generate_series(0, ${OTHER_BUILDERS}) i, generate_series(1, ${KEYS.length}) k
                   order by i, k) as keys,
-           array(select ${ID("'host ' || i")} from generate_series(0, ${HOSTS - 1}) i) as hosts,
-           array(select ${ID("'node ' || i || ' ' || n")} from generate_series(0, ${HOSTS - 1}) i, generate_series(1, ${NODES_OF_HOST}) n
+           array(select ${idOfName("'host ' || i")} from generate_series(0, ${HOST_COUNT - 1}) i) as hosts,
+           array(select ${idOfName("'node ' || i || ' ' || n")} from generate_series(0, ${HOST_COUNT - 1}) i, generate_series(1, ${NODES_OF_HOST}) n
                   order by i, n) as nodes
   ), chosen as (
     select c.*, md5(c.i::text) as hex,
            -- Not before its month, whatever was rounded.
            greatest(${fromMs}, least(${toMs - 1}, floor(${past.fromMs} + c.i * ${(past.toMs - past.fromMs) / past.rows}::float8)))::bigint as ms,
-           case when who < 0.9 then 1 else 2 + floor((who - 0.9) * ${OTHERS * 10})::int end as builder,
+           case when who < 0.9 then 1 else 2 + floor((who - 0.9) * ${OTHER_BUILDERS * 10})::int end as builder,
            ${pick("key", [0.6, 0.85, 0.95, 0.999])} as key_number,
            (${textArray(MODELS)})[${pick("model", [0.45, 0.75, 0.9, 0.97, 0.9999])}] as model_name,
-           case when host < 0.5 then 1 else 1 + floor(host * ${HOSTS})::int end as host_number,
+           case when host < 0.5 then 1 else 1 + floor(host * ${HOST_COUNT})::int end as host_number,
            ${pick("node", [0.6, 0.9999])} as node_number,
            -- From 40 ms to two seconds, most of them short.
            floor(40 * exp(4 * start))::int as ttft
@@ -167,7 +167,7 @@ const fillText = ({ table, fromMs, toMs, first, end }: Month, past: Past): strin
          to_timestamp(c.ms / 1000.0), to_timestamp(c.ms / 1000.0) + interval '1 second'
     from chosen c
     join ${OUTCOMES} on c.outcome >= o.low and c.outcome < o.high
-    join ${PRICES} on p.model = c.model_name
+    join ${PRICE_ROWS} on p.model = c.model_name
    cross join ids,
    lateral (select case when o.status <> 429 then c.prompt else 0 end as prompt,
                    case when o.billed and p.price_out > 0 then c.output else 0 end as output) q,

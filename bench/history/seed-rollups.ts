@@ -3,14 +3,14 @@
  * would count them one by one. `seed.test.ts` compares them with what that function writes.
  */
 import type pg from "pg";
-import { inTurns, type Past } from "./seed-requests.ts";
+import { type HistoryPeriod, runOnFreeConnections } from "./seed-requests.ts";
 
 const DAY_MS = 86_400_000;
 const NOBODY = "'00000000-0000-0000-0000-000000000000'::uuid";
 
 /** The hourly rollups, which a settlement writes itself. */
-export async function sumUpHours(pool: pg.Pool, past: Past): Promise<void> {
-  await inTurns(pool, daysOf(past), async (client, day) => {
+export async function seedHourlyRollups(pool: pg.Pool, past: HistoryPeriod): Promise<void> {
+  await runOnFreeConnections(pool, daysOf(past), async (client, day) => {
     await client.query(
       `insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens, charge_pico)
        select account_id, date_trunc('hour', created_at), key_id, coalesce(model, ''), outcome, count(*), sum(prompt_tokens),
@@ -27,8 +27,8 @@ export async function sumUpHours(pool: pg.Pool, past: Past): Promise<void> {
 }
 
 /** The rollups that the gateway's job would have written by now. */
-export async function rollUpAll(pool: pg.Pool, past: Past): Promise<void> {
-  await inTurns(pool, daysOf(past), async (client, day) => {
+export async function seedRollups(pool: pg.Pool, past: HistoryPeriod): Promise<void> {
+  await runOnFreeConnections(pool, daysOf(past), async (client, day) => {
     await client.query("begin");
     await client.query(ended(day));
     await client.query("analyze ended");
@@ -46,7 +46,7 @@ export async function rollUpAll(pool: pg.Pool, past: Past): Promise<void> {
 }
 
 /** The first moments of the UTC days. */
-function daysOf({ fromMs, toMs }: Past): number[] {
+function daysOf({ fromMs, toMs }: HistoryPeriod): number[] {
   const first = Math.floor(fromMs / DAY_MS);
   return Array.from({ length: Math.ceil(toMs / DAY_MS) - first }, (_, i) => (first + i) * DAY_MS);
 }

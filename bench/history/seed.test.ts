@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
-import { seed } from "./seed.ts";
+import { seedHistory } from "./seed.ts";
 
 const ROWS = 4_000;
 const DAYS = 5;
@@ -15,7 +15,7 @@ after(() => db.close());
 
 test("seeded history has the rollups that the gateway would write, and its ledger balances", async () => {
   const { pool } = db;
-  await seed(pool, { rows: ROWS, days: DAYS, whole: true });
+  await seedHistory(pool, { rows: ROWS, days: DAYS, whole: true });
   for (const table of ["performance", "label_day"]) {
     await pool.query(`create table seeded_${table} as select * from ${table}`);
     await pool.query(`truncate ${table}`);

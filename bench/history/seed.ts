@@ -7,14 +7,23 @@ import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { keepClosing } from "../../gateway/src/history/closing-days.ts";
-import { seedAround } from "./seed-around.ts";
-import { HOSTS, ID, KEYS, NODES_OF_HOST, OTHERS, type Past, PRICES, seedRequests } from "./seed-requests.ts";
-import { rollUpAll, sumUpHours } from "./seed-rollups.ts";
+import { seedOtherTables } from "./seed-other-tables.ts";
+import {
+  type HistoryPeriod,
+  HOST_COUNT,
+  idOfName,
+  KEYS,
+  NODES_OF_HOST,
+  OTHER_BUILDERS,
+  PRICE_ROWS,
+  seedRequests,
+} from "./seed-requests.ts";
+import { seedHourlyRollups, seedRollups } from "./seed-rollups.ts";
 
-export const DAYS = 60;
+export const HISTORY_DAYS = 60;
 const DAY_MS = 86_400_000;
 
-export interface Cast {
+export interface SeededAccounts {
   builder: string;
   /** One of the many builders that share the other tenth. */
   smallBuilder: string;
@@ -33,37 +42,37 @@ interface SeedOptions {
   progress?: (what: string) => void;
 }
 
-export async function seed(pool: pg.Pool, options: SeedOptions): Promise<Cast> {
-  const { rows, days = DAYS, whole = false, progress = () => undefined } = options;
+export async function seedHistory(pool: pg.Pool, options: SeedOptions): Promise<SeededAccounts> {
+  const { rows, days = HISTORY_DAYS, whole = false, progress = () => undefined } = options;
   const toMs = Date.now();
-  const past: Past = { rows, fromMs: toMs - days * DAY_MS, toMs };
+  const past: HistoryPeriod = { rows, fromMs: toMs - days * DAY_MS, toMs };
   await openAccounts(pool);
   await setLateness(pool, "disable");
   progress("requests and their indexes");
   await seedRequests(pool, past);
   progress("rollups of hours");
-  await sumUpHours(pool, past);
+  await seedHourlyRollups(pool, past);
   await settleBalances(pool);
   if (whole) {
     progress("rollups of performance and labels");
-    await rollUpAll(pool, past);
-    await seedAround(pool, past);
+    await seedRollups(pool, past);
+    await seedOtherTables(pool, past);
   } else await leaveUnrolled(pool);
   await setLateness(pool, "enable");
   progress("closed days");
   await closeDays(pool);
   progress("statistics");
   await vacuum(pool, [...FILLED, ...SMALL]);
-  return await readCast(pool);
+  return await readSeededAccounts(pool);
 }
 
 async function openAccounts(pool: pg.Pool): Promise<void> {
-  await pool.query(`insert into price select 1, model, price_in, price_out from ${PRICES}`);
+  await pool.query(`insert into price select 1, model, price_in, price_out from ${PRICE_ROWS}`);
   await pool.query(
     `with opened as (
        insert into account (id, kind, name)
-       select ${ID("'builder ' || i")}, 'builder', 'Builder ' || i from generate_series(0, ${OTHERS}) i
-       union all select ${ID("'host ' || i")}, 'host', 'Host ' || i from generate_series(0, ${HOSTS - 1}) i
+       select ${idOfName("'builder ' || i")}, 'builder', 'Builder ' || i from generate_series(0, ${OTHER_BUILDERS}) i
+       union all select ${idOfName("'host ' || i")}, 'host', 'Host ' || i from generate_series(0, ${HOST_COUNT - 1}) i
        returning id, kind)
      insert into ledger_account (id, kind) select id, kind from opened`,
   );
@@ -123,11 +132,11 @@ async function withoutHurry(pool: pg.Pool, texts: string[]): Promise<void> {
   }
 }
 
-export async function readCast(pool: pg.Pool): Promise<Cast> {
+export async function readSeededAccounts(pool: pg.Pool): Promise<SeededAccounts> {
   const { rows } = await pool.query(
-    `select ${ID("'builder 0'")} as builder, ${ID("'builder 1'")} as "smallBuilder", ${ID("'host 0'")} as host,
-            array(select ${ID("'key 0 ' || i")} from generate_series(1, ${KEYS.length}) i) as keys,
-            array(select ${ID("'node 0 ' || i")} from generate_series(1, ${NODES_OF_HOST}) i) as nodes`,
+    `select ${idOfName("'builder 0'")} as builder, ${idOfName("'builder 1'")} as "smallBuilder", ${idOfName("'host 0'")} as host,
+            array(select ${idOfName("'key 0 ' || i")} from generate_series(1, ${KEYS.length}) i) as keys,
+            array(select ${idOfName("'node 0 ' || i")} from generate_series(1, ${NODES_OF_HOST}) i) as nodes`,
   );
   return rows[0];
 }

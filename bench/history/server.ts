@@ -38,7 +38,7 @@ export async function withPool<T>(
  */
 const FILLING = ["wal_level = minimal", "max_wal_senders = 0", "checkpoint_timeout = '1h'"];
 
-export async function filled(dataDir: string, fill: (pool: pg.Pool) => Promise<void>): Promise<void> {
+export async function fillServer(dataDir: string, fill: (pool: pg.Pool) => Promise<void>): Promise<void> {
   await restarted(dataDir, async ({ connection }) => {
     for (const setting of FILLING)
       await withClient(connection, (client) => client.query(`alter system set ${setting}`));

@@ -5,14 +5,14 @@
 import { rm } from "node:fs/promises";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { LEDGER_SESSION } from "../../gateway/src/db/pool.ts";
-import { openPairs, type Pairs, type PairsBench } from "../ledger/pairs.ts";
+import { openPairs, type PairFigures, type PairsBench } from "../ledger/pairs.ts";
 import { startServer, withPool } from "./server.ts";
 
 const ACCOUNTS = 100;
 const TURNS = 6;
 const SECONDS = 2;
 
-export async function pairsBeside(long: PrivatePostgres, emptyDir: string): Promise<void> {
+export async function compareSettlements(long: PrivatePostgres, emptyDir: string): Promise<void> {
   await rm(emptyDir, { recursive: true, force: true });
   const empty = await startServer(emptyDir);
   try {
@@ -53,5 +53,5 @@ async function byTurns(...both: [long: Side, empty: Side]): Promise<void> {
 }
 
 type Measure = Awaited<ReturnType<PairsBench["open"]>>;
-const perPair = ({ database, pairs }: Pairs): number => database / pairs;
+const perPair = ({ database, pairs }: PairFigures): number => database / pairs;
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;

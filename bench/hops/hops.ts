@@ -1,7 +1,7 @@
 /** Turns recorded moments into a timeline: the steps of a single chat, in order, and the time that each takes. */
-import type { Hop, Moment } from "./watch.ts";
+import type { Hop, RecordedMoment } from "./watch.ts";
 
-export interface Chat {
+export interface TimedChat {
   sentAtUs: number;
   endedAtUs: number;
 }
@@ -25,18 +25,18 @@ const TIMELINE: [name: string, who: Who, hop: Hop][] = [
 ];
 
 /** The time of each hop in microseconds after the request was sent; the last is the arrival of the answer. */
-export type Hops = number[];
+export type HopTimes = number[];
 
 /**
  * Chats interrupted by other traffic (a slot report, a heartbeat) cannot be recognised, but medians are not affected by
  * them.
  */
-export function hopsOf(chats: Chat[], moments: Record<Who, Moment[]>): Hops[] {
+export function hopTimes(chats: TimedChat[], moments: Record<Who, RecordedMoment[]>): HopTimes[] {
   const from: Record<Who, number> = { gateway: 0, agent: 0 };
-  const all: Hops[] = [];
+  const all: HopTimes[] = [];
   for (const { sentAtUs, endedAtUs } of chats) {
     let now = sentAtUs;
-    const hops: Hops = [];
+    const hops: HopTimes = [];
     for (const [, who, hop] of TIMELINE) {
       const list = moments[who];
       const at = list.findIndex(([us, each], i) => i >= from[who] && us >= now && each === hop);
@@ -54,7 +54,7 @@ export function hopsOf(chats: Chat[], moments: Record<Who, Moment[]>): Hops[] {
 const NAMES = [...TIMELINE.map(([name]) => name), "the client has it"];
 
 /** A row for each hop with the time since the previous one (10th percentile, median, 99th), and a column for each gateway. */
-export function tableOf(columns: [string, Hops[]][]): string {
+export function hopsTable(columns: [string, HopTimes[]][]): string {
   const head = ["hop", ...columns.map(([name, hops]) => `${name}, ${hops.length} chats: µs p10 · p50 · p99`)];
   const rows = NAMES.map((name, i) => [
     name,

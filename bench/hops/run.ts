@@ -12,12 +12,12 @@ import { parseArgs } from "node:util";
 import { Engine } from "../gateway/engine.ts";
 import { TARGETS } from "../gateway/flags.ts";
 import { runLoad } from "../gateway/load.ts";
-import { shareProcessors } from "../gateway/processes.ts";
+import { assignProcessors } from "../gateway/processes.ts";
 import { SCENARIOS } from "../gateway/scenarios.ts";
-import type { Role, Surroundings, Target } from "../gateway/targets/target.ts";
-import { tollgateScripted, tollgateScriptedOf } from "../gateway/targets/tollgate.ts";
-import { type Chat, type Hops, hopsOf, tableOf } from "./hops.ts";
-import type { Moment } from "./watch.ts";
+import type { Role, Target, TargetOptions } from "../gateway/targets/target.ts";
+import { tollgateScripted, tollgateScriptedOfCheckout } from "../gateway/targets/tollgate.ts";
+import { type HopTimes, hopsTable, hopTimes, type TimedChat } from "./hops.ts";
+import type { RecordedMoment } from "./watch.ts";
 
 const WATCH = fileURLToPath(new URL("./watch.ts", import.meta.url));
 const TURNS = 6;
@@ -32,14 +32,14 @@ const { values } = parseArgs({
   },
 });
 const outDir = mkdtempSync(join(tmpdir(), "tollgate-hops-"));
-const processors = shareProcessors(values.pin);
+const processors = assignProcessors(values.pin);
 const engine = await Engine.start({ processors: processors.others, outDir });
 const plain = { engine, processors, outDir, profile: false };
 const direct = (await TARGETS.direct(plain)).address;
-const watched: { target: Target; chats: Chat[]; files: Record<Role, string> }[] = [];
+const watched: { target: Target; chats: TimedChat[]; files: Record<Role, string> }[] = [];
 try {
   await start("now", tollgateScripted);
-  if (values.beside !== undefined) await start("before", tollgateScriptedOf(values.beside));
+  if (values.beside !== undefined) await start("before", tollgateScriptedOfCheckout(values.beside));
   for (let turn = -1; turn < TURNS; turn++) {
     for (const one of turn % 2 === 0 ? watched : watched.toReversed()) {
       const scenario = { ...SCENARIOS["chat-c1"], seconds: Number(values.seconds) / TURNS };
@@ -49,25 +49,25 @@ try {
     }
   }
   await new Promise((resolve) => setTimeout(resolve, WRITTEN_AFTER_MS));
-  const columns = watched.map(({ target, chats, files }): [string, Hops[]] => [
+  const columns = watched.map(({ target, chats, files }): [string, HopTimes[]] => [
     target.name,
-    hopsOf(chats, { gateway: momentsIn(files.gateway), agent: momentsIn(files.agent) }),
+    hopTimes(chats, { gateway: momentsIn(files.gateway), agent: momentsIn(files.agent) }),
   ]);
-  console.log(tableOf(columns));
+  console.log(hopsTable(columns));
 } finally {
   for (const { target } of watched) await target.stop();
   await engine.child.stop();
   rmSync(outDir, { recursive: true });
 }
 
-async function start(name: string, target: (surroundings: Surroundings) => Promise<Target>): Promise<void> {
+async function start(name: string, target: (surroundings: TargetOptions) => Promise<Target>): Promise<void> {
   const fileOf = (role: Role): string => join(outDir, `${name}-${role}.jsonl`);
   const preload = (role: Role) => ({ flags: [`--import=${WATCH}`], env: { HOPS_FILE: fileOf(role) } });
   const files = { gateway: fileOf("gateway"), agent: fileOf("agent"), postgres: "" };
   watched.push({ target: { ...(await target({ ...plain, preload })), name }, chats: [], files });
 }
 
-function momentsIn(file: string): Moment[] {
+function momentsIn(file: string): RecordedMoment[] {
   const lines = readFileSync(file, "utf8").trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as Moment);
+  return lines.map((line) => JSON.parse(line) as RecordedMoment);
 }

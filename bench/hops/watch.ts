@@ -8,10 +8,10 @@ import { Server } from "node:http";
 import { Server as NetServer, Socket } from "node:net";
 
 /** The other end of a socket. */
-export type Peer = "client" | "database" | "plane" | "other";
+export type SocketPeer = "client" | "database" | "plane" | "other";
 /** `socket`: the first bytes of a request arrived; `parsed`: its body is parsed. */
-export type Hop = `${"read" | "written"} ${Peer}` | "socket" | "parsed";
-export type Moment = [us: number, hop: Hop];
+export type Hop = `${"read" | "written"} ${SocketPeer}` | "socket" | "parsed";
+export type RecordedMoment = [us: number, hop: Hop];
 
 const FLUSH_EVERY_MS = 200;
 
@@ -19,7 +19,7 @@ const file = process.env["HOPS_FILE"];
 if (file !== undefined) watch(file);
 
 function watch(file: string): void {
-  let moments: Moment[] = [];
+  let moments: RecordedMoment[] = [];
   const note = (hop: Hop): void => {
     moments.push([Number(process.hrtime.bigint() / 1000n), hop]);
   };
@@ -29,8 +29,8 @@ function watch(file: string): void {
     moments = [];
   }, FLUSH_EVERY_MS).unref();
 
-  const peers = new WeakMap<Socket, Peer>();
-  const peerOf = (socket: Socket): Peer => {
+  const peers = new WeakMap<Socket, SocketPeer>();
+  const peerOf = (socket: Socket): SocketPeer => {
     const known = peers.get(socket);
     if (known !== undefined) return known;
     const { server, _handle: handle } = socket as unknown as {

@@ -9,7 +9,7 @@ import type { MemoryProbe } from "../../e2e/fuzz/memory.ts";
 
 /** Loaded into the gateway to measure its reads. */
 export const TIME_READS_URL = new URL("./time-reads.ts", import.meta.url).href;
-export const TIME_READS = `--import ${TIME_READS_URL}`;
+export const TIME_READS_FLAG = `--import ${TIME_READS_URL}`;
 
 const METER = `(() => {
   let last = process.threadCpuUsage();

@@ -37,10 +37,10 @@ import {
   outputOfNoJob,
   statesOfManyModels,
 } from "../../e2e/hostile/plane-floods.ts";
-import { cpuOf, forgetPeak, peakMib, residentMib, spentUs } from "../gateway/usage.ts";
+import { cpuCount, cpuSpentUs, peakMemoryMib, resetPeakMemory, residentMemoryMib } from "../gateway/usage.ts";
 import { measureFrames } from "./frames.ts";
-import { LoopMeter, TIME_READS } from "./loop-meter.ts";
-import type { Figures, Orders } from "./users.ts";
+import { LoopMeter, TIME_READS_FLAG } from "./loop-meter.ts";
+import type { UserFigures, UserOptions } from "./users.ts";
 
 const EVERY_MS = 40;
 const FLOODS: [string, Flood][] = [
@@ -60,7 +60,7 @@ if (values.frames === undefined) await measureAttacks(positionals[0] ?? "");
 else await measureFrames(Number(values.frames));
 process.exit(0);
 
-interface Measured extends Figures {
+interface Measured extends UserFigures {
   /** The gateway's processor time in ms per second. */
   cpuMsPerS: number;
   /** The longest turn of its event loop, in processor time. */
@@ -72,7 +72,7 @@ interface Measured extends Figures {
 
 async function measureAttacks(wanted: string): Promise<void> {
   const unwatched = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
-  const inspected = { NODE_OPTIONS: `${INSPECTED} ${TIME_READS}` };
+  const inspected = { NODE_OPTIONS: `${INSPECTED} ${TIME_READS_FLAG}` };
   const stage = await openStage({ as: "processes", store: "private", env: { ...unwatched, ...inspected } });
   let agent: Process | undefined;
   let probe: MemoryProbe | undefined;
@@ -84,7 +84,7 @@ async function measureAttacks(wanted: string): Promise<void> {
     await eventually("the honest node serves", async () => (await ask(stage, key, hello)).status === 200);
     probe = await MemoryProbe.open(await readFile(stage.gateway.logFile, "utf8"));
     const loop = await LoopMeter.install(probe);
-    const workerData: Orders = { baseUrl: stage.baseUrl, key, model: HONEST_MODEL, everyMs: EVERY_MS };
+    const workerData: UserOptions = { baseUrl: stage.baseUrl, key, model: HONEST_MODEL, everyMs: EVERY_MS };
     const users = new Worker(new URL("./users.ts", import.meta.url), { workerData });
     const measure = measureOf(stage, users, loop);
     await measure(() => sleep(windowMs));
@@ -129,18 +129,18 @@ function measureOf(
   loop: LoopMeter,
 ): (run: () => Promise<void>) => Promise<Measured> {
   const watched = { pid: stage.pid, withChildren: false };
-  const figures = async (): Promise<Figures> => {
+  const figures = async (): Promise<UserFigures> => {
     users.postMessage("report");
-    const [told] = (await once(users, "message")) as [Figures];
+    const [told] = (await once(users, "message")) as [UserFigures];
     return told;
   };
   return async (run) => {
     await figures();
     await loop.read();
-    forgetPeak(watched);
+    resetPeakMemory(watched);
     const before = {
-      cpu: cpuOf(watched),
-      mib: residentMib(watched),
+      cpu: cpuCount(watched),
+      mib: residentMemoryMib(watched),
       log: await stage.logBytes(),
       at: performance.now(),
     };
@@ -148,9 +148,9 @@ function measureOf(
     const seconds = (performance.now() - before.at) / 1000;
     return {
       ...(await figures()),
-      cpuMsPerS: spentUs(before.cpu, cpuOf(watched)) / 1000 / seconds,
+      cpuMsPerS: cpuSpentUs(before.cpu, cpuCount(watched)) / 1000 / seconds,
       turnMs: (await loop.read()).turnMs,
-      risenMib: peakMib(watched) - before.mib,
+      risenMib: peakMemoryMib(watched) - before.mib,
       logBytes: (await stage.logBytes()) - before.log,
     };
   };

@@ -6,14 +6,14 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { textOf } from "@tollgate/stage/raw-http.ts";
 
-export interface Orders {
+export interface UserOptions {
   baseUrl: string;
   key: string;
   model: string;
   everyMs: number;
 }
 
-export interface Figures {
+export interface UserFigures {
   p50Ms: number;
   p99Ms: number;
   answered: number;
@@ -23,7 +23,7 @@ export interface Figures {
 
 const ANSWER = "calm words";
 const OUTSTANDING_MAX = 400;
-const { baseUrl, key, model, everyMs } = workerData as Orders;
+const { baseUrl, key, model, everyMs } = workerData as UserOptions;
 let [sent, outstanding, wrong] = [0, 0, 0];
 let tookMs: number[] = [];
 
@@ -56,7 +56,7 @@ setInterval(() => {
 parentPort?.on("message", () => {
   const sorted = tookMs.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
-  const figures: Figures = { p50Ms: at(0.5), p99Ms: at(0.99), answered: sorted.length, wrong };
+  const figures: UserFigures = { p50Ms: at(0.5), p99Ms: at(0.99), answered: sorted.length, wrong };
   [tookMs, wrong] = [[], 0];
   parentPort?.postMessage(figures);
 });

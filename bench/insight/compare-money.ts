@@ -7,7 +7,7 @@ import { type Range, slotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { openStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
 import { openSpend } from "../../gateway/src/operators/spend.ts";
-import type { Question, Setting } from "./question.ts";
+import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
 const RANGES: Range[] = ["24h", "7d", "30d"];
 const SPENDERS = 10;
@@ -15,13 +15,13 @@ const PAGE = 31;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export const ofMoney = (setting: Setting): Question[] => [
+export const moneyQueries = (setting: ComparisonContext): ComparedQuery[] => [
   ...ofSpenders(setting),
   ofBurn(setting),
   ...ofStatement(setting),
 ];
 
-function ofSpenders({ pool, now }: Setting): Question[] {
+function ofSpenders({ pool, now }: ComparisonContext): ComparedQuery[] {
   const rowsOf = async (text: string, values: unknown[]) => (await pool.query(text, values)).rows;
   const inSpan = "created_at >= $1 and created_at < $2";
   return RANGES.flatMap((range) => {
@@ -62,7 +62,7 @@ function ofSpenders({ pool, now }: Setting): Question[] {
   });
 }
 
-function ofBurn({ pool, account, now }: Setting): Question {
+function ofBurn({ pool, account, now }: ComparisonContext): ComparedQuery {
   const since = (days: number): Date => new Date(Math.floor((now - days * DAY_MS) / HOUR_MS) * HOUR_MS);
   return {
     name: "spent of late",
@@ -92,7 +92,7 @@ const PLAIN_STATEMENT = `select * from (
             select null, null, amount, at, 1, operation from ledger_entry where account_id = $1 and kind not in ('charge', 'share', 'fee')) moved
   ) rows where place > $2 and place <= $3 order by place`;
 
-function ofStatement({ pool, account }: Setting): Question[] {
+function ofStatement({ pool, account }: ComparisonContext): ComparedQuery[] {
   const shown = ({ day, requests, amount, balance }: StatementRow) => ({
     day,
     requests,

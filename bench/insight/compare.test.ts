@@ -5,8 +5,8 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
 import { openRollups } from "../../gateway/src/history/rollups.ts";
-import { seed } from "../history/seed.ts";
-import { compare } from "./compare.ts";
+import { seedHistory } from "../history/seed.ts";
+import { compareFigures } from "./compare.ts";
 
 const ROWS = 6_000;
 const DAYS = 3;
@@ -19,14 +19,14 @@ describe("the console's figures", () => {
   after(() => db.close());
 
   test("equal those of plain queries over the requests", async () => {
-    const cast = await seed(db.pool, { rows: ROWS, days: DAYS });
+    const cast = await seedHistory(db.pool, { rows: ROWS, days: DAYS });
     const rollups = openRollups({ pool: db.pool, clock: systemClock, log: createLog("silent") });
     await rollups.run();
     await rollups.stop();
     const unended = { query: db.pool.query.bind(db.pool), end: async () => {} } as unknown as typeof db.pool;
     const account = cast.builder as Uuid;
     let figures = 0;
-    for await (const compared of compare({
+    for await (const compared of compareFigures({
       pool: db.pool,
       connect: async () => unended,
       account,

@@ -16,8 +16,8 @@ import {
   slotsOf,
 } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
-import { ofMoney } from "./compare-money.ts";
-import type { Question, Setting } from "./question.ts";
+import { moneyQueries } from "./compare-money.ts";
+import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
 interface Compared {
   name: string;
@@ -34,7 +34,7 @@ const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d"];
 const DAY_MS = 86_400_000;
 const SHARES = [0.5, 0.95, 0.99];
 
-export async function* compare(setting: Setting): AsyncGenerator<Compared> {
+export async function* compareFigures(setting: ComparisonContext): AsyncGenerator<Compared> {
   const { account } = setting;
   const questions = [
     ...ofPerformance(setting, { scope: "account", subjects: [account], where: "account_id = $1" }),
@@ -42,14 +42,17 @@ export async function* compare(setting: Setting): AsyncGenerator<Compared> {
     ...ofUsage(setting),
     ...ofTotals(setting),
     ...ofOrder(setting),
-    ...ofMoney(setting),
+    ...moneyQueries(setting),
   ];
   for (const question of questions) {
     yield await asked(question, setting);
   }
 }
 
-async function asked({ name, ask, plain }: Question, { connect, repeats = 3 }: Setting): Promise<Compared> {
+async function asked(
+  { name, ask, plain }: ComparedQuery,
+  { connect, repeats = 3 }: ComparisonContext,
+): Promise<Compared> {
   const fresh = await connect();
   try {
     await fresh.query("select 1");
@@ -89,7 +92,7 @@ interface Whose {
   where: string;
 }
 
-function ofPerformance({ pool, account, now }: Setting, { scope, subjects, where }: Whose): Question[] {
+function ofPerformance({ pool, account, now }: ComparisonContext, { scope, subjects, where }: Whose): ComparedQuery[] {
   // Keys belong to a single account, so other scopes are not grouped by key.
   const all = (Object.keys(PERFORMANCE_BY) as ("all" | Dimension)[]).filter(
     (by) => scope === "account" || by !== "key",
@@ -205,7 +208,7 @@ const BUCKETS = {
   hour: `to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"')`,
 } as const;
 
-function ofUsage({ pool, account, now }: Setting): Question[] {
+function ofUsage({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   const to = new Date(now);
   const spanned = [1, 7, 30].map((days) => ({
     days,
@@ -283,7 +286,7 @@ const valuesOf = (account: Uuid, { models, outcomes, label, from, to }: Filter) 
   to ?? null,
 ];
 
-function ofTotals({ pool, account, now }: Setting): Question[] {
+function ofTotals({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   return Object.entries(filtersOf(now)).map(([name, filter]) => ({
     name: `total of ${name}`,
     ask: async (fresh: pg.Pool) => {
@@ -298,7 +301,7 @@ function ofTotals({ pool, account, now }: Setting): Question[] {
 
 const PAGE = 51;
 
-function ofOrder({ pool, account, now }: Setting): Question[] {
+function ofOrder({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   const from = new Date(now - 7 * DAY_MS);
   const orders = {
     newest: "id desc",

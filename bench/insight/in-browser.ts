@@ -5,27 +5,27 @@
 import { cpus, loadavg } from "node:os";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { type Platform, startPlatform } from "@tollgate/stage/dev.ts";
-import { type Figures, figuresOf } from "../console/figures.ts";
-import { type Session, sessionOf, visit } from "../console/measure.ts";
-import { type MeasuredPage, PAGES_OF_THE_PAST } from "../console/pages.ts";
-import { spread, table, verdict } from "../console/report.ts";
-import { cpuOf, spentUs, type Watched } from "../gateway/usage.ts";
-import type { Cast } from "../history/seed.ts";
+import { type PageFigures, pageFigures } from "../console/figures.ts";
+import { type SessionCookies, signInSession, visitPage } from "../console/measure.ts";
+import { HISTORY_PAGES, type MeasuredPage } from "../console/pages.ts";
+import { compareWithTarget, markdownTable, medianAndRange } from "../console/report.ts";
+import { cpuCount, cpuSpentUs, type WatchedProcess } from "../gateway/usage.ts";
+import type { SeededAccounts } from "../history/seed.ts";
 
 /** Slower answers are listed one by one. */
 const SLOW_MS = 100;
 
-interface Visited extends Figures {
+interface Visited extends PageFigures {
   /** Processor time, from before the visit to a second after the page was complete. */
   gatewayMs: number;
   postgresMs: number;
 }
 
-type Sessions = Record<"builder" | "operator", Session>;
+type Sessions = Record<"builder" | "operator", SessionCookies>;
 
-export async function measureInBrowser(dataDir: string, cast: Cast, rounds: number): Promise<void> {
+export async function measureInBrowser(dataDir: string, cast: SeededAccounts, rounds: number): Promise<void> {
   const sessions = await signIn(dataDir, cast);
-  const visits = new Map(PAGES_OF_THE_PAST.map((page): [MeasuredPage, Visited[]] => [page, []]));
+  const visits = new Map(HISTORY_PAGES.map((page): [MeasuredPage, Visited[]] => [page, []]));
   for (let round = 1; round <= rounds; round++) {
     for (const [page, visited] of visits) visited.push(await visitCold(dataDir, sessions, page));
     console.log(`round ${round} of ${rounds}`);
@@ -37,11 +37,11 @@ export async function measureInBrowser(dataDir: string, cast: Cast, rounds: numb
   console.log(timesTable([...visits]));
   console.log(`\nAnswers of ${SLOW_MS} ms and more, by the least:\n${slowAnswers([...visits]).join("\n") || "none"}\n`);
   const [[first, visited]] = visits as Iterable<[MeasuredPage, Visited[]]> as [[MeasuredPage, Visited[]]];
-  console.log(verdict(`${first.name}, ${first.cache}`, visited));
+  console.log(compareWithTarget(`${first.name}, ${first.cache}`, visited));
 }
 
 /** Makes the builder of the development platform the owner of the account with the history, instead of its own. */
-async function signIn(dataDir: string, { builder }: Cast): Promise<Sessions> {
+async function signIn(dataDir: string, { builder }: SeededAccounts): Promise<Sessions> {
   const platform = await start(dataDir);
   try {
     const { builder: person, operator } = platform.ready;
@@ -50,7 +50,7 @@ async function signIn(dataDir: string, { builder }: Cast): Promise<Sessions> {
         where i.email = $1 and o.identity_id = i.id and o.account_id = a.id and a.kind = 'builder' and a.id <> $2`,
       [person.email, builder],
     );
-    return { builder: await sessionOf(platform, person), operator: await sessionOf(platform, operator) };
+    return { builder: await signInSession(platform, person), operator: await signInSession(platform, operator) };
   } finally {
     await platform.stop();
   }
@@ -68,9 +68,9 @@ async function visitCold(dataDir: string, sessions: Sessions, page: MeasuredPage
     await untilAtRest(pids.gateway);
     const gateway = spending({ pid: pids.gateway, withChildren: false });
     const postgres = spending({ pid: pids.postgres as number, withChildren: true });
-    const visited = await visit(platform, session, page);
+    const visited = await visitPage(platform, session, page);
     const spent = { gatewayMs: gateway(), postgresMs: postgres() };
-    return { ...(await figuresOf(visited)), ...spent };
+    return { ...(await pageFigures(visited)), ...spent };
   } finally {
     await platform.stop();
   }
@@ -89,9 +89,9 @@ async function untilAtRest(pid: number): Promise<void> {
 }
 
 /** The processor time from now on, in milliseconds. */
-function spending(watched: Watched): () => number {
-  const before = cpuOf(watched);
-  return () => spentUs(before, cpuOf(watched)) / 1_000;
+function spending(watched: WatchedProcess): () => number {
+  const before = cpuCount(watched);
+  return () => cpuSpentUs(before, cpuCount(watched)) / 1_000;
 }
 
 function timesTable(visits: [MeasuredPage, Visited[]][]): string {
@@ -104,11 +104,11 @@ function timesTable(visits: [MeasuredPage, Visited[]][]): string {
     "Gateway's processor": ({ gatewayMs }) => gatewayMs,
     "PostgreSQL's processor": ({ postgresMs }) => postgresMs,
   };
-  return table(
+  return markdownTable(
     ["Page", ...Object.keys(columns)],
     visits.map(([{ name, cache }, visited]) => [
       `${name}, ${cache}`,
-      ...Object.values(columns).map((of) => spread(visited.map(of))),
+      ...Object.values(columns).map((of) => medianAndRange(visited.map(of))),
     ]),
   );
 }
@@ -118,7 +118,7 @@ function slowAnswers(visits: [MeasuredPage, Visited[]][]): string[] {
     const questions = new Set(visited.flatMap(({ answersMs }) => [...answersMs.keys()]));
     return [...questions].flatMap((question) => {
       const times = visited.flatMap(({ answersMs }) => answersMs.get(question) ?? []);
-      return Math.min(...times) < SLOW_MS ? [] : [`${name}: ${question} ${spread(times)}`];
+      return Math.min(...times) < SLOW_MS ? [] : [`${name}: ${question} ${medianAndRange(times)}`];
     });
   });
 }

@@ -18,9 +18,9 @@ import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { openRollups } from "../../gateway/src/history/rollups.ts";
-import { nanosecondsRun } from "../history/plans.ts";
-import { type Cast, seed } from "../history/seed.ts";
-import { compare } from "./compare.ts";
+import { processorTimeNs } from "../history/plans.ts";
+import { type SeededAccounts, seedHistory } from "../history/seed.ts";
+import { compareFigures } from "./compare.ts";
 import { measureInBrowser } from "./in-browser.ts";
 
 const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000);
@@ -36,10 +36,10 @@ async function rollUp(connection: Connection): Promise<void> {
   try {
     const { rows } = await alone.query("select pg_backend_pid() as pid");
     const server = `/proc/${rows[0].pid}/schedstat`;
-    const [startedAt, before] = [performance.now(), nanosecondsRun(server)];
+    const [startedAt, before] = [performance.now(), processorTimeNs(server)];
     const rollups = openRollups({ pool: alone, clock: systemClock, log });
     const rolled = await rollups.run();
-    const [tookS, ranS] = [(performance.now() - startedAt) / 1000, (nanosecondsRun(server) - before) / 1e9];
+    const [tookS, ranS] = [(performance.now() - startedAt) / 1000, (processorTimeNs(server) - before) / 1e9];
     await rollups.stop();
     const aSecond = (seconds: number): string => `${seconds.toFixed(1)} s (${Math.round(rolled / seconds)} a second)`;
     console.log(`Rolled up ${rolled} in ${aSecond(tookS)}, of which the server ran ${aSecond(ranS)}.`);
@@ -48,10 +48,10 @@ async function rollUp(connection: Connection): Promise<void> {
   }
 }
 
-async function makePast(pool: pg.Pool, connection: Connection): Promise<Cast> {
+async function makePast(pool: pg.Pool, connection: Connection): Promise<SeededAccounts> {
   await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
   console.log(`Seeding ${ROWS} requests …`);
-  const cast = await seed(pool, { rows: ROWS });
+  const cast = await seedHistory(pool, { rows: ROWS });
   await rollUp(connection);
   await pool.query("set statement_timeout = 0");
   for (const table of ["performance", "label_day", "unrolled"]) {
@@ -67,13 +67,13 @@ async function makePast(pool: pg.Pool, connection: Connection): Promise<Cast> {
   return cast;
 }
 
-async function compareAll(pool: pg.Pool, connection: Connection, cast: Cast): Promise<void> {
+async function compareAll(pool: pg.Pool, connection: Connection, cast: SeededAccounts): Promise<void> {
   const connect = async () => openPool(connection, { log, sizeMax: 2 });
   console.log(
     `\n${"figures".padEnd(NAME_WIDTH)}${["equal", "first ms", "least ms", "plain ms"].map((head) => head.padStart(11)).join("")}`,
   );
   let total = 0;
-  for await (const { name, figures, firstMs, leastMs, plainMs } of compare({
+  for await (const { name, figures, firstMs, leastMs, plainMs } of compareFigures({
     pool,
     connect,
     account: cast.builder as Uuid,
@@ -87,7 +87,7 @@ async function compareAll(pool: pg.Pool, connection: Connection, cast: Cast): Pr
 }
 
 /** Leaves the history in the data directory. */
-async function makeAndCompare(dataDir: string): Promise<Cast> {
+async function makeAndCompare(dataDir: string): Promise<SeededAccounts> {
   const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
   const pool = openPool(postgres.connection, { log, sizeMax: 1 });
   try {
@@ -100,7 +100,7 @@ async function makeAndCompare(dataDir: string): Promise<Cast> {
   }
 }
 
-async function visitPages(dataDir: string, cast: Cast): Promise<void> {
+async function visitPages(dataDir: string, cast: SeededAccounts): Promise<void> {
   if (CHROMIUM === undefined) return console.log("\nChromium is not installed: the pages are not measured.");
   buildConsole();
   await measureInBrowser(dataDir, cast, ROUNDS);

@@ -4,8 +4,8 @@ import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { type Connection, LEDGER_SESSION, openPool } from "../../gateway/src/db/pool.ts";
 import { openLedger } from "../../gateway/src/ledger/ledger.ts";
-import type { Order } from "./gateways.ts";
-import { drive } from "./pairs.ts";
+import type { GatewayMessage } from "./gateways.ts";
+import { runPairs } from "./pairs.ts";
 
 /** The number of connections that a gateway has for its ledger. */
 const CONNECTIONS = 4;
@@ -14,12 +14,12 @@ const connection = JSON.parse(process.argv[2] as string) as Connection;
 const pool = openPool(connection, { log: createLog("silent"), sizeMax: CONNECTIONS, sessionOptions: LEDGER_SESSION });
 const ledger = openLedger({ pool, clock: systemClock, gatewayId: `bench-${process.pid}` });
 
-process.on("message", (order: Order) => void obey(order));
+process.on("message", (order: GatewayMessage) => void obey(order));
 process.once("disconnect", () => process.exit());
 process.send?.({ isReady: true });
 
-async function obey({ load, startAt }: Order): Promise<void> {
+async function obey({ load, startAt }: GatewayMessage): Promise<void> {
   // All processes start at the same moment.
   await sleep(Math.max(0, startAt - systemClock.now()));
-  process.send?.({ driven: await drive(ledger, load) });
+  process.send?.({ driven: await runPairs(ledger, load) });
 }

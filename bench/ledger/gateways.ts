@@ -7,9 +7,9 @@ import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
-import { Child } from "../gateway/processes.ts";
-import { databaseMicros, HOSTS, type Load, openAccounts, type Pairs } from "./pairs.ts";
-import { type Waits, watchWaits } from "./waits.ts";
+import { BenchProcess } from "../gateway/processes.ts";
+import { databaseCpuUs, HOST_COUNT, openAccounts, type PairFigures, type PairLoad } from "./pairs.ts";
+import { type ConnectionStates, sampleConnections } from "./sample-connections.ts";
 
 const TURNS = 5;
 /** The maximum delay of a message. */
@@ -18,8 +18,8 @@ const HEAD_START_MS = 50;
 const WAIT_SHOWN_MIN = 0.01;
 
 /** A message to a gateway process. */
-export interface Order {
-  load: Load;
+export interface GatewayMessage {
+  load: PairLoad;
   startAt: number;
 }
 
@@ -62,31 +62,31 @@ export async function compareGateways(options: GatewaysOptions): Promise<void> {
   }
 }
 
-function startGateway(n: number, { connection }: PrivatePostgres, outDir: string): Child {
+function startGateway(n: number, { connection }: PrivatePostgres, outDir: string): BenchProcess {
   const file = fileURLToPath(new URL("gateway-process.ts", import.meta.url));
   const command = [process.execPath, file, JSON.stringify(connection)];
-  return new Child({ name: `gateway-${n}`, command, processors: null, outDir, channel: true });
+  return new BenchProcess({ name: `gateway-${n}`, command, processors: null, outDir, channel: true });
 }
 
 interface Platform {
   pool: pg.Pool;
   postgres: PrivatePostgres;
-  children: Child[];
+  children: BenchProcess[];
 }
 
 async function compare({ pool, postgres, children }: Platform, setting: Setting): Promise<void> {
   const loads = await loadsOf(pool, children.length, setting);
-  const measure = async (count: number): Promise<Pairs> => {
-    const before = databaseMicros(postgres.pid);
+  const measure = async (count: number): Promise<PairFigures> => {
+    const before = databaseCpuUs(postgres.pid);
     const driven = await driveAll(children.slice(0, count), loads);
-    return { ...driven, database: databaseMicros(postgres.pid) - before };
+    return { ...driven, database: databaseCpuUs(postgres.pid) - before };
   };
-  const turns: [one: Pairs, all: Pairs][] = [];
+  const turns: [one: PairFigures, all: PairFigures][] = [];
   await measure(children.length);
   for (let turn = 0; turn < TURNS; turn++) {
     // The order alternates from turn to turn.
     if (turn % 2 === 0) turns.push([await measure(1), await measure(children.length)]);
-    else turns.push([await measure(children.length), await measure(1)].reverse() as [Pairs, Pairs]);
+    else turns.push([await measure(children.length), await measure(1)].reverse() as [PairFigures, PairFigures]);
   }
   const ratio = median(turns.map(([one, all]) => rate(all) / rate(one)));
   for (const [count, of] of [
@@ -108,12 +108,12 @@ async function compare({ pool, postgres, children }: Platform, setting: Setting)
       (count === 1 ? "" : ratio.toFixed(2)).padStart(12),
     ];
     console.log(cells.join(""));
-    console.log(`          ${told(await watchWaits(pool, driveAll(children.slice(0, count), loads)))}`);
+    console.log(`          ${told(await sampleConnections(pool, driveAll(children.slice(0, count), loads)))}`);
   }
 }
 
 /** The load of each gateway. A single gateway has as many accounts and hosts as each of several. */
-async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promise<Load[]> {
+async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promise<PairLoad[]> {
   const { accounts, sharing, concurrent, seconds } = setting;
   const each = async (kind: "builder" | "host", count: number, isCommon: boolean): Promise<Uuid[][]> => {
     const first = await openAccounts(pool, kind, count);
@@ -122,7 +122,7 @@ async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promi
     return all;
   };
   const builders = await each("builder", accounts, sharing === "builders and hosts");
-  const hosts = await each("host", HOSTS, sharing !== "nothing");
+  const hosts = await each("host", HOST_COUNT, sharing !== "nothing");
   return Array.from({ length: gateways }, (_, n) => ({
     builders: builders[n] as Uuid[],
     hosts: hosts[n] as Uuid[],
@@ -133,16 +133,16 @@ async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promi
 }
 
 /** Runs all gateways at once and sums their results. */
-async function driveAll(children: Child[], loads: Load[]): Promise<Omit<Pairs, "database">> {
+async function driveAll(children: BenchProcess[], loads: PairLoad[]): Promise<Omit<PairFigures, "database">> {
   const startAt = systemClock.now() + HEAD_START_MS;
   const driven = await Promise.all(
     children.map((child, n) => {
-      const answer = child.message((message) => (message as { driven?: Omit<Pairs, "database"> }).driven);
-      child.process.send({ load: loads[n] as Load, startAt } satisfies Order);
+      const answer = child.message((message) => (message as { driven?: Omit<PairFigures, "database"> }).driven);
+      child.process.send({ load: loads[n] as PairLoad, startAt } satisfies GatewayMessage);
       return answer;
     }),
   );
-  const sum = (of: (each: Omit<Pairs, "database">) => number): number =>
+  const sum = (of: (each: Omit<PairFigures, "database">) => number): number =>
     driven.reduce((all, each) => all + of(each), 0);
   return {
     pairs: sum(({ pairs }) => pairs),
@@ -151,10 +151,10 @@ async function driveAll(children: Child[], loads: Load[]): Promise<Omit<Pairs, "
   };
 }
 
-const rate = ({ pairs, seconds }: Pairs): number => pairs / seconds;
+const rate = ({ pairs, seconds }: PairFigures): number => pairs / seconds;
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
-function told(waits: Waits): string {
+function told(waits: ConnectionStates): string {
   return [...waits]
     .filter(([, connections]) => connections >= WAIT_SHOWN_MIN)
     .toSorted(([, a], [, b]) => b - a)

@@ -8,11 +8,11 @@ import { systemRandom } from "../../gateway/src/base/random.ts";
 import { type Ledger, openLedger } from "../../gateway/src/ledger/ledger.ts";
 
 const TICKS_PER_SECOND = 100;
-export const HOSTS = 20;
+export const HOST_COUNT = 20;
 const random = systemRandom();
 const newId = newIds(systemClock, random);
 
-export interface Pairs {
+export interface PairFigures {
   pairs: number;
   seconds: number;
   /** Processor time in microseconds. */
@@ -22,20 +22,20 @@ export interface Pairs {
 
 export interface PairsBench {
   /** Opens builders with credit; the returned function measures with them. */
-  open(accounts: number): Promise<(load: { concurrent: number; seconds: number }) => Promise<Pairs>>;
+  open(accounts: number): Promise<(load: { concurrent: number; seconds: number }) => Promise<PairFigures>>;
 }
 
 /** `serverPid`: the process ID of the postmaster. */
 export async function openPairs(pool: pg.Pool, serverPid: number): Promise<PairsBench> {
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "bench" });
-  const hosts = await openAccounts(pool, "host", HOSTS);
+  const hosts = await openAccounts(pool, "host", HOST_COUNT);
   return {
     async open(accounts) {
       const builders = await openAccounts(pool, "builder", accounts);
       return async (load) => {
-        const before = databaseMicros(serverPid);
-        const driven = await drive(ledger, { ...load, builders, hosts, isMixed: false });
-        return { ...driven, database: databaseMicros(serverPid) - before };
+        const before = databaseCpuUs(serverPid);
+        const driven = await runPairs(ledger, { ...load, builders, hosts, isMixed: false });
+        return { ...driven, database: databaseCpuUs(serverPid) - before };
       };
     },
   };
@@ -55,7 +55,7 @@ export async function openAccounts(pool: pg.Pool, kind: "builder" | "host", coun
 }
 
 /** The load of one gateway. */
-export interface Load {
+export interface PairLoad {
   builders: Uuid[];
   hosts: Uuid[];
   concurrent: number;
@@ -64,7 +64,7 @@ export interface Load {
   isMixed: boolean;
 }
 
-export async function drive(ledger: Ledger, load: Load): Promise<Omit<Pairs, "database">> {
+export async function runPairs(ledger: Ledger, load: PairLoad): Promise<Omit<PairFigures, "database">> {
   const { builders, hosts, concurrent, seconds, isMixed } = load;
   const [startedAt, nodeBefore] = [performance.now(), process.cpuUsage()];
   const until = startedAt + seconds * 1000;
@@ -118,7 +118,7 @@ async function pair(ledger: Ledger, accountId: Uuid, paidHostId: Uuid): Promise<
 }
 
 /** The processor time so far of the server and all its processes, including those that ended, in microseconds. */
-export function databaseMicros(serverPid: number): number {
+export function databaseCpuUs(serverPid: number): number {
   let ticks = 0;
   for (const entry of readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue;

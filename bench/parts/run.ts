@@ -16,7 +16,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { command, findServer, startServer } from "../../gateway/src/limits/testing.ts";
 import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
 import { Connection } from "../gateway/connection.ts";
-import { cpuOf, spentUs, type Watched } from "../gateway/usage.ts";
+import { cpuCount, cpuSpentUs, type WatchedProcess } from "../gateway/usage.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const MODEL = "tiny-3b";
@@ -156,7 +156,7 @@ async function measure(running: Platform, host: ChildProcess, scenario: Scenario
 
 /** Processor times in microseconds. */
 function processorTimes({ ready: { pids } }: Platform, host: ChildProcess, limits: number): Sight {
-  const parts: Record<string, Watched> = {
+  const parts: Record<string, WatchedProcess> = {
     gateway: { pid: pids.gateway, withChildren: false },
     PostgreSQL: { pid: pids.postgres as number, withChildren: true },
     NATS: { pid: plane.pid as number, withChildren: false },
@@ -165,7 +165,7 @@ function processorTimes({ ready: { pids } }: Platform, host: ChildProcess, limit
   };
   const none = { ticksUs: 0, exactUs: 0 };
   return Object.fromEntries(
-    Object.entries(parts).map(([name, part]) => [`${name}, µs of processor`, spentUs(none, cpuOf(part))]),
+    Object.entries(parts).map(([name, part]) => [`${name}, µs of processor`, cpuSpentUs(none, cpuCount(part))]),
   );
 }
 

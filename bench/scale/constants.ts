@@ -1,6 +1,6 @@
 /** The measured and assumed inputs of bench/scale/README.md. Values under `measured` name the bench that measured them. */
 
-export const measured = {
+export const MEASURED = {
   /**
    * `npm run bench -- parts`, 16 November 2026, on a quiet machine of two processors that also ran client and agent: a
    * streamed chat of 100 tokens, 64 at a time (859 a second); microseconds of processor time and bytes per request.
@@ -22,7 +22,7 @@ export const measured = {
 };
 
 /** Assumptions that were not measured. */
-export const assumed = {
+export const ASSUMED = {
   /** The maximum utilisation of a part, which leaves room for peaks, the restart of a neighbour and uneven hashing. */
   fill: 0.6,
   /** Processors of one PostgreSQL server, and the value of each further processor relative to the first. */

@@ -17,14 +17,14 @@ interface Placement {
   greatest: number;
 }
 
-export const BUCKETS = 4_096;
+export const BUCKET_COUNT = 4_096;
 /** The maximum size of a purse as a share of a server's mean load. */
 const PURSE_MOST = 0.1;
 /** Smaller differences between servers do not count. */
 const ALIKE = 0.001;
 
 /** The n-th largest account has 1/n^skew of the load of the largest. */
-export function place(accounts: number, servers: number, skew: number): Placement {
+export function placeAccounts(accounts: number, servers: number, skew: number): Placement {
   const weights = Float64Array.from({ length: accounts }, (_, rank) => (rank + 1) ** -skew);
   const mean = weights.reduce((sum, weight) => sum + weight) / servers;
   const hashed = spread(weights, servers, Number.POSITIVE_INFINITY);
@@ -54,7 +54,7 @@ interface Spread {
 }
 
 function spread(weights: Float64Array, servers: number, purseMost: number): Spread {
-  const buckets = new Float64Array(BUCKETS);
+  const buckets = new Float64Array(BUCKET_COUNT);
   let purses = 0;
   for (const [rank, weight] of weights.entries()) {
     const count = Math.max(1, Math.ceil(weight / purseMost));
@@ -86,7 +86,7 @@ function moveOne({ buckets, home, loads }: Spread): boolean {
   return true;
 }
 
-const bucketOf = (id: string): number => createHash("sha256").update(id).digest().readUInt16BE(0) % BUCKETS;
+const bucketOf = (id: string): number => createHash("sha256").update(id).digest().readUInt16BE(0) % BUCKET_COUNT;
 
 function add(loads: Float64Array, at: number, weight: number): void {
   loads[at] = (loads[at] ?? 0) + weight;

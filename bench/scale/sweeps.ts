@@ -22,7 +22,7 @@ interface Swept {
   transitMost: number;
 }
 
-export function sweep(servers: number, requests: number, seed: number): Swept {
+export function simulateSweeps(servers: number, requests: number, seed: number): Swept {
   const books = new Ledger(servers, new Chance(`sweeps ${seed}`));
   for (let n = 1; n <= requests; n++) {
     books.settle();

@@ -1,13 +1,19 @@
 /** The tables of bench/scale/README.md; a test compares them with the page. */
-import { BUCKETS, place } from "./placement.ts";
-import { breaksInOrder, carried, pairsOfOneServer, type Step, stepAt } from "./steps.ts";
-import { sweep } from "./sweeps.ts";
+import { BUCKET_COUNT, placeAccounts } from "./placement.ts";
+import {
+  bottlenecksInOrder,
+  CAPACITY_PER_PART,
+  ledgerServerCapacity,
+  type PlatformSize,
+  platformSizeAt,
+} from "./platform-size.ts";
+import { simulateSweeps } from "./sweeps.ts";
 
 const RATES = [100, 1_000, 10_000, 100_000, 1_000_000];
 const SEED = 1;
 const SWEPT_REQUESTS = 100_000;
 
-export function tables(): { title: string; text: string }[] {
+export function scaleTables(): { title: string; text: string }[] {
   return [
     { title: "What one of each carries", text: table(["Part", "Requests a second"], onesOf()) },
     {
@@ -25,7 +31,7 @@ export function tables(): { title: string; text: string }[] {
           "with purses",
           "and moved buckets",
           "Purses",
-          `Moved of ${whole(BUCKETS)}`,
+          `Moved of ${whole(BUCKET_COUNT)}`,
         ],
         placements(),
       ),
@@ -38,21 +44,21 @@ export function tables(): { title: string; text: string }[] {
 }
 
 function onesOf(): string[][] {
-  const { processors, disk } = pairsOfOneServer();
+  const { processors, disk } = ledgerServerCapacity();
   return [
-    ["gateway process", whole(carried.gateway)],
-    ["rollup job", whole(carried.rollups)],
-    ["Valkey", whole(carried.valkey)],
-    ["NATS cluster of three", whole(carried.natsCluster)],
+    ["gateway process", whole(CAPACITY_PER_PART.gateway)],
+    ["rollup job", whole(CAPACITY_PER_PART.rollups)],
+    ["Valkey", whole(CAPACITY_PER_PART.valkey)],
+    ["NATS cluster of three", whole(CAPACITY_PER_PART.natsCluster)],
     ["PostgreSQL, by its processors", whole(processors)],
     ["PostgreSQL, by its disk", whole(disk)],
   ];
 }
 
-const inOrder = (): string[][] => breaksInOrder().map(({ part, at }) => [part, whole(at)]);
+const inOrder = (): string[][] => bottlenecksInOrder().map(({ part, at }) => [part, whole(at)]);
 
 function stepRows(): string[][] {
-  const rows: [string, (step: Step) => string][] = [
+  const rows: [string, (step: PlatformSize) => string][] = [
     ["gateway processes", ({ gateways }) => whole(gateways)],
     ["streams open", ({ openStreams }) => whole(openStreams)],
     ["PostgreSQL servers", ({ postgres }) => whole(postgres)],
@@ -63,14 +69,14 @@ function stepRows(): string[][] {
     ["Valkey servers", ({ valkeys }) => whole(valkeys)],
     ["nodes", ({ nodes }) => whole(nodes)],
   ];
-  const steps = RATES.map(stepAt);
+  const steps = RATES.map(platformSizeAt);
   return rows.map(([name, cell]) => [name, ...steps.map(cell)]);
 }
 
 function placements(): string[][] {
   return [4, 16, 64].flatMap((servers) =>
     [1, 1.2].map((skew) => {
-      const { hashed, pursed, moved, moves, purses, greatest } = place(100_000, servers, skew);
+      const { hashed, pursed, moved, moves, purses, greatest } = placeAccounts(100_000, servers, skew);
       return [
         whole(servers),
         `${digits(greatest * 100)} %`,
@@ -86,7 +92,7 @@ function placements(): string[][] {
 
 function sweeps(): string[][] {
   return [4, 16, 64].map((servers) => {
-    const told = sweep(servers, SWEPT_REQUESTS, SEED);
+    const told = simulateSweeps(servers, SWEPT_REQUESTS, SEED);
     return [
       whole(servers),
       whole(SWEPT_REQUESTS),

@@ -17,7 +17,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { SAMPLING } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { NEW_TEST } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import { Connection } from "../gateway/connection.ts";
-import { cpuOf, spentUs } from "../gateway/usage.ts";
+import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
 
 const { values } = parseArgs({
   options: {
@@ -127,19 +127,19 @@ async function send(request: Buffer, lasting: number): Promise<number> {
 
 async function turn(running: ProcessStage, request: Buffer): Promise<Turn> {
   const look = () => [
-    cpuOf({ pid: running.pid, withChildren: false }),
-    cpuOf({ pid: running.pid, withChildren: true }),
+    cpuCount({ pid: running.pid, withChildren: false }),
+    cpuCount({ pid: running.pid, withChildren: true }),
   ];
   const checksBefore = await checksRun(running);
-  const [gatewayBefore, allBefore] = look() as [ReturnType<typeof cpuOf>, ReturnType<typeof cpuOf>];
+  const [gatewayBefore, allBefore] = look() as [ReturnType<typeof cpuCount>, ReturnType<typeof cpuCount>];
   const chats = await send(request, seconds);
   await rest(REST_MS);
-  const [gateway, all] = look() as [ReturnType<typeof cpuOf>, ReturnType<typeof cpuOf>];
+  const [gateway, all] = look() as [ReturnType<typeof cpuCount>, ReturnType<typeof cpuCount>];
   return {
     chats,
     checks: (await checksRun(running)) - checksBefore,
-    gateway: spentUs(gatewayBefore, gateway) / chats,
-    withPostgres: spentUs(allBefore, all) / chats,
+    gateway: cpuSpentUs(gatewayBefore, gateway) / chats,
+    withPostgres: cpuSpentUs(allBefore, all) / chats,
   };
 }
 

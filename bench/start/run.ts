@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gatewayCommand } from "../gateway/command.ts";
-import { type CpuCount, cpuOf, residentMib } from "../gateway/usage.ts";
+import { type CpuCount, cpuCount, residentMemoryMib } from "../gateway/usage.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const TOLLGATE = join(CHECKOUT, "gateway/bin/tollgate.mjs");
@@ -56,14 +56,14 @@ async function start(what: string, data: string, meanwhile: (pids: Pids) => Prom
   }
   const wallS = (performance.now() - began) / 1000;
   const { gateway, postgres, nodes } = pids;
-  const agent = nodes[0] === undefined ? NONE : cpuOf({ pid: nodes[0], withChildren: true });
+  const agent = nodes[0] === undefined ? NONE : cpuCount({ pid: nodes[0], withChildren: true });
   const row = [
     what,
     wallS.toFixed(1),
-    secondsOf(cpuOf({ pid: gateway, withChildren: false })),
+    secondsOf(cpuCount({ pid: gateway, withChildren: false })),
     secondsOf(agent),
-    secondsOf(cpuOf({ pid: postgres, withChildren: true })),
-    residentMib({ pid: gateway, withChildren: false }).toFixed(0),
+    secondsOf(cpuCount({ pid: postgres, withChildren: true })),
+    residentMemoryMib({ pid: gateway, withChildren: false }).toFixed(0),
   ];
   console.log(`| ${row.join(" | ")} |`);
   await meanwhile(pids);
@@ -92,11 +92,11 @@ function sleepsOf(pid: number): number {
 
 async function rest({ gateway }: Pids): Promise<void> {
   await sleep(restS * 1000);
-  const [before, cpu] = [sleepsOf(gateway), cpuOf({ pid: gateway, withChildren: false })];
+  const [before, cpu] = [sleepsOf(gateway), cpuCount({ pid: gateway, withChildren: false })];
   await sleep(WAKES_OVER_S * 1000);
-  const spentUs = cpuOf({ pid: gateway, withChildren: false }).exactUs - cpu.exactUs;
+  const spentUs = cpuCount({ pid: gateway, withChildren: false }).exactUs - cpu.exactUs;
   const wakes = (sleepsOf(gateway) - before) / WAKES_OVER_S;
-  const memory = residentMib({ pid: gateway, withChildren: false });
+  const memory = residentMemoryMib({ pid: gateway, withChildren: false });
   console.log(`\nThe gateway ${restS} s after: ${memory.toFixed(0)} MiB, woken ${wakes.toFixed(1)} times a second,`);
   console.log(`${(spentUs / WAKES_OVER_S / 1000).toFixed(1)} ms of processor time a second.`);
 }

@@ -22,10 +22,10 @@ import { dollars } from "../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
 import { gatewayCommand } from "../gateway/command.ts";
-import { Child } from "../gateway/processes.ts";
-import { cpuOf, machineUs, residentMib, spentUs, type Watched } from "../gateway/usage.ts";
+import { BenchProcess } from "../gateway/processes.ts";
+import { cpuCount, cpuSpentUs, machineCpuUs, residentMemoryMib, type WatchedProcess } from "../gateway/usage.ts";
 import type { NodeLogin } from "./node-connection.ts";
-import type { Seen } from "./terms.ts";
+import type { WindowFigures } from "./shared-types.ts";
 
 const MODEL = "tiny-3b";
 /** The maximum number of slots of a node in the protocol. */
@@ -59,7 +59,7 @@ process.once("SIGTERM", () => process.exit(143));
 const outDir = await mkdtemp(join(tmpdir(), "tollgate-streams-"));
 // As root, the database runs as another user, who must be able to enter the directory.
 await chmod(outDir, 0o711);
-const started: Child[] = [];
+const started: BenchProcess[] = [];
 try {
   await measureAll();
 } finally {
@@ -104,23 +104,23 @@ async function measureAll(): Promise<void> {
   const { errors } = (await heard(clients, "closed")) as { errors: Record<string, number> };
   console.log(`Errors, from the first request to the last [DONE]: ${JSON.stringify(errors)}`);
   await sleep(REST_MS);
-  console.log(`The gateway ${REST_MS / 1000} s after the last stream: ${residentMib(gateway).toFixed(0)} MiB`);
+  console.log(`The gateway ${REST_MS / 1000} s after the last stream: ${residentMemoryMib(gateway).toFixed(0)} MiB`);
 }
 
 /** Waits for a window to pass and reports what each process used in it. */
-async function report(count: number, parts: Record<string, Watched>, clients: Child): Promise<void> {
-  const look = () => ({ cpu: Object.values(parts).map(cpuOf), busy: machineUs().busy, at: performance.now() });
+async function report(count: number, parts: Record<string, WatchedProcess>, clients: BenchProcess): Promise<void> {
+  const look = () => ({ cpu: Object.values(parts).map(cpuCount), busy: machineCpuUs().busy, at: performance.now() });
   clients.process.send?.({ type: "begin" });
   const before = look();
   await sleep(windowMs);
   clients.process.send?.({ type: "look" });
-  const { seen } = (await heard(clients, "seen")) as { seen: Seen };
+  const { seen } = (await heard(clients, "seen")) as { seen: WindowFigures };
   const after = look();
   const tookUs = (after.at - before.at) * 1000;
-  const spent = after.cpu.map((now, nth) => spentUs(before.cpu[nth] as typeof now, now));
+  const spent = after.cpu.map((now, nth) => cpuSpentUs(before.cpu[nth] as typeof now, now));
   const others = Math.max(0, after.busy - before.busy - spent.reduce((sum, us) => sum + us, 0));
   const processors = [...spent, others].map((us) => (us / tookUs).toFixed(3));
-  const mib = residentMib(parts.gateway as Watched).toFixed(0);
+  const mib = residentMemoryMib(parts.gateway as WatchedProcess).toFixed(0);
   const { overPace, relayMs, errors } = seen;
   const figures = (of: object, digits: number): string =>
     Object.values(of)
@@ -137,7 +137,7 @@ async function startGateway(): Promise<Ready> {
   const roomy = { admission_max: 100_000, tps_max: 1_000_000_000, context_limit: 131_072 };
   const readyFile = join(outDir, "ready.json");
   const { command, env } = gatewayCommand(resolve(values.checkout));
-  const gateway = new Child({
+  const gateway = new BenchProcess({
     name: "gateway",
     command: [...command, "dev", "--no-node", "--port", "0", "--data", outDir, "--ready-file", readyFile],
     processors: null,
@@ -185,14 +185,14 @@ async function registerNodes(ready: Ready, database: pg.Client): Promise<NodeLog
   return logins;
 }
 
-function startProcess(name: string): Child {
+function startProcess(name: string): BenchProcess {
   const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
-  const child = new Child({ name, command: [process.execPath, file], processors: null, outDir, channel: true });
+  const child = new BenchProcess({ name, command: [process.execPath, file], processors: null, outDir, channel: true });
   started.push(child);
   return child;
 }
 
-function heard(child: Child, type: string): Promise<unknown> {
+function heard(child: BenchProcess, type: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     child.process.once("exit", () => reject(new Error(`a process ended: ${child.logFile}`)));
     const hear = (message: { type: string }): void => {
@@ -204,7 +204,7 @@ function heard(child: Child, type: string): Promise<unknown> {
   });
 }
 
-function watched({ pid }: Child): Watched {
+function watched({ pid }: BenchProcess): WatchedProcess {
   return { pid, withChildren: false };
 }
 

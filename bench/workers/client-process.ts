@@ -1,8 +1,8 @@
 /** A load generator in its own process: one load for each account, all at the same time. */
 import { runLoad } from "../gateway/load.ts";
-import type { Loaded, ToClients } from "./terms.ts";
+import type { ClientsMessage, LoadReport } from "./messages.ts";
 
-async function run({ addresses, scenario }: ToClients): Promise<Loaded> {
+async function run({ addresses, scenario }: ClientsMessage): Promise<LoadReport> {
   const concurrent = Math.max(1, Math.floor(scenario.concurrent / addresses.length));
   const each = { ...scenario, concurrent, ...(scenario.total !== undefined && { total: concurrent }) };
   const look = async (): Promise<void> => {};
@@ -19,7 +19,7 @@ async function run({ addresses, scenario }: ToClients): Promise<Loaded> {
   return { type: "loaded", ok, events, errors, p50Ms: worst("p50"), p99Ms: worst("p99") };
 }
 
-process.on("message", (message: ToClients) => {
+process.on("message", (message: ClientsMessage) => {
   void run(message).then((loaded) => process.send?.(loaded));
 });
 process.on("disconnect", () => process.exit(0));

@@ -4,7 +4,7 @@
  */
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { NodeConnection, type NodeLogin, openNodes } from "../streams/node-connection.ts";
-import type { Pace, ToNodes } from "./terms.ts";
+import type { AnswerPace, NodesMessage } from "./messages.ts";
 
 const TICK_MS = 5;
 
@@ -16,7 +16,7 @@ interface Job {
   nextAt: number;
 }
 
-let pace: Pace = { words: 100, delayMs: 0 };
+let pace: AnswerPace = { words: 100, delayMs: 0 };
 
 class LightNode {
   readonly connection: NodeConnection;
@@ -81,7 +81,7 @@ setInterval(() => {
   for (const node of nodes) node.tick(now);
 }, TICK_MS);
 
-process.on("message", (message: ToNodes) => {
+process.on("message", (message: NodesMessage) => {
   if (message.type === "join") void openNodes(message.logins, (login, online) => new LightNode(login, online), nodes);
   else pace = message.pace;
 });

@@ -1,5 +1,5 @@
 /** Formats the table with one row per number of workers. */
-export interface Figures {
+export interface WorkerFigures {
   /** `chat`, or `streams`, for which events are counted. */
   name: string;
   workers: number;
@@ -19,7 +19,7 @@ export interface Figures {
 
 const PARTS = ["workers", "primary", "postgres", "nodes", "clients", "others"];
 
-export function headOf(): string {
+export function tableHead(): string {
   const columns = [
     ...["", "workers", "a second", "× one", "µs each: workers", "primary", "PostgreSQL", "together, × one"],
     ...["processors used: workers", "primary", "PostgreSQL", "nodes", "clients", "others"],
@@ -29,10 +29,10 @@ export function headOf(): string {
 }
 
 /** `first`: the row with the fewest workers. */
-export function rowOf(row: Figures, first: Figures): string {
-  const rate = ({ done, tookUs }: Figures): number => (done * 1e6) / tookUs;
-  const each = ({ spentUs, done }: Figures, part: string): number => (spentUs[part] ?? 0) / done;
-  const ours = (one: Figures): number => PARTS.slice(0, 3).reduce((sum, part) => sum + each(one, part), 0);
+export function tableRow(row: WorkerFigures, first: WorkerFigures): string {
+  const rate = ({ done, tookUs }: WorkerFigures): number => (done * 1e6) / tookUs;
+  const each = ({ spentUs, done }: WorkerFigures, part: string): number => (spentUs[part] ?? 0) / done;
+  const ours = (one: WorkerFigures): number => PARTS.slice(0, 3).reduce((sum, part) => sum + each(one, part), 0);
   const cells = [
     row.name,
     row.workers,

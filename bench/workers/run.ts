@@ -21,13 +21,20 @@ import pg from "pg";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
 import { gatewayCommand } from "../gateway/command.ts";
-import type { Address } from "../gateway/load.ts";
-import { Child } from "../gateway/processes.ts";
+import type { TargetAddress } from "../gateway/load.ts";
+import { BenchProcess } from "../gateway/processes.ts";
 import { SCENARIOS, type Scenario } from "../gateway/scenarios.ts";
-import { cpuOf, durableWriteMs, machineUs, residentMib, spentUs, type Watched } from "../gateway/usage.ts";
+import {
+  cpuCount,
+  cpuSpentUs,
+  durableWriteMs,
+  machineCpuUs,
+  residentMemoryMib,
+  type WatchedProcess,
+} from "../gateway/usage.ts";
 import type { NodeLogin } from "../streams/node-connection.ts";
-import { type Figures, headOf, rowOf } from "./report.ts";
-import type { Loaded, Pace, ToClients, ToNodes } from "./terms.ts";
+import type { AnswerPace, ClientsMessage, LoadReport, NodesMessage } from "./messages.ts";
+import { tableHead, tableRow, type WorkerFigures } from "./report.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MODEL = "tiny-3b";
@@ -83,10 +90,10 @@ const STREAMS: Scenario = {
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 
-const rows: Figures[] = [];
+const rows: WorkerFigures[] = [];
 const [{ model: processor } = { model: "" }] = cpus();
 const facts = `${availableParallelism()} processors (${processor}), Node ${process.version}, a durable write takes ${durableWriteMs(tmpdir()).toFixed(2)} ms`;
-console.log(`${facts}\n\n${headOf()}`);
+console.log(`${facts}\n\n${tableHead()}`);
 for (const workers of values.workers.split(",").map(Number)) await measureWith(workers);
 writeFileSync(join(values.out, "workers.json"), JSON.stringify({ facts, args: process.argv.slice(2), rows }, null, 2));
 
@@ -94,11 +101,17 @@ async function measureWith(workers: number): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), "tollgate-workers-"));
   // As root, the database runs as another user, who must be able to enter the directory.
   await chmod(dir, 0o711);
-  const started: Child[] = [];
-  const start = (name: string, number: number): Child => {
+  const started: BenchProcess[] = [];
+  const start = (name: string, number: number): BenchProcess => {
     const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
     const command = [process.execPath, file];
-    const child = new Child({ name: `${name}-${number}`, command, processors: null, outDir: dir, channel: true });
+    const child = new BenchProcess({
+      name: `${name}-${number}`,
+      command,
+      processors: null,
+      outDir: dir,
+      channel: true,
+    });
     started.push(child);
     return child;
   };
@@ -132,7 +145,7 @@ async function measureWith(workers: number): Promise<void> {
         pace,
       });
       rows.push(row);
-      console.log(rowOf(row, rows.find((one) => one.name === name) ?? row));
+      console.log(tableRow(row, rows.find((one) => one.name === name) ?? row));
     }
   } catch (error) {
     for (const { logFile } of started) console.error(`--- ${logFile}\n${readFileSync(logFile, "utf8").slice(-2000)}`);
@@ -145,17 +158,17 @@ async function measureWith(workers: number): Promise<void> {
 
 interface Running {
   workers: number;
-  gateway: Child;
-  nodes: Child[];
-  clients: Child[];
-  addresses: Address[];
+  gateway: BenchProcess;
+  nodes: BenchProcess[];
+  clients: BenchProcess[];
+  addresses: TargetAddress[];
   dataDir: string;
 }
 
-async function startGateway(workers: number, dir: string): Promise<{ gateway: Child; port: number }> {
+async function startGateway(workers: number, dir: string): Promise<{ gateway: BenchProcess; port: number }> {
   const roomy = { admission_max: 100_000, tps_max: 1_000_000_000, context_limit: 131_072 };
   const { command, env } = gatewayCommand(ROOT);
-  const gateway = new Child({
+  const gateway = new BenchProcess({
     name: "gateway",
     command: [...command, "serve"],
     processors: null,
@@ -184,8 +197,8 @@ async function startGateway(workers: number, dir: string): Promise<{ gateway: Ch
   return { gateway, port };
 }
 
-async function openAccounts(query: Query, port: number): Promise<Address[]> {
-  const addresses: Address[] = [];
+async function openAccounts(query: Query, port: number): Promise<TargetAddress[]> {
+  const addresses: TargetAddress[] = [];
   for (let i = 0; i < Math.max(accounts, clientCount); i++) {
     const { token } = await makeKey(query, await openBuilder(query, CREDIT), { ...NO_LIMITS, ...TRAITS });
     const models = { chat: MODEL, embedding: MODEL };
@@ -195,7 +208,7 @@ async function openAccounts(query: Query, port: number): Promise<Address[]> {
 }
 
 async function joinNode(
-  child: Child,
+  child: BenchProcess,
   { query, port, number }: { query: Query; port: number; number: number },
 ): Promise<void> {
   const { token } = await openHost(query);
@@ -208,19 +221,23 @@ async function joinNode(
   child.process.on("message", ({ type, what }: { type: string; what: string }) => {
     if (type === "trouble") console.error(`node ${number}: ${what}`);
   });
-  child.process.send({ type: "join", logins } satisfies ToNodes);
+  child.process.send({ type: "join", logins } satisfies NodesMessage);
   await child.message((message) => ((message as { type: string }).type === "online" ? true : undefined));
 }
 
-async function load({ nodes, clients, addresses }: Running, scenario: Scenario, pace: Pace): Promise<Loaded[]> {
-  for (const node of nodes) node.process.send({ type: "pace", pace } satisfies ToNodes);
+async function load(
+  { nodes, clients, addresses }: Running,
+  scenario: Scenario,
+  pace: AnswerPace,
+): Promise<LoadReport[]> {
+  for (const node of nodes) node.process.send({ type: "pace", pace } satisfies NodesMessage);
   return await Promise.all(
     clients.map((client, i) => {
       const own = addresses.filter((_, nth) => nth % clients.length === i);
       const loaded = client.message((message) =>
-        (message as Loaded).type === "loaded" ? (message as Loaded) : undefined,
+        (message as LoadReport).type === "loaded" ? (message as LoadReport) : undefined,
       );
-      client.process.send({ type: "run", addresses: own, scenario } satisfies ToClients);
+      client.process.send({ type: "run", addresses: own, scenario } satisfies ClientsMessage);
       return loaded;
     }),
   );
@@ -228,13 +245,13 @@ async function load({ nodes, clients, addresses }: Running, scenario: Scenario, 
 
 async function measure(
   running: Running,
-  { name, scenario, pace }: { name: string; scenario: Scenario; pace: Pace },
-): Promise<Figures> {
+  { name, scenario, pace }: { name: string; scenario: Scenario; pace: AnswerPace },
+): Promise<WorkerFigures> {
   const { workers, gateway, nodes, clients, dataDir } = running;
   const parts = partsOf(running, await postgresPid(dataDir));
   const look = () => ({
-    cpu: Object.entries(parts).map(([part, pids]) => [part, pids.map(cpuOf)] as const),
-    busy: machineUs().busy,
+    cpu: Object.entries(parts).map(([part, pids]) => [part, pids.map(cpuCount)] as const),
+    busy: machineCpuUs().busy,
     at: performance.now(),
   });
   const before = look();
@@ -244,7 +261,7 @@ async function measure(
   const spent = Object.fromEntries(
     after.cpu.map(([part, now], nth) => {
       const then = before.cpu[nth]?.[1] ?? [];
-      return [part, now.reduce((sum, one, i) => sum + spentUs(then[i] as typeof one, one), 0)];
+      return [part, now.reduce((sum, one, i) => sum + cpuSpentUs(then[i] as typeof one, one), 0)];
     }),
   );
   const errors: Record<string, number> = {};
@@ -262,14 +279,14 @@ async function measure(
     spentUs: { ...spent, others: Math.max(0, after.busy - before.busy - ours) },
     p50Ms: Math.max(...loaded.map(({ p50Ms }) => p50Ms)),
     p99Ms: Math.max(...loaded.map(({ p99Ms }) => p99Ms)),
-    mib: [...new Set(pids)].reduce((sum, pid) => sum + residentMib({ pid, withChildren: false }), 0),
+    mib: [...new Set(pids)].reduce((sum, pid) => sum + residentMemoryMib({ pid, withChildren: false }), 0),
     errors,
   };
 }
 
 /** With one worker, the process that was started is the worker, and there is no primary. */
-function partsOf({ workers, gateway, nodes, clients }: Running, postgres: number): Record<string, Watched[]> {
-  const alone = (pid: number): Watched => ({ pid, withChildren: false });
+function partsOf({ workers, gateway, nodes, clients }: Running, postgres: number): Record<string, WatchedProcess[]> {
+  const alone = (pid: number): WatchedProcess => ({ pid, withChildren: false });
   const children = childrenOf(gateway.pid).filter((pid) => pid !== postgres);
   return {
     workers: workers === 1 ? [alone(gateway.pid)] : children.map(alone),

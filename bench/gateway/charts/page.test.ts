@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { lastResult } from "../results.ts";
-import { pageOf, withPage } from "./page.ts";
+import { insertPage, performancePage } from "./page.ts";
 
 const BENCH = fileURLToPath(new URL("../..", import.meta.url));
 const PICTURES = join(BENCH, "../docs/pictures");
-const page = pageOf(lastResult());
+const page = performancePage(lastResult());
 const document = readFileSync(join(BENCH, "performance.md"), "utf8");
 
 test("bench/performance.md has the figures of the last recorded run (npm run bench -- charts)", () => {
-  assert.equal(document, withPage(document, page));
+  assert.equal(document, insertPage(document, page));
 });
 
 for (const [name, svg] of page.pictures) {
@@ -23,5 +23,5 @@ for (const [name, svg] of page.pictures) {
 }
 
 test("a document without markers is refused", () => {
-  assert.throws(() => withPage("# Performance\n", page), /no place for it/);
+  assert.throws(() => insertPage("# Performance\n", page), /no place for it/);
 });

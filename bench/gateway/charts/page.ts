@@ -2,14 +2,14 @@
 import {
   cpuPerEventUs,
   cpuPerRequestUs,
-  errorsOf,
+  errorCount,
   type Figure,
-  inMs,
+  figureValues,
   medianOf,
-  numbers,
   takenByOthers,
+  toMs,
 } from "../figures.ts";
-import type { Result } from "../results.ts";
+import type { RunResult } from "../results.ts";
 import type { ScenarioName } from "../scenarios.ts";
 import { type Bar, chartSvg } from "./chart.ts";
 
@@ -47,8 +47,8 @@ const QUOTED: Quoted[] = [
     name: "chat",
     title: "Processor time of a chat, 64 at once, ms",
     scenario: "chat-c64",
-    gateway: inMs(cpuPerRequestUs("gateway")),
-    database: inMs(cpuPerRequestUs("postgres")),
+    gateway: toMs(cpuPerRequestUs("gateway")),
+    database: toMs(cpuPerRequestUs("postgres")),
   },
   {
     name: "events",
@@ -72,7 +72,7 @@ interface Page {
   pictures: Map<string, string>;
 }
 
-export function pageOf(result: Result): Page {
+export function performancePage(result: RunResult): Page {
   const targets = Object.keys(NAMES).filter((name) => result.rows.some(({ target }) => target === name));
   const pictures = new Map(QUOTED.map((quoted) => [fileOf(quoted), chartOf(result, targets, quoted)]));
   const shown = QUOTED.map((quoted) => {
@@ -83,20 +83,20 @@ export function pageOf(result: Result): Page {
 }
 
 /** Returns the document with the text between its marks replaced. */
-export function withPage(document: string, { text }: Page): string {
+export function insertPage(document: string, { text }: Page): string {
   const [from, to] = [document.indexOf(BEGIN), document.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`the document has no place for it: ${BEGIN} … ${END}`);
   return `${document.slice(0, from)}${BEGIN}\n\n${text}\n\n${document.slice(to)}`;
 }
 
 const fileOf = ({ name }: Quoted): string => `bench-${name}.svg`;
-const labelOf = ({ versions }: Result, target: string): string =>
+const labelOf = ({ versions }: RunResult, target: string): string =>
   (NAMES[target] ?? target).replace("*", versions[target] ?? "");
 
-function setting(result: Result): string {
+function setting(result: RunResult): string {
   const { startedAt, commit, command, processors, processor, node, repeats, durableWriteMs, leftOut, rows } = result;
   const date = new Date(startedAt).toLocaleDateString("en-GB", { dateStyle: "long", timeZone: "UTC" });
-  const others = numbers(rows, takenByOthers);
+  const others = figureValues(rows, takenByOthers);
   const [least, most] = [Math.min(...others).toFixed(2), Math.max(...others).toFixed(2)];
   const isBusy = (medianOf(rows, takenByOthers) ?? 0) > BUSY_FROM;
   return [
@@ -111,15 +111,15 @@ function setting(result: Result): string {
 }
 
 /** Names the targets that had failed requests, with their number. */
-function errorsText(result: Result): string {
+function errorsText(result: RunResult): string {
   const failed = Object.keys(NAMES).flatMap((target) => {
-    const count = errorsOf(result.rows.filter((row) => row.target === target));
+    const count = errorCount(result.rows.filter((row) => row.target === target));
     return count === 0 ? [] : [`${count} of ${labelOf(result, target)}`];
   });
   return failed.length === 0 ? "no errors" : `errors: ${failed.join(", ")}`;
 }
 
-function chartOf(result: Result, targets: string[], quoted: Quoted): string {
+function chartOf(result: RunResult, targets: string[], quoted: Quoted): string {
   const bars = targets.map((target): Bar => {
     const { gateway, database } = partsOf(result, target, quoted);
     const parts = database === undefined ? [gateway ?? 0] : [gateway ?? 0, database];
@@ -135,12 +135,12 @@ interface Parts {
   database: number | undefined;
 }
 
-function partsOf({ rows }: Result, target: string, { scenario, gateway, database }: Quoted): Parts {
+function partsOf({ rows }: RunResult, target: string, { scenario, gateway, database }: Quoted): Parts {
   const own = rows.filter((row) => row.target === target && row.scenario === scenario);
   return { gateway: medianOf(own, gateway), database: database === undefined ? undefined : medianOf(own, database) };
 }
 
-function figureOf(result: Result, target: string, quoted: Quoted): string {
+function figureOf(result: RunResult, target: string, quoted: Quoted): string {
   const { gateway, database } = partsOf(result, target, quoted);
   return database === undefined ? shown(gateway) : `${shown(gateway)} + ${shown(database)}`;
 }
@@ -152,7 +152,7 @@ function shown(value: number | undefined): string {
   return value.toFixed(size < 1 ? 2 : size < 100 ? 1 : 0);
 }
 
-function table(result: Result, targets: string[]): string {
+function table(result: RunResult, targets: string[]): string {
   const head = [
     "",
     "gateway ms a chat",
@@ -172,9 +172,9 @@ function table(result: Result, targets: string[]): string {
 }
 
 /** The agent's processor time, which is the host's cost and not the operator's. */
-function agentLine({ rows }: Result): string {
+function agentLine({ rows }: RunResult): string {
   const of = (scenario: ScenarioName) => rows.filter((row) => row.target === "tollgate" && row.scenario === scenario);
-  const chat = medianOf(of("chat-c64"), inMs(cpuPerRequestUs("agent")));
+  const chat = medianOf(of("chat-c64"), toMs(cpuPerRequestUs("agent")));
   const event = medianOf(of("streams-100"), cpuPerEventUs("agent"));
   return `Tollgate's agent, at the host and not in the bars, takes ${shown(chat)} ms a chat and ${shown(event)} µs an event.`;
 }

@@ -9,8 +9,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { freePort } from "@tollgate/stage/process.ts";
 import { buildOnce, buildPinned, cacheFolder } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
-import { Child } from "../processes.ts";
-import { listening, passThrough, type StartTarget, Unavailable } from "./target.ts";
+import { BenchProcess } from "../processes.ts";
+import { relayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
 
 const VERSION = "1.6.0";
 const PINS = fileURLToPath(new URL("../peers/bifrost", import.meta.url));
@@ -22,11 +22,11 @@ const USD_PER_TOKEN = 1e-7;
 
 export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
   const why = await buildOnce(BINARY, "bifrost", build);
-  if (why !== undefined) throw new Unavailable(why);
+  if (why !== undefined) throw new TargetUnavailable(why);
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
   const port = await freePort();
   writeFileSync(join(dataDir, "config.json"), JSON.stringify(configuration(dataDir, engine.url)));
-  const child = new Child({
+  const child = new BenchProcess({
     name: "bifrost",
     command: [BINARY, "-host", "127.0.0.1", "-port", String(port), "-app-dir", dataDir, "-log-level", "warn"],
     processors: processors.measured,
@@ -38,12 +38,12 @@ export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
     rmSync(dataDir, { recursive: true, force: true });
   };
   try {
-    await listening(child, port);
+    await untilListening(child, port);
   } catch (error) {
     await stop();
     throw error;
   }
-  const target = passThrough("bifrost", child, { port, version: VERSION, headers: { authorization: `Bearer ${KEY}` } });
+  const target = relayTarget("bifrost", child, { port, version: VERSION, headers: { authorization: `Bearer ${KEY}` } });
   const model = `openai/${MODEL}`;
   return { ...target, address: { ...target.address, models: { chat: model, embedding: model } }, stop };
 };

@@ -10,8 +10,8 @@ import { freePort } from "@tollgate/stage/process.ts";
 import { buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { pipInstall } from "../../../tools/python-tools.ts";
 import { MODEL } from "../engine.ts";
-import { Child } from "../processes.ts";
-import { passThrough, type StartTarget, Unavailable } from "./target.ts";
+import { BenchProcess } from "../processes.ts";
+import { relayTarget, type StartTarget, TargetUnavailable } from "./target.ts";
 
 const VERSION = "1.106.0";
 const REQUIREMENTS = fileURLToPath(new URL("../peers/litellm/requirements.txt", import.meta.url));
@@ -22,13 +22,13 @@ const READY_WITHIN_MS = 240_000;
 
 export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
   const why = await buildOnce(FOLDER, "tool", (folder) => pipInstall(["--no-deps", "-r", REQUIREMENTS], folder));
-  if (why !== undefined) throw new Unavailable(why);
+  if (why !== undefined) throw new TargetUnavailable(why);
   const home = join(outDir, "litellm");
   await mkdir(home, { recursive: true });
   const config = join(home, "config.json");
   await writeFile(config, JSON.stringify(configuration(engine.url)));
   const port = await freePort();
-  const child = new Child({
+  const child = new BenchProcess({
     name: "litellm",
     command: [
       "python3",
@@ -52,7 +52,7 @@ export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
     },
   });
   await child.eventually(() => isAlive(port), READY_WITHIN_MS);
-  return passThrough("litellm", child, {
+  return relayTarget("litellm", child, {
     port,
     version: VERSION,
     headers: { authorization: `Bearer ${KEY}` },

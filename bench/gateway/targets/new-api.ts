@@ -13,8 +13,15 @@ import { createErrorLog } from "../../../gateway/src/base/log.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
 import { buildChanged, buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
-import { Child } from "../processes.ts";
-import { listening, passThrough, type StartTarget, type Surroundings, type Target, Unavailable } from "./target.ts";
+import { BenchProcess } from "../processes.ts";
+import {
+  relayTarget,
+  type StartTarget,
+  type Target,
+  type TargetOptions,
+  TargetUnavailable,
+  untilListening,
+} from "./target.ts";
 
 /** The newest version whose checksum is in Go's checksum database. */
 const VERSION = "0.10.0";
@@ -36,16 +43,16 @@ export const newApiPostgres: StartTarget = (surroundings) => start("new-api-post
 
 async function start(
   name: string,
-  surroundings: Surroundings,
-  database?: (dataDir: string, surroundings: Surroundings) => Promise<PrivatePostgres>,
+  surroundings: TargetOptions,
+  database?: (dataDir: string, surroundings: TargetOptions) => Promise<PrivatePostgres>,
 ): Promise<Target> {
   const { processors, outDir, engine } = surroundings;
   const why = await buildOnce(BINARY, "new-api", build);
-  if (why !== undefined) throw new Unavailable(why);
+  if (why !== undefined) throw new TargetUnavailable(why);
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
   // As root, the database runs as another user, who must be able to enter the directory.
   chmodSync(dataDir, 0o711);
-  let [child, postgres]: [Child?, PrivatePostgres?] = [];
+  let [child, postgres]: [BenchProcess?, PrivatePostgres?] = [];
   const stop = async (): Promise<void> => {
     await child?.stop();
     await postgres?.stop();
@@ -54,7 +61,7 @@ async function start(
   try {
     postgres = await database?.(dataDir, surroundings);
     const port = await freePort();
-    child = new Child({
+    child = new BenchProcess({
       name,
       command: [BINARY, "--log-dir", ""],
       processors: processors.measured,
@@ -62,9 +69,9 @@ async function start(
       cwd: dataDir,
       env: { PORT: String(port), SESSION_SECRET: "bench", ...databaseSettings(dataDir, postgres) },
     });
-    await listening(child, port);
+    await untilListening(child, port);
     const key = await setUp(`http://127.0.0.1:${port}/api`, engine.url);
-    const target = passThrough(name, child, { port, version: VERSION, headers: { authorization: `Bearer sk-${key}` } });
+    const target = relayTarget(name, child, { port, version: VERSION, headers: { authorization: `Bearer sk-${key}` } });
     const books = postgres === undefined ? {} : { postgres: { pid: postgres.pid, withChildren: true } };
     return { ...target, parts: { ...target.parts, ...books }, stop };
   } catch (error) {
@@ -99,7 +106,7 @@ function databaseSettings(dataDir: string, postgres: PrivatePostgres | undefined
 }
 
 /** The same PostgreSQL and settings as Tollgate's, moved to the measured processor with all its processes. */
-async function startPostgres(dataDir: string, { processors }: Surroundings): Promise<PrivatePostgres> {
+async function startPostgres(dataDir: string, { processors }: TargetOptions): Promise<PrivatePostgres> {
   const postgres = await startPrivatePostgres({ dataDir, log: createErrorLog("warn"), clock: systemClock });
   if (processors.measured === null) return postgres;
   const children = readFileSync(`/proc/${postgres.pid}/task/${postgres.pid}/children`, "utf8").trim().split(" ");

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "@tollgate/stage/process.ts";
 import { MODEL } from "../engine.ts";
-import { Child } from "../processes.ts";
-import { listening, passThrough, type StartTarget, Unavailable } from "./target.ts";
+import { BenchProcess } from "../processes.ts";
+import { relayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
 
 /** The engine without a gateway: the baseline for all targets. */
-export const direct: StartTarget = async ({ engine }) => ({
+export const directEngine: StartTarget = async ({ engine }) => ({
   name: "direct",
   address: { port: engine.port, models: { chat: MODEL, embedding: MODEL }, headers: {} },
   parts: {},
@@ -21,8 +21,8 @@ export const direct: StartTarget = async ({ engine }) => ({
 const PROXY = fileURLToPath(new URL("./bare-proxy.ts", import.meta.url));
 
 /** A proxy that only relays (`bare-proxy.ts`). */
-export const bare: StartTarget = async ({ engine, processors, outDir }) => {
-  const child = new Child({
+export const bareProxy: StartTarget = async ({ engine, processors, outDir }) => {
+  const child = new BenchProcess({
     name: "bare",
     command: [process.execPath, PROXY, String(engine.port)],
     processors: processors.measured,
@@ -33,7 +33,7 @@ export const bare: StartTarget = async ({ engine, processors, outDir }) => {
     const { type, port } = message as { type: string; port: number };
     return type === "listening" ? port : undefined;
   });
-  return passThrough("bare", child, { port });
+  return relayTarget("bare", child, { port });
 };
 
 const NGINX_PLACES = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/opt/homebrew/bin/nginx"];
@@ -41,21 +41,21 @@ const NGINX_PLACES = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/opt/homebrew
 /** nginx as a reverse proxy: one worker, kept-alive connections to the engine, no logs, no buffering of responses. */
 export const nginx: StartTarget = async ({ engine, processors, outDir }) => {
   const program = process.env.NGINX ?? NGINX_PLACES.find(existsSync);
-  if (program === undefined) throw new Unavailable("nginx is not installed (or set NGINX to its path)");
+  if (program === undefined) throw new TargetUnavailable("nginx is not installed (or set NGINX to its path)");
   const home = join(outDir, "nginx");
   await mkdir(home, { recursive: true });
   const port = await freePort();
   const config = join(home, "nginx.conf");
   await writeFile(config, nginxConfiguration({ home, port, enginePort: engine.port }));
-  const child = new Child({
+  const child = new BenchProcess({
     name: "nginx",
     command: [program, "-p", home, "-e", join(home, "error.log"), "-c", config, "-g", "daemon off;"],
     processors: processors.measured,
     outDir,
   });
-  await listening(child, port);
+  await untilListening(child, port);
   const [, version] = /nginx\/(\S+)/.exec(spawnSync(program, ["-v"], { encoding: "utf8" }).stderr) ?? [];
-  return passThrough("nginx", child, { port, withChildren: true, ...(version !== undefined && { version }) });
+  return relayTarget("nginx", child, { port, withChildren: true, ...(version !== undefined && { version }) });
 };
 
 function nginxConfiguration({ home, port, enginePort }: { home: string; port: number; enginePort: number }): string {
@@ -105,17 +105,17 @@ const INSTALL_WITHIN_MS = 180_000;
 export const portkey: StartTarget = async ({ engine, processors, outDir }) => {
   installPortkey();
   const port = await freePort();
-  const child = new Child({
+  const child = new BenchProcess({
     name: "portkey",
     command: [process.execPath, "--import", ON_LOOPBACK, PORTKEY_SERVER, `--port=${port}`, "--headless"],
     processors: processors.measured,
     outDir,
     cwd: PORTKEY,
   });
-  await listening(child, port);
+  await untilListening(child, port);
   const headers = { "x-portkey-provider": "openai", "x-portkey-custom-host": `${engine.url}/v1` };
   const { version } = JSON.parse(await readFile(PORTKEY_PACKAGE, "utf8"));
-  return passThrough("portkey", child, { port, headers, version });
+  return relayTarget("portkey", child, { port, headers, version });
 };
 
 function installPortkey(): void {
@@ -124,5 +124,5 @@ function installPortkey(): void {
   const { status, error, stderr } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], options);
   if (status === 0) return;
   const why = error?.message ?? stderr.trim().split("\n").at(-1) ?? `npm ended with ${status}`;
-  throw new Unavailable(`it cannot be installed: ${why}`);
+  throw new TargetUnavailable(`it cannot be installed: ${why}`);
 }

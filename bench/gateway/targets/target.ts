@@ -1,9 +1,9 @@
 /** A target of the bench: a gateway in front of the fake engine, and its processes. */
 import { connect } from "node:net";
 import { type Engine, MODEL } from "../engine.ts";
-import type { Address } from "../load.ts";
-import type { Child, Processors } from "../processes.ts";
-import type { Watched } from "../usage.ts";
+import type { TargetAddress } from "../load.ts";
+import type { BenchProcess, ProcessorAssignment } from "../processes.ts";
+import type { WatchedProcess } from "../usage.ts";
 
 /** `agent` is the host's part of Tollgate; other targets have none, and few have a database. */
 export type Role = "gateway" | "postgres" | "agent";
@@ -12,8 +12,8 @@ export interface Target {
   name: string;
   /** The version, for programs of others. */
   version?: string;
-  address: Address;
-  parts: Partial<Record<Role, Watched>>;
+  address: TargetAddress;
+  parts: Partial<Record<Role, WatchedProcess>>;
   /** The inspector ports of the parts that run on Node, if the run makes profiles. */
   inspectors: Partial<Record<Role, number>>;
   /** The target has its own engine, whose streams differ from the fake engine's: only unstreamed answers are measured. */
@@ -21,26 +21,26 @@ export interface Target {
   stop(): Promise<void>;
 }
 
-export interface Surroundings {
+export interface TargetOptions {
   engine: Engine;
-  processors: Processors;
+  processors: ProcessorAssignment;
   outDir: string;
   profile: boolean;
   /** Additional Node flags and environment settings for Tollgate's own processes. */
   preload?: (role: Role) => { flags: string[]; env: Record<string, string> };
 }
 
-export type StartTarget = (surroundings: Surroundings) => Promise<Target>;
+export type StartTarget = (surroundings: TargetOptions) => Promise<Target>;
 
 /** Thrown if a target cannot run on this machine; the bench continues with the others. */
-export class Unavailable extends Error {
+export class TargetUnavailable extends Error {
   override name = "Unavailable";
 }
 
 /** A target that relays the engine's own API. */
-export function passThrough(
+export function relayTarget(
   name: string,
-  child: Child,
+  child: BenchProcess,
   options: { port: number; version?: string; headers?: Record<string, string>; withChildren?: boolean },
 ): Target {
   const { port, version, headers = {}, withChildren = false } = options;
@@ -59,7 +59,7 @@ export function passThrough(
 }
 
 /** Resolves once a connection to the port succeeds. */
-export async function listening(child: Child, port: number): Promise<void> {
+export async function untilListening(child: BenchProcess, port: number): Promise<void> {
   await child.eventually(
     () =>
       new Promise<true | undefined>((resolve) => {

@@ -14,9 +14,9 @@ import { dollars } from "../../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
 import { type GatewayCommand, gatewayCommand } from "../command.ts";
 import { MODEL } from "../engine.ts";
-import { Child } from "../processes.ts";
+import { BenchProcess } from "../processes.ts";
 import { commitOf } from "../results.ts";
-import type { Role, StartTarget, Surroundings, Target } from "./target.ts";
+import type { Role, StartTarget, Target, TargetOptions } from "./target.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));
 const AGENT = "host/bin/tollgate-host.mjs";
@@ -47,11 +47,11 @@ export const tollgateScripted: StartTarget = (surroundings) =>
   startScripted("tollgate-scripted", OWN_CHECKOUT, surroundings);
 
 /** The gateway and agent of another checkout, to compare two versions in one run. */
-export const tollgateOf =
+export const tollgateOfCheckout =
   (checkout: string): StartTarget =>
   async (surroundings) => ({ ...(await start("beside", checkout, surroundings)), version: commitOf(checkout) });
 
-export const tollgateScriptedOf =
+export const tollgateScriptedOfCheckout =
   (checkout: string): StartTarget =>
   async (surroundings) => ({
     ...(await startScripted("beside-scripted", checkout, surroundings)),
@@ -62,12 +62,12 @@ export const tollgateScriptedOf =
  * Tollgate in front of real engines, each with an agent of its own that gets these flags. An agent takes as many
  * requests at a time as its engine allows. `vectorWidth`: the width of embeddings, if it differs from the catalogue's.
  */
-export const tollgateBefore =
+export const tollgateWithEngines =
   (engines: readonly string[][], { vectorWidth }: { vectorWidth?: number } = {}): StartTarget =>
   (surroundings) =>
     start("tollgate", OWN_CHECKOUT, surroundings, engines, vectorWidth);
 
-const startScripted = async (name: string, checkout: string, surroundings: Surroundings): Promise<Target> => ({
+const startScripted = async (name: string, checkout: string, surroundings: TargetOptions): Promise<Target> => ({
   ...(await start(name, checkout, surroundings, [["--engine", "scripted", ...ROOMY]])),
   wholeAnswersOnly: true,
 });
@@ -75,7 +75,7 @@ const startScripted = async (name: string, checkout: string, surroundings: Surro
 async function start(
   name: string,
   checkout: string,
-  surroundings: Surroundings,
+  surroundings: TargetOptions,
   engines: readonly string[][] = [overHttp(surroundings)],
   vectorWidth?: number,
 ): Promise<Target> {
@@ -88,8 +88,8 @@ async function start(
     inspectors[role] = await freePort();
     return [...flags, `--inspect=127.0.0.1:${inspectors[role]}`];
   };
-  let gateway: Child | undefined;
-  const agents: Child[] = [];
+  let gateway: BenchProcess | undefined;
+  const agents: BenchProcess[] = [];
   const stop = async (): Promise<void> => {
     for (const agent of agents) await agent.stop();
     await gateway?.stop("SIGINT");
@@ -110,7 +110,7 @@ async function start(
       const command = [process.execPath, ...inspected, join(checkout, AGENT)];
       agents.push(await startAgent(nth === 0 ? name : `${name}-${nth + 1}`, surroundings, ready, command, engine));
     }
-    const [agent] = agents as [Child];
+    const [agent] = agents as [BenchProcess];
     const { base_url: baseUrl, api_key: apiKey, pids } = ready;
     return {
       name,
@@ -135,7 +135,7 @@ async function start(
 
 async function startGateway(
   name: string,
-  { processors, outDir, preload }: Surroundings,
+  { processors, outDir, preload }: TargetOptions,
   {
     dataDir,
     command,
@@ -147,13 +147,13 @@ async function startGateway(
     catalogue: string;
     vectorWidth: number | undefined;
   },
-): Promise<Child> {
+): Promise<BenchProcess> {
   // As root, the database runs as another user, who must be able to enter the directory.
   await chmod(dataDir, 0o711);
   const catalogue = join(dataDir, "models.json");
   await writeFile(catalogue, await roomyCatalogue(original, vectorWidth));
   const flags = ["--no-node", "--port", "0", "--data", dataDir, "--ready-file", join(dataDir, "ready.json")];
-  return new Child({
+  return new BenchProcess({
     name,
     command: [...command, "dev", ...flags],
     processors: processors.measured,
@@ -180,7 +180,7 @@ async function roomyCatalogue(file: string, vectorWidth: number | undefined): Pr
   return JSON.stringify({ ...catalogue, models });
 }
 
-function readyFile(gateway: Child, file: string): Promise<Ready> {
+function readyFile(gateway: BenchProcess, file: string): Promise<Ready> {
   return gateway.eventually(async () => {
     const text = await readIfThere(file);
     return text === undefined ? undefined : (JSON.parse(text) as Ready);
@@ -207,20 +207,20 @@ async function liftLimits(dataDir: string): Promise<void> {
   await client.end();
 }
 
-function overHttp({ engine }: Surroundings): string[] {
+function overHttp({ engine }: TargetOptions): string[] {
   const map = Object.values(MODELS).map((model) => `${model}=${MODEL}`);
   return ["--engine", "openai", "--engine-url", engine.url, "--map", map.join(","), ...ROOMY];
 }
 
 async function startAgent(
   name: string,
-  { processors, outDir, preload }: Surroundings,
+  { processors, outDir, preload }: TargetOptions,
   ready: Ready,
   command: string[],
   engine: string[],
-): Promise<Child> {
+): Promise<BenchProcess> {
   const flags = ["--gateway", ready.base_url, "--name", name, ...engine];
-  const agent = new Child({
+  const agent = new BenchProcess({
     name: `${name}-agent`,
     command: [...command, "up", ...flags],
     processors: processors.others,

@@ -2,9 +2,9 @@
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Range } from "../../gateway/src/history/performance.ts";
-import type { Cast } from "./seed.ts";
+import type { SeededAccounts } from "./seed.ts";
 
-export interface Question {
+export interface HistoryQuery {
   name: string;
   /** A page of an export, which has no time limit: a slow reader holds it back. */
   isExport?: boolean;
@@ -15,20 +15,20 @@ export interface Question {
 }
 
 /** Where the 1,000th page of 50 begins; in a shorter history, the oldest row. */
-export interface Far {
+export interface FarCursor {
   /** Also the key of the row's line in the statement. */
   request: Uuid;
   earning: Uuid;
 }
 
-export interface Setting {
-  cast: Cast;
-  far: Far;
+export interface QueryContext {
+  cast: SeededAccounts;
+  far: FarCursor;
   days: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-export const ago = (days: number): Date => new Date(Date.now() - days * DAY_MS);
+export const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);
 /** A page and one more row, as the console queries it. */
-export const PAGE = 51;
+export const PAGE_ROWS = 51;
 export const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d", "90d"];

@@ -2,10 +2,10 @@
 
 /** Two words a second. */
 export const PACE_MS = 500;
-export const STAMPED_EVERY = 16;
+export const STAMPED_JOB_EVERY = 16;
 
 /** What the clients received within a window. */
-export interface Seen {
+export interface WindowFigures {
   streams: number;
   events: number;
   /**

@@ -1,20 +1,20 @@
 /** Messages between the processes of this bench. */
-import type { Address } from "../gateway/load.ts";
+import type { TargetAddress } from "../gateway/load.ts";
 import type { Scenario } from "../gateway/scenarios.ts";
 import type { NodeLogin } from "../streams/node-connection.ts";
 
 /** How a node answers: the number of words, and the pause between two of them; 0: all at once. */
-export interface Pace {
+export interface AnswerPace {
   words: number;
   delayMs: number;
 }
 
-export type ToNodes = { type: "join"; logins: NodeLogin[] } | { type: "pace"; pace: Pace };
+export type NodesMessage = { type: "join"; logins: NodeLogin[] } | { type: "pace"; pace: AnswerPace };
 
 /** Each address is an account of its own; the load is divided among them. */
-export type ToClients = { type: "run"; addresses: Address[]; scenario: Scenario };
+export type ClientsMessage = { type: "run"; addresses: TargetAddress[]; scenario: Scenario };
 
-export interface Loaded {
+export interface LoadReport {
   type: "loaded";
   ok: number;
   /** Words sent shortly after each other arrive as one event. */

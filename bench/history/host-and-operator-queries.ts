@@ -16,30 +16,30 @@ import { openAudit } from "../../gateway/src/operators/audit.ts";
 import { openDirectory } from "../../gateway/src/operators/directory.ts";
 import { openOverview } from "../../gateway/src/operators/overview.ts";
 import { openSpend } from "../../gateway/src/operators/spend.ts";
-import { ago, PAGE, type Question, RANGES, type Setting } from "./question.ts";
+import { daysAgo, type HistoryQuery, PAGE_ROWS, type QueryContext, RANGES } from "./history-query.ts";
 import { MODELS } from "./seed-requests.ts";
 
 const SAMPLE_MS = 60_000;
 
-export function ofHosts({ cast, far }: Setting): Question[] {
+export function hostQueries({ cast, far }: QueryContext): HistoryQuery[] {
   const host = cast.host as Uuid;
   const node = (i: number): Uuid => cast.nodes[i] as Uuid;
   type Lines = Parameters<ReturnType<typeof openEarnings>["lines"]>[1];
   const pages: Record<string, Lines> = {
-    "first page": { limit: PAGE },
-    "1,000th page": { limit: PAGE, before: far.earning },
-    "a common node": { limit: PAGE, nodeId: node(0) },
-    "a rare node": { limit: PAGE, nodeId: node(2) },
-    "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
-    "a rare node and a span": { limit: PAGE, nodeId: node(2), from: ago(50), to: ago(10) },
+    "first page": { limit: PAGE_ROWS },
+    "1,000th page": { limit: PAGE_ROWS, before: far.earning },
+    "a common node": { limit: PAGE_ROWS, nodeId: node(0) },
+    "a rare node": { limit: PAGE_ROWS, nodeId: node(2) },
+    "a span of 3 days, 30 days ago": { limit: PAGE_ROWS, from: daysAgo(30), to: daysAgo(27) },
+    "a rare node and a span": { limit: PAGE_ROWS, nodeId: node(2), from: daysAgo(50), to: daysAgo(10) },
   };
-  const sums = { "of today": { from: ago(1) }, "of a node": { nodeId: node(0) }, "of all time": {} };
+  const sums = { "of today": { from: daysAgo(1) }, "of a node": { nodeId: node(0) }, "of all time": {} };
   type Jobs = Parameters<ReturnType<typeof openJobs>["list"]>[1];
   const jobs: Record<string, Jobs> = {
-    "first page": { limit: PAGE },
-    "a common model": { limit: PAGE, model: MODELS[0] },
-    "a rare model": { limit: PAGE, model: MODELS.at(-1) },
-    "an outcome": { limit: PAGE, outcome: "upstream_failed" },
+    "first page": { limit: PAGE_ROWS },
+    "a common model": { limit: PAGE_ROWS, model: MODELS[0] },
+    "a rare model": { limit: PAGE_ROWS, model: MODELS.at(-1) },
+    "an outcome": { limit: PAGE_ROWS, outcome: "upstream_failed" },
   };
   return [
     ...Object.entries(pages).map(([name, page]) => ({
@@ -55,7 +55,7 @@ export function ofHosts({ cast, far }: Setting): Question[] {
       (["day", "node", "model"] as const).map((by) => ({
         name: `earnings: ${days} days by ${by}`,
         ask: async (pool: pg.Pool) =>
-          (await openEarnings({ pool }).sums(host, { by, from: ago(days), to: new Date() })).length,
+          (await openEarnings({ pool }).sums(host, { by, from: daysAgo(days), to: new Date() })).length,
       })),
     ),
     {
@@ -96,26 +96,27 @@ async function insightOf(pool: pg.Pool, host: Uuid, nodes: Uuid[], range: (typeo
   return (await insights.of(host, nodes, slotsOf(range, now), now)).series.length;
 }
 
-export function ofOperators(): Question[] {
+export function operatorQueries(): HistoryQuery[] {
   type Search = Parameters<ReturnType<typeof openAudit>["list"]>[0];
   const acts: Record<string, Search> = {
-    "first page": { limit: PAGE },
-    "an operator and an action": { limit: PAGE, operator: "operator-3", action: "payout.paid" },
-    "what was refused": { limit: PAGE, outcome: "refused" },
-    "nobody by that name": { limit: PAGE, operator: "nobody" },
-    "a span, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
+    "first page": { limit: PAGE_ROWS },
+    "an operator and an action": { limit: PAGE_ROWS, operator: "operator-3", action: "payout.paid" },
+    "what was refused": { limit: PAGE_ROWS, outcome: "refused" },
+    "nobody by that name": { limit: PAGE_ROWS, operator: "nobody" },
+    "a span, 30 days ago": { limit: PAGE_ROWS, from: daysAgo(30), to: daysAgo(27) },
   };
   const newId = newIds(systemClock, systemRandom());
   return [
     { name: "platform: totals", ask: async (pool) => (await openOverview({ pool }).totals()).builders },
     ...[1, 31].map((days) => ({
       name: `platform: traffic of ${days} days`,
-      ask: async (pool: pg.Pool) => (await openOverview({ pool }).traffic({ from: ago(days), to: new Date() })).length,
+      ask: async (pool: pg.Pool) =>
+        (await openOverview({ pool }).traffic({ from: daysAgo(days), to: new Date() })).length,
     })),
     ...RANGES.flatMap((range) => ofPlatform(range)),
     {
       name: "accounts: first page",
-      ask: async (pool) => (await openDirectory({ pool }).search({ limit: PAGE })).length,
+      ask: async (pool) => (await openDirectory({ pool }).search({ limit: PAGE_ROWS })).length,
     },
     ...Object.entries(acts).map(([name, page]) => ({
       name: `audit: ${name}`,
@@ -148,7 +149,7 @@ export function ofOperators(): Question[] {
 }
 
 /** The parts of the operators' page that depend on its range. */
-function ofPlatform(range: (typeof RANGES)[number]): Question[] {
+function ofPlatform(range: (typeof RANGES)[number]): HistoryQuery[] {
   const span = slotsOf(range, Date.now());
   return [
     {

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 
-export interface Setting {
+export interface ComparisonContext {
   /** The pool for the plain queries, which may take long. */
   pool: pg.Pool;
   /** Opens a new connection, for the first run of a query. */
@@ -12,7 +12,7 @@ export interface Setting {
   repeats?: number;
 }
 
-export interface Question {
+export interface ComparedQuery {
   name: string;
   ask: (pool: pg.Pool) => Promise<unknown[]>;
   plain: () => Promise<unknown[]>;

@@ -5,7 +5,7 @@ import type pg from "pg";
 const EVERY_MS = 5;
 
 /** The average number of connections in each state. */
-export type Waits = Map<string, number>;
+export type ConnectionStates = Map<string, number>;
 
 /**
  * A connection that waits for a row's lock waits for the transaction that holds it. The lock on the row itself, which
@@ -22,12 +22,12 @@ const LOOK = `
    group by 1`;
 
 /** Samples until `work` ends. Sampling costs the server time, so measurements run without it. */
-export async function watchWaits(pool: pg.Pool, work: Promise<unknown>): Promise<Waits> {
+export async function sampleConnections(pool: pg.Pool, work: Promise<unknown>): Promise<ConnectionStates> {
   let isOver = false;
   const over = work.finally(() => {
     isOver = true;
   });
-  const seen: Waits = new Map();
+  const seen: ConnectionStates = new Map();
   let looks = 0;
   while (!isOver) {
     const { rows } = await pool.query<{ what: string; connections: number }>({ name: "waits", text: LOOK });

@@ -1,23 +1,31 @@
 /** Seeds everything besides requests that the console reads: keys, nodes, connections, operators' actions. */
 import type pg from "pg";
-import { HOSTS, ID, KEYS, MODELS, NODES_OF_HOST, OTHERS, type Past } from "./seed-requests.ts";
+import {
+  type HistoryPeriod,
+  HOST_COUNT,
+  idOfName,
+  KEYS,
+  MODELS,
+  NODES_OF_HOST,
+  OTHER_BUILDERS,
+} from "./seed-requests.ts";
 
 const ACTS = 100_000;
 const PLATFORM = "'00000000-0000-0000-0000-000000000000'::uuid";
-const NODE_COUNT = HOSTS * NODES_OF_HOST;
+const NODE_COUNT = HOST_COUNT * NODES_OF_HOST;
 const MODEL_NAMES = MODELS.map((model) => `'${model}'`).join(", ");
 
-export async function seedAround(pool: pg.Pool, { fromMs, toMs }: Past): Promise<void> {
+export async function seedOtherTables(pool: pg.Pool, { fromMs, toMs }: HistoryPeriod): Promise<void> {
   await pool.query(
     `insert into api_key (id, account_id, name, reference, secret_hash)
-     select ${ID("'key ' || i || ' ' || k")}, ${ID("'builder ' || i")}, (array[${KEYS.map((key) => `'${key}'`).join(", ")}])[k],
+     select ${idOfName("'key ' || i || ' ' || k")}, ${idOfName("'builder ' || i")}, (array[${KEYS.map((key) => `'${key}'`).join(", ")}])[k],
             left(md5('reference ' || i || ' ' || k), 12), sha256(convert_to('key ' || i || ' ' || k, 'UTF8'))
-       from generate_series(0, ${OTHERS}) i, generate_series(1, ${KEYS.length}) k`,
+       from generate_series(0, ${OTHER_BUILDERS}) i, generate_series(1, ${KEYS.length}) k`,
   );
   await pool.query(
     `insert into node (id, account_id, name, state, honest_answers)
-     select ${ID("'node ' || i || ' ' || n")}, ${ID("'host ' || i")}, 'node ' || n, 'ready', 1000
-       from generate_series(0, ${HOSTS - 1}) i, generate_series(1, ${NODES_OF_HOST}) n`,
+     select ${idOfName("'node ' || i || ' ' || n")}, ${idOfName("'host ' || i")}, 'node ' || n, 'ready', 1000
+       from generate_series(0, ${HOST_COUNT - 1}) i, generate_series(1, ${NODES_OF_HOST}) n`,
   );
   await pool.query(
     `insert into node_election (node_id, model) select id, model from node, unnest(array[${MODEL_NAMES}]) model`,

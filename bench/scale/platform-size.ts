@@ -1,0 +1,68 @@
+/** Computes how much of each part a rate of requests needs, from the measured cost of one request. */
+import { ASSUMED, MEASURED } from "./constants.ts";
+
+export interface PlatformSize {
+  rate: number;
+  /** Processes with one processor each. */
+  gateways: number;
+  openStreams: number;
+  /** The number of database servers that accounts are spread over. */
+  postgres: number;
+  walMbPerSecond: number;
+  keptTbPerDay: number;
+  rollupJobs: number;
+  /** Clusters of three servers, one per region. */
+  natsClusters: number;
+  valkeys: number;
+  nodes: number;
+}
+
+const MICRO = 1e6;
+
+/** The requests a second that one ledger server carries, by its processors and by its disk; the smaller one counts. */
+export function ledgerServerCapacity(): { processors: number; disk: number; carries: number } {
+  const { postgresProcessors, postgresGain, fill, walMbPerSecond } = ASSUMED;
+  const one = MICRO / MEASURED.postgresUs;
+  const processors = one * (1 + (postgresProcessors - 1) * postgresGain) * fill;
+  const disk = ((walMbPerSecond * MICRO) / MEASURED.walBytes) * fill;
+  return { processors, disk, carries: Math.min(processors, disk) };
+}
+
+/** The requests a second that one gateway process, one NATS cluster, one Valkey and one rollup job carry. */
+export const CAPACITY_PER_PART = {
+  gateway: (MICRO / MEASURED.pacedGatewayUs) * ASSUMED.fill,
+  // Half of the messages enter the cluster by one server and leave by another, so three servers do the work of one and
+  // a half.
+  natsCluster: ((MICRO / MEASURED.pacedNatsUs) * ASSUMED.natsProcessors * 3 * ASSUMED.fill) / 2,
+  valkey: (MICRO / MEASURED.valkeyUs) * ASSUMED.fill,
+  rollups: MEASURED.rolledUpPerSecond * ASSUMED.fill,
+};
+
+export function platformSizeAt(rate: number): PlatformSize {
+  const servers = (each: number): number => Math.ceil(rate / each);
+  return {
+    rate,
+    gateways: servers(CAPACITY_PER_PART.gateway),
+    openStreams: rate * ASSUMED.openSeconds,
+    postgres: servers(ledgerServerCapacity().carries),
+    walMbPerSecond: (rate * MEASURED.walBytes) / MICRO,
+    keptTbPerDay: (rate * MEASURED.keptBytes * 86_400) / 1e12,
+    rollupJobs: servers(CAPACITY_PER_PART.rollups),
+    natsClusters: servers(CAPACITY_PER_PART.natsCluster),
+    valkeys: servers(CAPACITY_PER_PART.valkey),
+    nodes: servers(ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest),
+  };
+}
+
+/** The parts of a platform with one of each, in the order in which they reach their limits, with the rates. */
+export function bottlenecksInOrder(): { part: string; at: number }[] {
+  const limits = [
+    { part: "one gateway process", at: CAPACITY_PER_PART.gateway },
+    { part: "one rollup job", at: CAPACITY_PER_PART.rollups },
+    { part: "one Valkey", at: CAPACITY_PER_PART.valkey },
+    { part: "one NATS cluster", at: CAPACITY_PER_PART.natsCluster },
+    { part: "one PostgreSQL", at: ledgerServerCapacity().carries },
+    { part: "one account's row", at: MEASURED.pairsOfOneAccount },
+  ];
+  return limits.sort((a, b) => a.at - b.at);
+}
