@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { isTest as isTestCode, resolve } from "./imports.ts";
 
-/** File → the files that it loads, by their paths from the root. */
+/** Maps each file to the files that it loads, by their paths from the root. */
 type Graph = Map<string, Set<string>>;
 
 const LOADED =
@@ -25,7 +25,7 @@ export function graphOf(sources: Map<string, string>): Graph {
 
 export const isTestFile = (file: string): boolean => /\.test\.tsx?$/.test(file);
 
-/** The test files that load one of the changed files, nearest first; a changed test is the nearest. */
+/** The test files that load one of the changed files, nearest first; a changed test comes first. */
 export function affectedTests(graph: Graph, changed: readonly string[]): string[] {
   const importers = new Map<string, string[]>();
   for (const [file, loaded] of graph) {
@@ -37,13 +37,13 @@ export function affectedTests(graph: Graph, changed: readonly string[]): string[
   return [...reached].filter((file) => isTestFile(file) && graph.has(file));
 }
 
-/** What starts a database, a broker, a browser or another process, for tests. */
+/** Files that start a database, a broker, a browser or another process, for tests. */
 const STARTS_SERVERS =
   /^gateway\/src\/(db|limits|plane\/nats)\/testing(\/|\.ts$)|^(e2e|chaos|engines)\/|^tools\/(go-builds|servers)\.ts$/;
 const STARTS_PROCESSES =
   /["']node:child_process["']|["']playwright-core["']|node-llama-cpp|["']node:worker_threads["']/;
 
-/** Whether a test needs nothing but its own process: neither it nor the test code that it loads starts anything. */
+/** Whether a test needs only its own process: neither the test nor the test code that it loads starts anything. */
 export function needsNoServer(graph: Graph, sources: Map<string, string>, test: string): boolean {
   const reached = new Set([test]);
   for (const file of reached) {
@@ -55,7 +55,7 @@ export function needsNoServer(graph: Graph, sources: Map<string, string>, test: 
   return true;
 }
 
-/** What differs from the last commit, and from the branch that this one follows, where it follows one. */
+/** The files that differ from the last commit and, if this branch follows another one, from that branch. */
 export function changedFiles(root: string): string[] {
   const git = (...args: string[]): string[] => {
     const { status, stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8" });

@@ -1,9 +1,10 @@
 /**
- * `npm run check`: types, lint and format, the tests that hold the structure of the sources and the API documents, and the files in
- * deploy/, while those run. What cannot be checked here is named.
+ * `npm run check`: types, lint and format, the tests of the sources' structure and of the API documents, and meanwhile
+ * the files in deploy/. Names what cannot be checked on this machine.
  *
- * `--quick` leaves out what the tests of `npm run test:quick` or `npm test` do as well: these tests, and the files in deploy/.
- * `--no-tests` leaves out the tests alone, for a run that is followed by `npm test`.
+ * `--quick` leaves out what the tests of `npm run test:quick` or `npm test` check as well: these tests, and the files
+ * in deploy/.
+ * `--no-tests` leaves out only the tests, for a run that is followed by `npm test`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +15,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = (name: string): string => `${root}node_modules/.bin/${name}`;
 const isQuick = process.argv.includes("--quick");
 const isWithoutTests = isQuick || process.argv.includes("--no-tests");
-/** Types are checked again only in files that a change can concern: a tenth of the processor time. */
+/** Incremental, so that only files that a change can affect are checked again, in a tenth of the processor time. */
 const types = (project: string, kept: string): [string, string[]] => [
   bin("tsc"),
   ["-p", project, "--incremental", "--tsBuildInfoFile", `${root}node_modules/.cache/types/${kept}.json`],
@@ -22,7 +23,7 @@ const types = (project: string, kept: string): [string, string[]] => [
 const statically: [string, string[]][] = [
   types(".", "all"),
   types("console", "console"),
-  // What goes into the npm package uses nothing that Node 20 lacks.
+  // Code in the npm package may only use what Node 20 has.
   types("host/tsconfig.package.json", "host-package"),
   [bin("biome"), ["check", "."]],
 ];

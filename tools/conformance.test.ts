@@ -1,7 +1,7 @@
 /**
- * Holds e2e/conformance.md and docs/threats.md to the tests: every rule, and everything that stops an attack, names at least
- * one, by file and title, and each of them exists. A title is the text between the quotes. For one that is made in a loop, what stands for its placeholders must be a literal
- * of the same file.
+ * Checks that e2e/conformance.md and docs/threats.md name existing tests: every rule and every defence names at least
+ * one, by file and title. A title is the text between the quotes. In a title with placeholders, the text that stands
+ * for each must be a literal of the same file.
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const DOCUMENT = readFileSync(join(root, "e2e/conformance.md"), "utf8");
 const THREATS = readFileSync(join(root, "docs/threats.md"), "utf8");
 const NOT_YET = "## Not yet built";
-/** The sections that set rules; 1 and 9 describe. */
+/** The sections of the specification that set rules; 1 and 9 only describe. */
 const SECTIONS = [
   "2.1",
   "2.2",
@@ -41,7 +41,7 @@ interface Row {
   proofs: string[];
 }
 
-/** The cells of every row of every table of three columns, heads aside. */
+/** The cells of every row in tables with three columns, without the heads. */
 function cellsOf(markdown: string): [string, string, string][] {
   return markdown.split("\n").flatMap((line, i, lines) => {
     if (!line.startsWith("| ") || lines[i + 1]?.startsWith("|---")) return [];
@@ -57,7 +57,7 @@ const proofsOf = (cell: string): string[] => cell.split("<br>").map((proof) => p
 const rowsOf = (markdown: string): Row[] =>
   cellsOf(markdown).map(([rule, section, proofs]) => ({ rule, section, proofs: proofsOf(proofs) }));
 
-/** Why a quoted test (`` `path` › title ``, or `` `path` › suite › title ``) does not exist; undefined when it does. */
+/** Returns why a quoted test (`` `path` › title ``, or `` `path` › suite › title ``) does not exist; undefined if it does. */
 function mistakeIn(proof: string, read: (path: string) => string | undefined): string | undefined {
   const [, path, titles] = /^`([^`]+)` › (.+)$/.exec(proof) ?? [];
   if (path === undefined || titles === undefined) return `not of the form \`path\` › title: ${proof}`;
@@ -72,10 +72,10 @@ function mistakeIn(proof: string, read: (path: string) => string | undefined): s
   return undefined;
 }
 
-/** `withBench` is how the limits' suite names a test that runs on every adapter. */
+/** `withBench` is the limits suite's function for a test that runs on every adapter. */
 const TITLED = /\b(?:test|it|describe|withBench)\(\s*(?:"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
 
-/** Where the first call with this title stands at or after `from`. */
+/** The position of the first call with this title at or after `from`. */
 function findTitle(source: string, title: string, from: number): number | undefined {
   for (const match of source.matchAll(TITLED)) {
     const [, plain, template] = match;

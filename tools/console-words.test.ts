@@ -1,6 +1,6 @@
 /**
- * Finds retired words in what the console, the status page and the gateway's home page show. Only texts are read: JSX text, strings and
- * templates, but not comments, names, imports, types, class names or values that are compared.
+ * Finds retired words in the texts of the console, the status page and the gateway's home page. Reads only texts (JSX
+ * text, strings and templates), not comments, names, imports, types, class names or compared values.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { parseSync } from "vite";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SHOWN = ["console/src/**/*.{ts,tsx}", "gateway/src/site/status/page.ts", "gateway/src/site/reference/home.ts"];
 
-/** A retired word or phrase, as it stands in the middle of a sentence, and what is written instead. */
+/** Retired words and phrases, as they appear within a sentence, with their replacements. */
 const RETIRED: Record<string, string> = {
   "e-mail": "email",
   letter: "email",
@@ -73,7 +73,7 @@ const isNode = (value: unknown): value is SyntaxNode =>
 const TEXTS = new Set(["JSXText", "TemplateElement"]);
 const UNSEEN = /^(Import|TS(?!AsExpression|SatisfiesExpression|NonNullExpression))/;
 
-/** The parts of the program that have texts, from the first to the last. */
+/** The parts of the program that contain texts, in order. */
 function* textNodes(node: SyntaxNode): Generator<SyntaxNode> {
   if (UNSEEN.test(node.type)) return;
   if (TEXTS.has(node.type) || (node.type === "Literal" && typeof node.value === "string")) yield node;

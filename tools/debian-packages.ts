@@ -1,6 +1,7 @@
 /**
- * Programs of a newer Debian than this machine's, for suites whose subject is their version. apt downloads the packages and checks their
- * signatures; they are unpacked with the libraries they need and run by the loader among these, so nothing is installed.
+ * Programs of a newer Debian than this machine's, for suites that depend on their version. apt downloads the packages
+ * and checks their signatures; they are unpacked with their libraries and run by the loader among these, so nothing is
+ * installed.
  */
 import { execFile } from "node:child_process";
 import { existsSync, globSync, mkdirSync, writeFileSync } from "node:fs";
@@ -12,14 +13,14 @@ const RELEASE = "trixie";
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const DOWNLOAD_MS_MAX = 600_000;
 
-/** The packages of pgbouncer 1.24 and of all that it links. */
+/** The packages of pgbouncer 1.24 and of all its libraries. */
 const PGBOUNCER = [
   ...["pgbouncer", "libc6", "libcares2", "libevent-2.1-7t64", "libssl3t64", "libpam0g", "libsystemd0"],
   ...["libcap2", "libaudit1", "libcap-ng0", "libzstd1", "zlib1g"],
 ];
 const TREE = join(cacheFolder("debian-packages"), `pgbouncer-${RELEASE}`);
 
-/** The start of a command line that runs it; undefined if it has not been unpacked on this machine. */
+/** The beginning of a command line that runs pgbouncer; undefined if it has not been unpacked on this machine. */
 export function newerPgbouncer(): string[] | undefined {
   const binary = join(TREE, "usr/sbin/pgbouncer");
   const [loader] = globSync(join(TREE, "usr/lib*/ld-linux-*.so.*"));
@@ -27,13 +28,13 @@ export function newerPgbouncer(): string[] | undefined {
   return [loader, "--library-path", globSync(join(TREE, "usr/lib/*-linux-gnu")).join(":"), binary];
 }
 
-/** A line says what is left out. */
+/** Returns a line that says what is left out, if anything. */
 export async function unpackNewerPgbouncer(): Promise<string[]> {
   const why = await buildOnce(TREE, "tree", (folder) => unpack(PGBOUNCER, folder));
   return why === undefined ? [] : [`left out: the gateway behind pgbouncer of Debian ${RELEASE} (${why})`];
 }
 
-/** Into `tree` in that folder. Why it failed. */
+/** Unpacks into `tree` in that folder. Returns the reason if it failed. */
 async function unpack(packages: string[], folder: string): Promise<string | undefined> {
   const at = (...names: string[]): string => join(folder, ...names);
   for (const name of ["tree", "debs", "lists/partial", "cache/archives/partial"])
@@ -46,7 +47,7 @@ async function unpack(packages: string[], folder: string): Promise<string | unde
     "Dir::State::Lists": at("lists"),
     "Dir::State::status": at("status"),
     "Dir::Cache": at("cache"),
-    // As root it would become another user, who may not write here.
+    // As root, apt would switch to another user, who may not write here.
     "APT::Sandbox::User": process.getuid?.() === 0 ? "root" : "",
   };
   const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);

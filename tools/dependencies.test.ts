@@ -1,4 +1,4 @@
-/** Holds docs/decisions/dependencies.md to the package files: every dependency has a row that says why, and no row is left behind. */
+/** Checks that docs/decisions/dependencies.md has a row with a reason for every dependency, and no other rows. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Checks the files in deploy/ with the tools that read them: hadolint, Compose's parser, helm, the schemas of Kubernetes and systemd. A
- * missing tool skips its checks and is named. Part of `npm run check`.
+ * Checks the files in deploy/ with the tools that read them: hadolint, Compose's parser, helm, and the schemas of
+ * Kubernetes and systemd. If a tool is missing, its checks are skipped with a message. Part of `npm run check`.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,13 +11,13 @@ import { buildOnce, cacheFolder, install } from "./go-builds.ts";
 import { installPythonTools, pythonPath, pythonTool } from "./python-tools.ts";
 
 const COMPOSE_GO = "2.16.2";
-/** The oldest that the chart allows, and the newest whose schemas we have. */
+/** The oldest version that the chart allows, and the newest whose schemas are available. */
 const KUBERNETES = ["1.27", "1.37"];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const at = (path: string): string => join(root, path);
 
-/** What has no default, and then everything that can be switched on. */
+/** Values without defaults, and then everything that can be switched on. */
 const NEEDED = [
   "image.repository=registry.example/tollgate",
   "publicUrl=https://gate.example",
@@ -38,7 +38,7 @@ const ALL = [
 ];
 
 interface Result {
-  /** What is wrong, one text for each check that failed. */
+  /** One message for each check that failed. */
   wrong: string[];
   leftOut: string[];
 }
@@ -61,7 +61,7 @@ export async function checkDeployFiles(): Promise<Result> {
 const checkDockerfile = (): Promise<string[]> =>
   wrongBy(pythonTool("hadolint") as string, [at("deploy/image/Dockerfile")]);
 
-/** Its own tool does not read the environment, so that variables stay as they are. */
+/** The parser does not read the environment, so variables stay as they are. */
 const checkComposition = (composeGo: string): Promise<string[]> =>
   wrongBy(composeGo, ["-no-interpolation", at("deploy/compose.yaml")]);
 
@@ -102,7 +102,7 @@ async function checkUnits(leftOut: string[]): Promise<string[]> {
   const units = ["gateway", "host"].map((role) => at(`deploy/systemd/tollgate-${role}.service`));
   const { error, missing, output } = await run("systemd-analyze", ["verify", "--man=no", ...units]);
   if (missing) leftOut.push("left out: the check of the systemd units (systemd-analyze is not installed)");
-  // It warns of what it ignores and calls that well. Node is where an operator has put it.
+  // systemd-analyze only warns of options that it ignores. The path of Node depends on the operator.
   const words = `${error ?? ""}\n${output}`
     .split("\n")
     .filter((line) => line.trim() !== "" && !/Command .* is not executable/.test(line));
@@ -115,7 +115,7 @@ async function wrongBy(command: string, args: string[], env?: NodeJS.ProcessEnv)
 }
 
 interface Ran {
-  /** What it said where it failed. */
+  /** The tool's error message, if it failed. */
   error: string | undefined;
   missing: boolean;
   output: string;

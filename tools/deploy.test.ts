@@ -1,4 +1,7 @@
-/** Holds the files in deploy/ to each other and to docs/operators/runbook.md; Prometheus' own tool reads the rules, where it is here. */
+/**
+ * Checks that the files in deploy/ match each other and docs/operators/runbook.md. Prometheus's own tool checks the
+ * rules, if it is installed.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -10,11 +13,11 @@ const at = (path: string): string => fileURLToPath(new URL(`../${path}`, import.
 const read = (path: string): string => readFileSync(at(path), "utf8");
 
 const rules = read("deploy/prometheus/alerts.yml");
-/** Each rule, from its name to the next. */
+/** Splits the file into rules, each from its name to the next. */
 const alerts = rules.split(/^ {6}- alert: /m).slice(1);
 const nameOf = (alert: string): string => /^\w+/.exec(alert)?.[0] ?? assert.fail(`no name: ${alert}`);
 
-/** As a gateway serves it, at the address that prepare.sh and the chart replace. */
+/** The address as a gateway serves it; prepare.sh and the chart replace it. */
 const RUNBOOK = "https://gate\\.example/docs/guide/operators/runbook";
 
 describe("alerts", () => {
@@ -58,7 +61,7 @@ describe("alerts", () => {
     }
   });
 
-  test("promtool accepts them, and they fire in their test cases only", (t) => {
+  test("promtool accepts them, and each fires only in its test cases", (t) => {
     const run = (...args: string[]) => spawnSync("promtool", args, { cwd: at("deploy/prometheus"), encoding: "utf8" });
     const checked = run("check", "rules", "alerts.yml");
     if (checked.error !== undefined) return t.skip("promtool is not installed");
@@ -71,7 +74,7 @@ describe("alerts", () => {
   });
 });
 
-/** What Grafana fills in by itself. */
+/** Variables that Grafana fills in itself. */
 const GRAFANAS_OWN = ["__rate_interval", "__range"];
 const COLUMNS = 24;
 
@@ -85,7 +88,7 @@ describe("dashboards", () => {
   });
 
   for (const { name, panels, templating } of dashboards) {
-    test(`${name}: every panel queries the chosen Prometheus with declared variables, each of which has an effect`, () => {
+    test(`${name}: every panel queries the chosen Prometheus with declared variables, and each variable is used`, () => {
       const declared = templating.list.map((variable) => variable.name);
       const used = new Set<string>();
       assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);

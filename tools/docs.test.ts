@@ -1,4 +1,4 @@
-/** Holds the guides to their rules: fences that the doc tests know, and no more words than a reader has time for. */
+/** Checks the rules for guides: fences that the doc tests know, and limits on the number of words. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

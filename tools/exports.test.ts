@@ -6,7 +6,7 @@ import { readSources } from "./sources.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What stands in for a package (vite.config.ts), modules that are loaded by a name put together at run time, and code to copy. */
+/** Replacements of packages (vite.config.ts), modules that are loaded by a computed name, and example code. */
 const LOOSE = /^console\/src\/ui\/scroll-lock\.tsx|^e2e\/clients\/adapters\/|^examples\//;
 
 test("every export is imported by another file", () => {

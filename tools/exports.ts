@@ -1,6 +1,7 @@
 /**
- * Reads what the sources export and who imports it. Exports are declarations (`export const x`); there are no barrels. A file
- * that is imported as a whole (`import("./x.ts")`, `* as`, or by its path alone) exports what it likes.
+ * Reads what the sources export and who imports it. Exports are declarations (`export const x`); there are no barrel
+ * files. All exports of a file count as used if it is imported as a whole (`import("./x.ts")`, `* as`, or only by its
+ * path).
  */
 import { resolve } from "./imports.ts";
 
@@ -31,7 +32,7 @@ function usedBy(file: string, source: string): string[] {
   });
 }
 
-/** `{ a, type B as C }` → a, B; `* as x` → *. */
+/** Examples: `{ a, type B as C }` → a, B; `* as x` → *. */
 function namesIn(clause: string): string[] {
   const braced = /\{([^}]*)\}/.exec(clause)?.[1] ?? "";
   const names = braced.split(",").map(

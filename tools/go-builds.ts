@@ -1,6 +1,6 @@
 /**
- * Builds servers of other projects with Go, where Go is installed, and caches them per platform outside of node_modules, which every
- * fresh install empties.
+ * Builds servers of other projects with Go, if it is installed, and caches them per platform outside of node_modules,
+ * which every fresh install empties.
  */
 import { execFile } from "node:child_process";
 import {
@@ -18,13 +18,13 @@ import {
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A large one takes minutes the first time, and longer where others want the processors too. */
+/** A large build takes minutes, and longer while other work uses the processors. */
 const BUILD_MS_MAX = 900_000;
 
 export const cacheFolder = (name: string): string =>
   fileURLToPath(new URL(`../.cache/${name}/${process.platform}-${process.arch}/`, import.meta.url));
 
-/** `make` builds `binary` into a folder. Returns why it could not. */
+/** Calls `make` to build `binary` into a folder. Returns the reason if it fails. */
 export async function buildOnce(
   path: string,
   binary: string,
@@ -32,7 +32,8 @@ export async function buildOnce(
 ): Promise<string | undefined> {
   if (existsSync(path)) return undefined;
   mkdirSync(dirname(path), { recursive: true });
-  // Built beside its place and renamed: it is whole or absent, and another run may build it too.
+  // Built in a temporary folder and renamed, so that the result is complete or absent, even if another run builds it
+  // too.
   const unfinished = mkdtempSync(join(dirname(path), "building-"));
   try {
     const why = await make(unfinished);
@@ -43,13 +44,13 @@ export async function buildOnce(
   }
 }
 
-/** As its authors build it. */
+/** Builds with `go install`. */
 export const install =
   (what: string) =>
   (folder: string): Promise<string | undefined> =>
     go(["install", what], { env: { GOBIN: folder } });
 
-/** As a dependency of a module that has nothing else, for what `go install` refuses because its module file replaces parts. */
+/** Builds as a dependency of an otherwise empty module, because `go install` refuses modules that replace parts. */
 export const buildAsDependency =
   ({ module, version, command }: { module: string; version: string; command: string }) =>
   (folder: string): Promise<string | undefined> => {
@@ -58,7 +59,10 @@ export const buildAsDependency =
     return go(args, { cwd: folder, env: { CGO_ENABLED: "0" } });
   };
 
-/** Out of a copy of its sources that `change` may touch, for what needs files that its module has not. Returns why it could not. */
+/**
+ * Builds from a copy of the sources that `change` may modify, for modules that lack files they need. Returns the reason
+ * if it fails.
+ */
 export const buildChanged =
   (
     { module, version, binary }: { module: string; version: string; binary: string },
@@ -76,8 +80,8 @@ export const buildChanged =
   };
 
 /**
- * Out of a changed copy too, but with every module held to the go.mod and go.sum in `pins`: for what Go's checksum database does not
- * know. What has no hash there is refused, and so is what has another. Returns why it could not.
+ * Builds from a modified copy too, with every module pinned by the go.mod and go.sum in `pins`, for modules that Go's
+ * checksum database does not know. A missing or different hash ends the build. Returns the reason if it fails.
  */
 export const buildPinned =
   (
@@ -88,7 +92,7 @@ export const buildPinned =
     for (const name of ["go.mod", "go.sum"]) cpSync(join(pins, name), join(folder, name));
     const what = `${module}/${command}`;
     let place = "";
-    // `-e`: it may lack files that `change` puts there. A hash that is not there, or another, still ends it.
+    // `-e` ignores files that only `change` adds. A missing or different hash still fails.
     const find = ["list", "-e", "-mod=readonly", "-find", "-f", "{{.Module.Dir}}", what];
     const missing = await go(find, { env: {}, cwd: folder, hear: (text) => (place = text.trim()) });
     if (missing !== undefined) return missing;
@@ -100,7 +104,7 @@ export const buildPinned =
 
 const SOURCES = "sources";
 
-/** Writable, which Go's own copy of a module is not. */
+/** Copies sources and makes them writable, which Go's own copy of a module is not. */
 function copySources(module: string, folder: string): string {
   const sources = join(folder, SOURCES);
   cpSync(module, sources, { recursive: true });
@@ -114,11 +118,11 @@ function copySources(module: string, folder: string): string {
 interface GoOptions {
   env: Record<string, string>;
   cwd?: string;
-  /** Takes what it printed. */
+  /** Called with the output. */
   hear?: (text: string) => void;
 }
 
-/** Why it failed. */
+/** Runs Go. Returns the reason if it fails. */
 function go(args: string[], { env, cwd, hear }: GoOptions): Promise<string | undefined> {
   const options = { env: { ...process.env, ...env }, timeout: BUILD_MS_MAX, ...(cwd !== undefined && { cwd }) };
   return new Promise((resolve) => {

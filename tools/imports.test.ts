@@ -48,10 +48,10 @@ test("no import cycle exists", () => {
   assert.equal(findCycle(readImports(root)), undefined);
 });
 
-/** An import at run time, in two pieces: as one it would be taken for an import of this file. */
+/** A dynamic import, written in two parts so that it does not count as an import of this file. */
 const LATER = `const x = await import${'("@tollgate/api/route.ts")'};`;
 
-/** Why what a file imports is not allowed. */
+/** Returns the reasons why the file's imports are not allowed. */
 const refused = (file: string, source: string): string =>
   importsOf(file, source)
     .map((edge) => forbidden(edge) ?? "")
@@ -97,7 +97,7 @@ test("the parts import only what the table allows", () => {
       /host imports only protocol and terminal and types of api/,
     ],
     ["host/src/a.ts", `import { x } ${API}`, /only protocol and terminal and types of api/],
-    // Something stays of it at run time, though nothing is used.
+    // An import with inline types remains at run time even if nothing is used.
     ["host/src/a.ts", `import { type X } ${API}`, /only protocol and terminal and types of api/],
     ["console/src/pages/a.tsx", `import { x } ${API}`, /console imports only types of api/],
     ["console/src/pages/a.tsx", LATER, /only types of api/],

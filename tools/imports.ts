@@ -1,4 +1,4 @@
-/** Reads the sources' own imports: who imports whom, and which rule of ARCHITECTURE.md an import breaks. */
+/** Reads the imports between source files, and checks them against the rules of ARCHITECTURE.md. */
 import { dirname, join, normalize } from "node:path";
 import { readSources } from "./sources.ts";
 
@@ -6,7 +6,7 @@ interface Import {
   from: string;
   to: string;
   typeOnly: boolean;
-  /** The names that exist at run time, as the imported file has them. */
+  /** The imported names that exist at run time, as the imported file calls them. */
   values: string[];
 }
 
@@ -19,12 +19,12 @@ const PACKAGES: Record<string, string> = {
   "@tollgate/demo-provider/": "demo-provider/src/",
   "@tollgate/stage/": "stage/",
 };
-/** What a part may import from the other parts. An entry is a part, or a folder or file of one. */
+/** What a part may import from other parts. An entry is a part, or a folder or file of one. */
 interface Allowed {
   any: string[];
-  /** Only by `import type`. */
+  /** May be imported only with `import type`. */
   types?: string[];
-  /** Only by the part's test code. */
+  /** May be imported only by the part's test code. */
   tests?: string[];
 }
 const ofGateway = (...folders: string[]): string[] => folders.map((folder) => `gateway/src/${folder}`);
@@ -35,7 +35,7 @@ export const PARTS: Record<string, Allowed> = {
   terminal: { any: [] },
   "demo-provider": { any: ["protocol"], tests: ["stage/wait.ts"] },
   gateway: {
-    // Of product code, the dev command alone imports the demo provider (`forbidden`).
+    // Within product code, only the dev command imports the demo provider (see `forbidden`).
     any: ["api", "protocol", "terminal", "demo-provider"],
     tests: ["stage/wait.ts", "stage/process.ts", "tools/nats-servers.ts"],
   },
@@ -49,7 +49,7 @@ export const PARTS: Record<string, Allowed> = {
   examples: { any: [] },
   deploy: { any: [] },
 
-  // Commands that build and check the product.
+  // Programs that build and check the product.
   "gateway/tools": { any: ["gateway"] },
   "console/tools": { any: ["console"] },
   tools: {
@@ -59,14 +59,15 @@ export const PARTS: Record<string, Allowed> = {
       "api",
       // `tools/test.ts` starts the PostgreSQL server that tests share.
       ...ofGateway("db/testing.ts", "db/testing"),
-      // The docs have the layout of the gateway's own pages, and parse Markdown as the console does.
+      // The docs use the layout of the gateway's own pages, and the console's Markdown parser.
       ...ofGateway("site/reference"),
       "console/src/ui/markdown",
       "tools/dashboards/dashboards.ts",
     ],
   },
 
-  // Suites that run the product. They share code through stage/; a single folder or file of another suite is an exception.
+  // Suites that run the product. They share code through stage/; single folders or files of other suites are
+  // exceptions.
   stage: { any: ["api", "protocol", "terminal", "gateway", "host", "tools"] },
   e2e: {
     any: [
@@ -80,9 +81,9 @@ export const PARTS: Record<string, Allowed> = {
         "plane",
         "ledger",
         "limits",
-        // One enemy disputes what it bought.
+        // One of the enemies disputes its purchases.
         "payments/testing.ts",
-        // The visual suites serve the pages of a gateway without the rest of it.
+        // The visual suites serve a gateway's pages without the rest of the gateway.
         "http/server.ts",
         "routes/testing/door.ts",
         "site",
@@ -94,14 +95,14 @@ export const PARTS: Record<string, Allowed> = {
   chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "limits")] },
   sim: { any: ["protocol", "gateway", "stage"] },
   engines: { any: ["stage", "gateway/tools/tokenizers"] },
-  // The gateway's checks on the agent's engines, without anything between them.
+  // These checks run the gateway's spot checks directly on the agent's engines.
   "engines/spot-checks": {
     any: ["engines", "stage", "host", ...ofGateway("base", "dispatch", "metering", "trust")],
   },
   bench: {
     any: [
       ...["api", "protocol", "gateway", "host", "stage", "tools"],
-      // bench measures the platforms, browsers and attacks that the end-to-end suites have.
+      // bench measures the platforms, browsers and attacks of the end-to-end suites.
       ...["e2e/console-client.ts", "e2e/console/browser.ts"],
       ...["e2e/console/lifelike", "e2e/hostile", "e2e/fuzz"],
     ],
@@ -110,21 +111,21 @@ export const PARTS: Record<string, Allowed> = {
   "tools/dashboards": { any: ["tools", "stage", "chaos", "e2e/console/browser.ts", "e2e/outside"] },
 };
 
-/** `gateway/src/base/money.ts` → `gateway`, `tools/dashboards/run.ts` → `tools/dashboards`. */
+/** Examples: `gateway/src/base/money.ts` → `gateway`; `tools/dashboards/run.ts` → `tools/dashboards`. */
 export function partOf(file: string): string {
   const [top = "", second = ""] = file.split("/");
   if (file === "console/vite.config.ts") return "console/tools";
   return PARTS[`${top}/${second}`] === undefined ? top : `${top}/${second}`;
 }
 
-/** Every import between files of ours, as paths from the root. */
+/** Every import between files of the repository, as paths from the root. */
 export function readImports(root: string): Import[] {
   return [...readSources(root)].flatMap(([file, source]) => importsOf(file, source));
 }
 
 export const isTest = (file: string): boolean => /\.test\.tsx?$|\/(testing|fixtures)(-[\w-]+)?(\/|\.ts$)/.test(file);
 
-/** Whether a file is part of what is shipped. */
+/** Whether a file belongs to the released product. */
 const isProduct = (file: string): boolean =>
   /^(api|protocol|terminal|demo-provider|gateway|host|console)$/.test(partOf(file)) && !isTest(file);
 
@@ -139,14 +140,14 @@ export function importsOf(file: string, source: string): Import[] {
   return found;
 }
 
-/** `{ a, type B, c as d }` → a, c; `* as x` and `import()` → *. */
+/** Examples: `{ a, type B, c as d }` → a, c; `* as x` and `import()` → *. */
 function valuesIn(clause: string): string[] {
   const names = (/\{([^}]*)\}/.exec(clause)?.[1] ?? "").split(",").map((name) => name.trim());
   const values = names.filter((name) => name !== "" && !name.startsWith("type "));
   return [...values.map((name) => name.split(/\s+as\s+/)[0] ?? ""), ...(clause.includes("*") ? ["*"] : [])];
 }
 
-/** The file that a specifier means, from the root; undefined where it is none of ours. */
+/** The path from the root of the file that a specifier means; undefined if it is outside the repository. */
 export function resolve(file: string, specifier: string): string | undefined {
   if (specifier.startsWith(".")) return normalize(join(dirname(file), specifier));
   for (const [name, folder] of Object.entries(PACKAGES)) {
@@ -172,19 +173,19 @@ const LEVELS: string[][] = [
   ["db"],
   ["base"],
 ];
-/** Files beside the folders, and who may see them. */
+/** Files of the gateway outside its folders, with the folders that may import them. */
 const LOOSE: Record<string, string[]> = {
   config: ["commands", "workers", "build"],
   faults: ["site", "routes", "http", "inference", "payments", "build"],
   "server-secrets": ["build", "workers", "commands"],
 };
 
-/** Where a folder declares its settings. */
+/** The files in which folders declare their settings. */
 const DECLARATIONS = /^gateway\/src\/\w+\/config\.ts$/;
 /** A gateway in production never loads the demo provider. */
 const DEV_COMMAND = /^gateway\/src\/commands\/dev/;
 
-/** Why an import is not allowed; undefined when it is. */
+/** Returns why an import is not allowed; undefined if it is allowed. */
 export function forbidden(edge: Import): string | undefined {
   const { from, to, values } = edge;
   if (/\.test\.tsx?$/.test(to)) return "nothing may import a *.test.ts file";
@@ -205,23 +206,23 @@ export function forbidden(edge: Import): string | undefined {
   const levelOf = (name: string): number => LEVELS.findIndex((names) => names.includes(name));
   if (a === "config" && DECLARATIONS.test(to)) return undefined;
   if (LOOSE[a] !== undefined) return b === "base" ? undefined : `${a}.ts imports base only`;
-  // Every command reads the declarations, also those that need nothing else of the folder.
+  // Every command reads the declarations of settings, even if it needs nothing else of the folder.
   if (DECLARATIONS.test(from) && b !== "base") return "a folder's config.ts imports base and its own folder only";
   if (levelOf(a) < 0 || levelOf(b) < 0) return `${levelOf(a) < 0 ? a : b} has no place in the import rules`;
   return levelOf(a) < levelOf(b) ? undefined : `${a} may not import ${b}`;
 }
 
-/** Handlers of declared routes refuse by the function they are given, which knows the route's own faults and no others. */
+/** Handlers of declared routes refuse only with the function passed to them, which knows the errors of the route. */
 const FAULTS = "gateway/src/faults.ts";
 const HANDLERS = /^gateway\/src\/routes\/(console|nodes)\//;
 const OTHER_FAULTS = [
-  // Where credits are not sold, one handler answers for all their routes.
+  // If credits are not sold, one handler answers for all of its routes.
   "gateway/src/routes/console/credits.ts",
-  // Feeds that many handlers share.
+  // Live updates that many handlers share.
   "gateway/src/routes/console/live.ts",
-  // Its refusals are declared by reason, several to a code.
+  // Sign-in declares its refusals by reason, several for one error code.
   "gateway/src/routes/console/sign-in.ts",
-  // Files, which are no routes of an API.
+  // Serves files, which are not routes of an API.
   "gateway/src/site/console.ts",
 ];
 
@@ -243,7 +244,7 @@ function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
 const covers = (entry: string, file: string): boolean =>
   PARTS[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : partOf(file) === entry;
 
-/** The folders and files that the table allows although no file of that part imports them, as `part: entry`. */
+/** Entries of the table that no file of their part needs, as `part: entry`. */
 export function unusedEntries(imports: Import[]): string[] {
   return Object.entries(PARTS).flatMap(([part, { any }]) =>
     any
@@ -253,12 +254,12 @@ export function unusedEntries(imports: Import[]): string[] {
   );
 }
 
-/** `gateway/src/ledger/rules.ts` → `ledger`; `gateway/src/build.ts` → `build`. */
+/** Examples: `gateway/src/ledger/rules.ts` → `ledger`; `gateway/src/build.ts` → `build`. */
 function room(file: string): string {
   return (file.split("/")[2] as string).replace(/\.ts$/, "");
 }
 
-/** One cycle among the imports that exist at run time or in types, as the files along it. */
+/** Returns the files of one import cycle, including type imports; undefined if there is none. */
 export function findCycle(imports: Import[]): string[] | undefined {
   const edges = Map.groupBy(imports, (edge) => edge.from);
   const done = new Set<string>();

@@ -1,4 +1,4 @@
-/** How an install goes from what is there to what is wanted, and what the lockfile must say for it to stay small. */
+/** Tests how an installation is brought to the wanted level, and which platforms the lockfile may list. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -42,7 +42,7 @@ test("native modules of another processor are not installed", () => {
   const ofLlama = Object.entries(packages).filter(([path]) => path.startsWith("node_modules/@node-llama-cpp/"));
   assert.ok(ofLlama.length > 5, "the packages were found");
   const needless = ofLlama.filter(([path, { cpu = [] }]) => path.includes("arm") && cpu.includes("x64"));
-  // They name x64 too, so that they can be built for there. npm keeps to what the lockfile says once it is written.
+  // These packages list x64 too, so that they can be built for it. npm keeps what the lockfile says.
   assert.deepEqual(needless, [], 'take "x64" out of the "cpu" of these in package-lock.json');
 });
 

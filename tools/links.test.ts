@@ -1,4 +1,4 @@
-/** Holds every Markdown file to its links: what one names, a file, a folder or a heading, is there. */
+/** Checks that every link in a Markdown file leads to an existing file, folder or heading. */
 import assert from "node:assert/strict";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

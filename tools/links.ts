@@ -8,7 +8,7 @@ import { textOf } from "./guide/render.ts";
 const reader = markdownReader((address) => address);
 
 interface Read {
-  /** As they are written. */
+  /** The link targets as they are written. */
   links: string[];
   anchors: Set<string>;
 }
@@ -25,7 +25,7 @@ export function readLinks(text: string): Read {
   };
   const words = ({ source, nodes }: Words): Inline[] => {
     follow(nodes);
-    // A picture within a link, and one with a width.
+    // Finds a picture within a link, and a picture with a width.
     for (const [, inLink, sized] of source.matchAll(/\[!\[[^\]]*\]\(([^)]*)\)\]|<img src="([^"]*)"/g)) {
       links.push(inLink ?? sized ?? "");
     }
@@ -44,7 +44,7 @@ export function readLinks(text: string): Read {
   return { links, anchors };
 }
 
-/** Of the files' relative links, those whose file or heading is not there: `file: link`. */
+/** The relative links whose file or heading does not exist, as `file: link`. */
 export function brokenLinks(root: string, files: string[]): string[] {
   const read = new Map<string, Read>();
   const readFile = (file: string): Read => {

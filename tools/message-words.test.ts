@@ -1,4 +1,4 @@
-/** Holds the product's messages to the words of the glossary. */
+/** Checks that the product's messages contain no retired words of the glossary. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";

@@ -1,9 +1,7 @@
 /**
- * Finds words in the product's messages that a newcomer would not understand, or that have another word in our glossary. Messages are the
- * texts of several words in the sources of the APIs, the gateway and the agent: errors, log lines, emails, descriptions of the API, help
- * of metrics and settings; and what functions of the database raise.
- *
- * `node tools/message-words.ts` lists what it finds.
+ * Finds retired words in the product's messages. Messages are texts of several words in the sources of the APIs, the
+ * gateway and the agent (errors, log lines, emails, descriptions of the API, help of metrics and settings), and what
+ * functions of the database raise. `node tools/message-words.ts` lists the findings.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +13,7 @@ const SOURCES = [
   "gateway/sql/functions/*.sql",
   "deploy/prometheus/alerts.yml",
 ];
-/** The command lines' own output is not read here, nor are tests and the questions that nodes are asked. */
+/** Not read: the commands' own output, tests, and the questions that nodes are asked. */
 const ELSEWHERE =
   /\.test\.ts$|\/testing(\/|\.ts$)|\/fixtures\/|^gateway\/src\/(commands|site\/reference|trust\/questions)\/|^host\/src\/(command\/|cli\.ts)/;
 
@@ -31,7 +29,7 @@ interface Finding {
   instead: string;
 }
 
-/** Comments and regular expressions are consumed so that their quotes open nothing. */
+/** Comments and regular expressions are matched too, so that quotes in them do not start a string. */
 const PATTERN = String.raw`(?<=[(=,:[!&|?{;]\s*)\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/`;
 const QUOTED = String.raw`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'`;
 const IN_CODE = new RegExp(String.raw`\/\/.*|\/\*[\s\S]*?\*\/|${PATTERN}|${QUOTED}|\`((?:[^\`\\]|\\.)*)\``, "g");

@@ -1,6 +1,6 @@
 /**
- * The NATS servers that tests run on: the newest release, and one of the oldest series that is supported. Debian's is of that
- * series; what is missing is built with Go, where Go is there, and kept for the next run. Both versions are named here only.
+ * The NATS servers that tests run on: the newest release, and one of the oldest supported series. Debian's version is
+ * of that series; missing ones are built with Go, if it is installed, and cached. Only this file names both versions.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
@@ -12,19 +12,19 @@ const OLDEST = "2.9.10";
 
 interface NatsRelease {
   version: string;
-  /** Of its binary. */
+  /** The path of its binary. */
   path: string;
 }
 
 const CACHE = cacheFolder("nats-servers");
 const MODULE = "github.com/nats-io/nats-server/v2";
 
-/** The newest that is here, and the oldest where it is another; none on a machine without any. */
+/** The newest available release, and the oldest if it differs; empty if there is none. */
 export function natsReleases(): NatsRelease[] {
   return ends([onPath(), built(NEWEST), built(OLDEST)].filter((release) => release !== undefined));
 }
 
-/** The newest and the oldest of them, or the one that is both. */
+/** The newest and the oldest of the releases, or a single one if they are the same. */
 export function ends(releases: NatsRelease[]): NatsRelease[] {
   const inOrder = releases.toSorted((a, b) => compare(b.version, a.version));
   const [newest, oldest] = [inOrder[0], inOrder.at(-1)];
@@ -33,13 +33,16 @@ export function ends(releases: NatsRelease[]): NatsRelease[] {
 }
 
 export const builder = {
-  /** Begins at once: a build takes a minute the first time. A line says what is left out. */
+  /**
+   * Starts the build at once, because it takes a minute the first time. Returns a line that says what is left out, if
+   * anything.
+   */
   newest: (): Promise<string[]> => {
     const installed = onPath();
     if (installed !== undefined && compare(installed.version, NEWEST) >= 0) return Promise.resolve([]);
     return build(NEWEST, "the newest NATS");
   },
-  /** After Debian's was installed, which is as old. */
+  /** Called after Debian's server was installed, which may be old enough. */
   oldest: (): Promise<string[]> => {
     const installed = onPath();
     if (installed !== undefined && series(installed.version) === series(OLDEST)) return Promise.resolve([]);

@@ -1,6 +1,6 @@
 /**
- * Software of others that stands at the other end in some end-to-end suites: an OpenID provider, Stripe's own stand-in
- * for its API, and a newer pgbouncer (`debian-packages.ts`). The versions of what is built are named here only.
+ * Programs of other projects that some end-to-end suites need: an OpenID provider, Stripe's own mock of its API, and a
+ * newer pgbouncer (`debian-packages.ts`). Only this file names the versions of those that are built.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const PEERS = {
     tests: "signing in by Dex",
     make: buildAsDependency({
       module: "github.com/dexidp/dex",
-      // The commit of that version: its tags are not versions that Go knows.
+      // The commit of that version, because Go does not recognise its tags as versions.
       version: "v0.0.0-20260303133905-11d2eeb52b42",
       command: "cmd/dex",
     }),
@@ -32,19 +32,19 @@ export type Peer = keyof typeof PEERS;
 
 const pathOf = (name: Peer): string => join(CACHE, `${name}-${PEERS[name].version}`);
 
-/** The path of its binary, or undefined on a machine where no one has built it. */
+/** The path of the binary, or undefined if it is not built on this machine. */
 export function peerBinary(name: Peer): string | undefined {
   return existsSync(pathOf(name)) ? pathOf(name) : undefined;
 }
 
-/** For suites: false, or why they are skipped. */
+/** For suites: false, or the reason why they are skipped. */
 export const skipWithout = (name: Peer): string | false =>
   peerBinary(name) === undefined && `${name} is not built: npm test builds it where Go is installed`;
 
-/** Takes minutes the first time. A line says what is left out. */
+/** Takes minutes the first time. Returns lines that say what is left out. */
 export async function buildPeers(): Promise<string[]> {
   const lines = [...(await installPythonTools(["caddy", "envoy"])), ...(await unpackNewerPgbouncer())];
-  // One after the other: each takes all processors.
+  // Built one after the other, because each build uses all processors.
   for (const name of Object.keys(PEERS) as Peer[]) {
     const why = await buildOnce(pathOf(name), name, PEERS[name].make);
     if (why !== undefined) lines.push(`left out: ${PEERS[name].tests} (${name} ${PEERS[name].version}: ${why})`);

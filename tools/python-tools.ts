@@ -38,21 +38,21 @@ export type PythonTool = keyof typeof TOOLS;
 
 const folderOf = (name: PythonTool): string => join(CACHE, `${TOOLS[name].package}-${TOOLS[name].version}`);
 
-/** The path of its binary, or undefined on a machine where it is not installed. */
+/** The path of the tool's binary, or undefined if it is not installed on this machine. */
 export function pythonTool(name: PythonTool): string | undefined {
   const path = join(folderOf(name), TOOLS[name].binary);
   return existsSync(path) ? path : undefined;
 }
 
-/** What its own libraries are found by. */
+/** The environment in which the tool finds its libraries. */
 export const pythonPath = (name: PythonTool): { PYTHONPATH: string } => ({ PYTHONPATH: folderOf(name) });
 
-/** A line says what is left out. */
+/** Returns a line for each tool that is left out. */
 export async function installPythonTools(names: PythonTool[]): Promise<string[]> {
   const lines = await Promise.all(
     names.map(async (name) => {
       const { package: what, version, does } = TOOLS[name];
-      // What Patroni needs is installed with Debian's.
+      // Debian's packages contain what Patroni needs.
       const more = name === "patroni" ? ["--no-deps"] : [];
       const why = await buildOnce(folderOf(name), "tool", (folder) =>
         pipInstall([...more, `${what}==${version}`], folder),
@@ -63,7 +63,10 @@ export async function installPythonTools(names: PythonTool[]): Promise<string[]>
   return lines.flat();
 }
 
-/** Into `tool` in that folder. Why it failed. Nothing is compiled: a wheel is there for this machine, or the tool is not. */
+/**
+ * Installs into `tool` in that folder. Returns the reason if it fails. Nothing is compiled: without a wheel for this
+ * machine, the tool is left out.
+ */
 export function pipInstall(what: string[], folder: string): Promise<string | undefined> {
   const target = join(folder, "tool");
   mkdirSync(target);

@@ -1,4 +1,4 @@
-/** What is removed of an install, and that the rest stays. */
+/** Tests which files of an installation are removed, and that all others stay. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

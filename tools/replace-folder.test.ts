@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-/** Builds a folder of 20 files again and again, and looks at what is in place after each. */
+/** Builds a folder of 20 files repeatedly, and checks the result after each build. */
 const BUILDER = `
   import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
   import { replaceFolder } from ${JSON.stringify(new URL("replace-folder.mjs", import.meta.url).href)};

@@ -1,15 +1,15 @@
 /**
- * The servers that some suites need. As root on Debian, missing ones are installed; elsewhere those suites are skipped, and this names
- * them.
+ * The servers that some suites need. As root on Debian, missing ones are installed; elsewhere those suites are skipped,
+ * and this file says which.
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
 interface Server {
-  /** A name to be found on the path, or a path. */
+  /** A name to search on the path, or a path. */
   binary: string;
-  /** Debian's package. */
+  /** The Debian package. */
   package: string;
   tests: string;
 }
@@ -26,9 +26,9 @@ const SERVERS: Server[] = [
   { binary: "chromium", package: "chromium", tests: "the console in a real browser" },
 ];
 
-/** For `npm run failovers` alone. */
+/** Only needed for `npm run failovers`. */
 export const PATRONI: Server[] = [
-  // For what Patroni needs; a newer one than Debian 12's runs (python-tools.ts).
+  // Debian's package installs Patroni's dependencies; the tests run a newer Patroni than Debian 12's (python-tools.ts).
   { binary: "patroni", package: "patroni", tests: "failovers of PostgreSQL under Patroni" },
   { binary: "etcd", package: "etcd-server", tests: "failovers of PostgreSQL under Patroni" },
   { binary: "/usr/sbin/haproxy", package: "haproxy", tests: "failovers of PostgreSQL under Patroni" },
@@ -51,7 +51,7 @@ function install(packages: string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
   const apt = (...args: string[]) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], env });
   apt("update", "-qq");
-  // One by one: a system that does not know one of them has the others.
+  // Installed one by one, so that an unknown package does not keep the others out.
   for (const name of packages) apt("install", "-y", "-qq", "--no-install-recommends", name);
 }
 

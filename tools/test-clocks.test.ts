@@ -15,7 +15,7 @@ test("every exception is still needed", () => {
   assert.deepEqual(needlessExceptions(root), []);
 });
 
-/** What is refused, by what it is found to do. */
+/** Code that is refused, by the rule that refuses it. */
 const REFUSED: Record<string, string[]> = {
   sleeps: [
     'import { setTimeout as sleep } from "node:timers/promises";',
@@ -73,7 +73,7 @@ describe("refuses", () => {
   }
 });
 
-/** What takes the place of the refused, and what only looks like it. */
+/** Allowed alternatives, and code that only looks similar to refused code. */
 const ACCEPTED = [
   'await eventually("it serves", async () => (await ask()).status === 200);',
   'await unlessHung("the stream ends", stream.ended);',

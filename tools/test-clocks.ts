@@ -1,27 +1,27 @@
 /**
- * Finds tests that judge the machine or depend on luck: that sleep, measure how long something took, set a deadline of their own,
- * race a timer, try again until it works, or draw at random without a seed. A test waits for an outcome (stage/wait.ts) or drives the clock; what something costs is measured in bench/.
- *
- * `node tools/test-clocks.ts [FOLDER…]` lists what it finds in these folders.
+ * Finds tests that depend on the machine's speed or on luck: that sleep, measure durations, set deadlines of their own,
+ * race a timer, retry until something works, or draw random numbers without a seed. A test waits for an outcome
+ * (stage/wait.ts) or drives the clock; costs are measured in bench/.
+ * `node tools/test-clocks.ts [FOLDER…]` lists the findings in these folders.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * Tests and what they are made of. The fault runner (chaos/) with its servers and its load, e2e/enemies and bench/ work in real time:
- * only their own tests are read.
+ * Tests and the code that they share. The fault runner (chaos/) with its servers and its load, e2e/enemies and bench/
+ * work in real time: only their own tests are read.
  */
 const TEST_CODE = ["**/*.test.{ts,tsx}", "**/testing.ts", "**/testing/**/*.ts", "{e2e,stage,engines}/**/*.ts"];
 
 interface Rule {
   what: string;
   patterns: RegExp[];
-  /** How many lines a pattern looks at from where it begins; 1 where it is not given. */
+  /** The number of lines that a pattern may span (default: 1). */
   lines?: number;
 }
 
-/** A name for a duration: `tookMs`, `elapsed`, `STALL_MS`. */
+/** Names for durations: `tookMs`, `elapsed`, `STALL_MS`. */
 const DURATION = String.raw`(?:\w*(?:[a-z]Ms|_MS|_ms)|ms|elapsed|took|duration|latency)`;
 
 const RULES: Rule[] = [
@@ -33,9 +33,9 @@ const RULES: Rule[] = [
   {
     what: "sleeps",
     patterns: [
-      // The event loop's next turn is no time.
+      // `setImmediate` is allowed, because the event loop's next turn does not depend on time.
       /\bimport (?!\{ setImmediate\b[^,]*\}).*timers\/promises/,
-      // A timer that does nothing keeps a process alive.
+      // A timer with an empty callback is allowed, because it only keeps a process alive.
       /(?<![.\w])set(?:Timeout|Interval)\((?!\(\) => \{\},)/,
       /\bpromisify\(setTimeout\)|\bAtomics\.wait\(|\bwaitForTimeout\(|\bsleep\(systemClock/,
     ],
@@ -45,7 +45,7 @@ const RULES: Rule[] = [
     patterns: [
       /\bperformance\.(?:now|timeOrigin|mark|measure)\b|\bmonitorEventLoopDelay\b/,
       /\bprocess\.(?:hrtime|cpuUsage|resourceUsage|threadCpuUsage)\b/,
-      // `Date.now() - 30 * DAY_MS` makes a date of the past; `Date.now() - startedAt` measures.
+      // `Date.now() - 30 * DAY_MS` computes a past date; `Date.now() - startedAt` measures.
       /\bDate\.now\(\)\s*-\s*[a-z]\w*\b(?!\s*\*)/,
       /\bwhile \(.*\bDate\.now\(\)/,
       new RegExp(String.raw`\bassert\.ok\((?:\w+\.)*${DURATION} <=? [\w.]+(?: \* \d+)?[,)]`),
@@ -55,7 +55,7 @@ const RULES: Rule[] = [
     what: "sets a deadline of its own",
     patterns: [
       /\bAbortSignal\.timeout\((?!HANG_LIMIT_MS)/,
-      // In code, not in the YAML or the command line of another program.
+      // Finds timeouts in code, not in the YAML or the command line of another program.
       /(?<!- )(?<![\w-])timeout(?:Ms)?:(?!\s*(?:HANG_LIMIT_MS|number|0)\b)/,
       /\.set(?:DefaultTimeout|DefaultNavigationTimeout|Timeout)\((?!(?:HANG_LIMIT_MS|0)\b)/,
     ],
@@ -63,9 +63,9 @@ const RULES: Rule[] = [
   {
     what: "leaves the outcome to luck",
     patterns: [
-      // A seed that is printed and can be given is not luck: `npm test` gives one.
+      // A seed that is printed and can be set makes a run repeatable; `npm test` sets one.
       /(?<!TEST_SEED.*)\bMath\.random\(/,
-      // Ids and keys have to be new; whatever is chosen by them is chosen the same way in every run.
+      // IDs and keys must be new in every run; choices made with them must be the same in every run.
       /\bnew Roster\(.*\bsystemRandom\(|\bsystemRandom\(\)\.below\(/,
     ],
   },
@@ -81,7 +81,7 @@ const RULES: Rule[] = [
 
 const REAL_TIME = /^(stage\/(servers|load)|e2e\/enemies)\//;
 
-/** Where real time is the subject or the means, with the reason. */
+/** Files in which real time is the subject or the means, with the reason. */
 const ALLOWED: Record<string, string> = {
   "stage/servers/clock.test.ts": "a child process under a clock that jumps tells the time by a timer",
   "stage/servers/postgres.test.ts": "a commit on a slowed disk takes at least the configured delay",
@@ -106,7 +106,7 @@ export function findingsIn(file: string, source: string): Finding[] {
   const code = source.split("\n").map((text) => (/^\s*(\*|\/\/|\/\*)/.test(text) ? "" : text));
   return code.flatMap((text, index) => {
     const what = RULES.find(({ patterns, lines = 1 }) => {
-      // It has to begin on this line.
+      // The match must begin on this line.
       const first = lines === 1 ? text : code.slice(index, index + lines).join("\n");
       return patterns.some((pattern) => (pattern.exec(first)?.index ?? Number.POSITIVE_INFINITY) <= text.length);
     })?.what;
@@ -122,7 +122,7 @@ export function findClockTests(root: string): Finding[] {
     .flatMap((file) => findingsIn(file, readFileSync(join(root, file), "utf8")));
 }
 
-/** Files that need no exception any more. */
+/** Files that do not need their exception any more. */
 export function needlessExceptions(root: string): string[] {
   const { "tools/test-clocks.test.ts": _, ...named } = ALLOWED;
   return Object.keys(named).filter((file) => findingsIn(file, readFileSync(join(root, file), "utf8")).length === 0);

@@ -1,18 +1,18 @@
 /**
- * How long each test file took when it last ran. The slowest are started first, so that none of them is left running alone
- * at the end while the other cores are idle. What is known is kept in a cache file; a fresh clone goes by the list below.
+ * Remembers how long each test file took. The slowest start first, so that none of them runs alone at the end while
+ * other cores are idle. The durations are in a cache file; a fresh clone uses the list below.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Seconds by file. */
+/** Durations in seconds by file. */
 export type Durations = Record<string, number>;
 
 const CACHE = fileURLToPath(new URL("../node_modules/.cache/test-durations.json", import.meta.url));
 const SHOWN = 20;
 
-/** The slow ones, for a clone where nothing has run yet. Only the order matters. */
+/** The slow files, for a clone without recorded durations. Only the order matters. */
 const SLOW = [
   "e2e/lifecycle.test.ts",
   "e2e/console/visual/builder.test.ts",
@@ -61,7 +61,7 @@ const SLOW = [
 ];
 const FALLBACK: Durations = Object.fromEntries(SLOW.map((file, i) => [file, 1000 - i]));
 
-/** Files no one has timed yet stand in front of the quick ones: they may be slow. */
+/** Files without a recorded duration run before the quick ones, because they may be slow. */
 const UNKNOWN_SECONDS = 1;
 
 export function readDurations(): Durations {
@@ -73,10 +73,10 @@ export function readDurations(): Durations {
   }
 }
 
-/** Adds to what is known: a run of some files leaves the others' durations as they are. */
+/** Adds to the recorded durations: a run of some files keeps those of others. */
 export function writeDurations(took: Durations): void {
   mkdirSync(dirname(CACHE), { recursive: true });
-  // Two runs may end at once, and a run may be killed: the file is always a whole one.
+  // Two runs may end at the same time, and a run may be killed, so the file is replaced as a whole.
   const unfinished = `${CACHE}.${process.pid}`;
   writeFileSync(unfinished, `${JSON.stringify({ ...readDurations(), ...took }, null, 1)}\n`);
   renameSync(unfinished, CACHE);

@@ -1,6 +1,7 @@
 /**
- * `npm run test:full`: everything, for a night: all suites, the oldest servers, the simulator, an hour of faults, fuzzing at length,
- * real clients and real engines. Goes on after a step that fails, and ends with a table. `npm run test:full -- STEP…` runs some.
+ * `npm run test:full`: runs everything, for a night: all suites, the oldest servers, the simulator, an hour of faults,
+ * fuzzing at length, real clients and real engines. Continues after a step that fails, and ends with a table. `npm run
+ * test:full -- STEP…` runs some steps.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +24,7 @@ const STEPS: Record<string, string[]> = {
   engines: ["run", "engines"],
 };
 
-/** A night looks where no run has looked; its seed repeats it. */
+/** Every night draws new random values; the seed repeats them. */
 process.env["TEST_SEED"] ??= String(Math.floor(Math.random() * 2 ** 31));
 console.log(`TEST_SEED=${process.env["TEST_SEED"]}`);
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -36,7 +36,7 @@ test("test files that do not change the process share one, each as a suite with 
   assert.deepEqual(alone, others);
   assert.deepEqual([...batches.values()], [[sharing[0], sharing[2]], [sharing[1]]]);
   for (const [entry, files] of batches) {
-    // As a run of its own, not as a part of this one.
+    // Starts a test run of its own instead of joining this one.
     const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
     const { stdout, status } = spawnSync(process.execPath, ["--test-reporter=tap", entry], { encoding: "utf8", env });
     assert.equal(status, 0, stdout);

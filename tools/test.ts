@@ -1,16 +1,15 @@
 /**
- * `npm test`: all tests beside the sources and the journeys of each role, in groups so that suites which start whole platforms do not
- * fight the unit tests for the processor. `tools/tiers.ts` says what belongs to which tier.
+ * `npm test`: all unit tests and the journeys of each role, in groups, so that suites with whole platforms do not
+ * compete with unit tests for the processor. `tools/tiers.ts` says which suite belongs to which tier.
  *
- *   node tools/test.ts                 npm test
- *   node tools/test.ts quick           tests that need no server, and those that depend on changed files
- *   node tools/test.ts GROUP…          unit, journeys, processes, nightly, oldest
- *   node tools/test.ts FILE-PATTERN…   some files
+ * node tools/test.ts npm test
+ * node tools/test.ts quick tests that need no server, and those that depend on changed files
+ * node tools/test.ts GROUP… unit, journeys, processes, nightly, oldest
+ * node tools/test.ts FILE-PATTERN… some files
  *
- * What tests draw follows TEST_SEED, which is 1 where it is not given: two runs of the same sources do the same.
- *
- * All tests that need a database share one server. They run on the newest PostgreSQL and NATS that are here; `oldest` runs those
- * again whose subject may differ, on the oldest that are supported. What cannot run here is named at the end.
+ * TEST_SEED (default: 1) decides what tests draw at random: two runs of the same sources do the same. All tests that
+ * need a database share one server. They run on the newest PostgreSQL and NATS on this machine; `oldest` repeats tests
+ * that may behave differently on the oldest supported versions. What cannot run here is named at the end.
  */
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -30,7 +29,7 @@ import { planBatches, removeBatches } from "./test-batches.ts";
 import { type Durations, readDurations, secondsOf, slowestFirst, table, writeDurations } from "./test-durations.ts";
 import { GROUPS, type Group, NPM_TEST } from "./tiers.ts";
 
-/** What runs again on servers of the oldest versions, where they are here. */
+/** Tests that run again on servers of the oldest versions, if these are installed. */
 const ON_OLDEST = {
   postgres: [
     "gateway/src/db/{migrate*,schema,functions,states,rows,pool}.test.ts",
@@ -39,21 +38,23 @@ const ON_OLDEST = {
   nats: ["gateway/src/plane/plane.test.ts", "gateway/src/plane/nats/*.test.ts", "e2e/{one-fleet,renewal}.test.ts"],
 };
 const OLDEST_POSTGRES = 15;
-/** Only ends a file that hangs: several of the tests in it may each reach the limit of a single wait (stage/wait.ts) first. */
+/** Only ends a file that hangs: before that, several of its tests may each reach the limit of a single wait (stage/wait.ts). */
 const FILE_HANG_LIMIT_MS = 6 * HANG_LIMIT_MS;
-/** Of `quick`: what takes longer waits for `npm test`, and so do the farthest of the tests that a change concerns. */
+/** Limits of `quick`: slower files, and those farthest from a change, only run in `npm test`. */
 const QUICK_FILE_S_MAX = 8;
 const QUICK_AFFECTED_S_MAX = 60;
-/** Suites with software of others at the other end that has to be built first. */
+/** Suites that need other projects' programs, which have to be built first. */
 const NEEDS_PEERS = /^e2e\/(openid|stripe-mock|proxies|pgbouncer)/;
 
 const cores = availableParallelism();
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
-// A run starts hundreds of processes that load the same sources: they are stripped of their types and compiled once.
+// A run starts hundreds of processes that load the same sources. The compile cache strips their types and compiles them
+// once.
 process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
 process.env["TEST_SEED"] ??= "1";
-// As a process or a browser may be set up anywhere (the database is in Asia/Kolkata): what depends on the zone is wrong.
+// A time zone other than UTC, and another one in the database (Asia/Kolkata), so that code that depends on the zone
+// fails.
 process.env["TZ"] ??= "Australia/Lord_Howe";
 
 const words = process.argv.slice(2);
@@ -66,7 +67,7 @@ process.exit(passed ? 0 : 1);
 async function runAll(names: readonly string[]): Promise<boolean> {
   await openServers();
   const groups = chosenGroups(names);
-  // Built while the other tests run.
+  // The programs are built while other tests run.
   const needsPeers = (group: Group): boolean => filesOf(group).some((file) => NEEDS_PEERS.test(file));
   const buildingPeers = groups.some(needsPeers) ? buildPeers() : Promise.resolve([]);
   let passed = true;
@@ -79,7 +80,7 @@ async function runAll(names: readonly string[]): Promise<boolean> {
   return passed;
 }
 
-/** Tests that need no server, and the nearest of those that depend on what was changed. */
+/** Runs tests that need no server, and the nearest of those that depend on changed files. */
 async function runQuick(): Promise<boolean> {
   const sources = readSources(root);
   const graph = graphOf(sources);
@@ -107,9 +108,9 @@ async function runQuick(): Promise<boolean> {
   return passed;
 }
 
-/** The servers that tests share or start. */
+/** Starts or finds the servers that tests use. */
 async function openServers(): Promise<void> {
-  // Built while the rest is made ready.
+  // NATS is built while the rest is prepared.
   const buildingNewest = builder.newest();
   leftOut.push(...ensureServers());
   const buildingOldest = builder.oldest();
@@ -127,7 +128,7 @@ function filesOf({ patterns, exclude = [] }: Group): string[] {
   return [...new Set(globSync(patterns, { exclude: ["**/node_modules/**", ...exclude] }))].sort();
 }
 
-/** What is missing has been named already; where there is one NATS server only, everything has run on it. */
+/** Missing servers were named already. With only one NATS server, everything has already run on it. */
 async function runOnOldest(): Promise<boolean> {
   const patterns: string[] = [];
   const versions: string[] = [];
@@ -147,7 +148,7 @@ async function runOnOldest(): Promise<boolean> {
   return await runGroup({ patterns, concurrency: cores + 1, batches: cores });
 }
 
-/** Whether all of it passed. */
+/** Returns whether all tests passed. */
 async function runGroup(group: Group): Promise<boolean> {
   const { patterns, concurrency, batches: batchCount } = group;
   const files = slowestFirst(filesOf(group), readDurations());
@@ -162,7 +163,7 @@ async function runGroup(group: Group): Promise<boolean> {
   events.on("test:complete", ({ name, nesting, file, details }) => {
     if (file === undefined || nesting > 0) return;
     const [path, seconds] = [relative(root, file), details.duration_ms / 1000];
-    // The runner reports a file as a test of that name around the tests in it; in a batch it is a suite of that name.
+    // The runner reports a file as a test of that name around its tests; in a batch it is a suite of that name.
     if (name === file && !batches.has(file)) took[path] = seconds;
     else if (sharing.has(name)) took[name] = seconds;
   });

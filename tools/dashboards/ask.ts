@@ -1,13 +1,13 @@
-/** Runs every query of a dashboard against a Prometheus, like Grafana with "All" chosen in every variable. */
+/** Runs every query of a dashboard against a Prometheus, as Grafana does with "All" chosen in every variable. */
 import type { Prometheus, Series } from "../../e2e/outside/prometheus.ts";
 import { type Dashboard, fill, nameLine, type Panel, type Variable } from "./dashboards.ts";
 
-/** A line of a chart, as Grafana's components take it. */
+/** A line of a chart, in the form that Grafana's components take. */
 interface Line {
   name: string;
   labels: Record<string, string>;
   times: number[];
-  /** Null where there is none, so that no line is drawn across. */
+  /** Null where there is no value, so that the line has a gap. */
   values: (number | null)[];
 }
 
@@ -19,7 +19,7 @@ export interface Drawing extends Pick<Dashboard, "title"> {
   panels: (Panel & { series: Line[] })[];
 }
 
-/** In seconds. */
+/** Times in seconds. */
 interface Time {
   from: number;
   to: number;
@@ -27,7 +27,10 @@ interface Time {
   scrape: number;
 }
 
-/** A step is never shorter than what lies between two scrapes; over a few minutes no chart is so narrow that it is longer. */
+/**
+ * The step equals the scrape interval, which is the shortest useful one: over a few minutes no chart is narrow enough
+ * to need a longer step.
+ */
 export async function ask(prometheus: Prometheus, dashboard: Dashboard, { from, to, scrape }: Time): Promise<Drawing> {
   const { title, templating, panels } = dashboard;
   const range = { from: Math.ceil(from / scrape) * scrape, to: Math.floor(to / scrape) * scrape, step: scrape };
@@ -49,7 +52,7 @@ export async function ask(prometheus: Prometheus, dashboard: Dashboard, { from, 
   };
 }
 
-/** A variable without a value would leave its whole dashboard empty. */
+/** Fails if a variable has no value, because the whole dashboard would be empty. */
 async function assertKnown(
   prometheus: Prometheus,
   { name, definition = "" }: Variable,

@@ -25,7 +25,7 @@ export interface Variable {
 }
 
 export interface Dashboard {
-  /** Of its file. */
+  /** The name of the dashboard's file. */
   name: string;
   uid: string;
   title: string;
@@ -40,12 +40,12 @@ export function readDashboards(): Dashboard[] {
     .map((file) => ({ name: basename(file, ".json"), ...JSON.parse(readFileSync(join(FOLDER, file), "utf8")) }));
 }
 
-/** A query as it is asked with "All" chosen in every variable. */
+/** Fills the variables of a query as with "All" chosen in each. */
 export function fill({ templating }: Dashboard, expr: string, { rateS, rangeS }: { rateS: number; rangeS: number }) {
   const own = expr.replaceAll("$__rate_interval", `${rateS}s`).replaceAll("$__range", `${rangeS}s`);
   return templating.list.reduce((text, { name, allValue = ".*" }) => text.replaceAll(`$${name}`, allValue), own);
 }
 
-/** The name of a line: the legend's format with its labels put in. A label that it does not have leaves nothing there. */
+/** The name of a line: the legend's format with the values of its labels. A missing label becomes an empty text. */
 export const nameLine = (legendFormat: string, labels: Record<string, string>): string =>
   legendFormat.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => labels[label] ?? "");

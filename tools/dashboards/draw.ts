@@ -7,7 +7,7 @@ import type { Drawing } from "./ask.ts";
 
 const ORIGIN = "http://dashboards.invalid";
 const WIDTH = 1440;
-/** The best of these that keeps a picture small. */
+/** The best of these qualities that keeps a picture small enough is used. */
 const QUALITIES = [90, 80, 70, 60, 50];
 const BYTES_MAX = 150 * 1024;
 const HTML = `<!doctype html><html lang="en"><head><link rel="stylesheet" href="/page.css"></head>
@@ -22,7 +22,7 @@ interface Picture {
   png: Buffer;
 }
 
-/** `installed`: where `buildPage` put everything. */
+/** `installed`: the folder into which `buildPage` wrote everything. */
 export async function draw(drawing: Drawing, installed: string): Promise<Picture> {
   const browser = await openBrowser({ baseUrl: ORIGIN, width: WIDTH });
   const { page } = browser;
@@ -61,7 +61,7 @@ async function serve(route: Route, drawing: Drawing, installed: string): Promise
   return route.fulfill({ contentType, body: await readFile(join(installed, "built", built)) });
 }
 
-/** Fonts and icons are there, and charts follow their size some frames later. */
+/** Resolves when fonts and icons are loaded and charts have their final size, which takes a few more frames. */
 async function drawn(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle");
   await page.evaluate("document.fonts.ready.then(() => undefined)");

@@ -10,14 +10,14 @@ import { build } from "vite";
 const SOURCES = fileURLToPath(new URL("page/", import.meta.url));
 const LOCK = "package-lock.json";
 
-/** Into `folder`; the page is in `built` there. */
+/** Builds into `folder`; the page is in its subfolder `built`. */
 export async function buildPage(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const stamp = join(folder, "installed");
   const wanted = await readFile(join(SOURCES, LOCK), "utf8");
   if (!existsSync(stamp) || (await readFile(stamp, "utf8")) !== wanted) {
     for (const file of ["package.json", LOCK]) await copyFile(join(SOURCES, file), join(folder, file));
-    // No script of theirs is run.
+    // Install scripts of the packages do not run.
     await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--loglevel=error"], { cwd: folder });
     await writeFile(stamp, wanted);
   }

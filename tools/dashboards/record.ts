@@ -1,6 +1,7 @@
 /**
- * Eight minutes of a whole platform (chaos' own: two gateways, their servers, four agents) under mixed load, while a node became unreachable, a crowd
- * comes and one server after the other fails for some seconds, scraped by a real Prometheus. What it scraped is kept.
+ * Records eight minutes of a whole platform with Prometheus: the stage of chaos/ (two gateways, their servers, four
+ * agents) under mixed load. A node becomes unreachable, many requests arrive at once, and one server after the other
+ * fails for some seconds.
  */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +19,7 @@ export const SCRAPE_S = 5;
 const SEED = 17;
 const CALM_S = 25;
 
-/** In seconds. */
+/** Times in seconds. */
 export interface Recording {
   from: number;
   to: number;
@@ -92,7 +93,7 @@ async function play(stage: Stage, folder: string, say: (line: string) => void): 
   return recording;
 }
 
-/** One of chaos' own. */
+/** A fault of chaos/, by name. */
 function fault(name: string): Scene {
   const { strike, lasts } = FAULTS.find((one) => one.name === name) ?? failOn(name);
   return async (stage) => {

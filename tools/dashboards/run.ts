@@ -1,7 +1,7 @@
 /**
- * `npm run dashboards`: pictures of the dashboards in deploy/ for docs/pictures, with figures of a platform under load. They are drawn by
- * Grafana's own components and not by Grafana, which cannot be had as a package. `-- --again` draws anew what was recorded last;
- * `-- --copies FOLDER` lays PNG copies there, to look at. Ends with 1 where a panel has nothing to show.
+ * `npm run dashboards`: draws the dashboards in deploy/ for docs/pictures, with figures of a platform under load.
+ * Grafana's own components draw them, because Grafana itself is not available as a package. `-- --again` draws the last
+ * recording again; `-- --copies FOLDER` writes PNG copies there. Exits with 1 if a panel shows nothing.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ const begun = performance.now();
 const say = (line: string): void =>
   console.log(`${((performance.now() - begun) / 1000).toFixed(0).padStart(5)} s  ${line}`);
 
-// The pictures tell nothing of where they were taken.
+// The pictures do not show the time zone of the machine.
 process.env.TZ = "UTC";
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 for (const line of [...ensureServers(), ...(await builder.newest())]) console.log(line);
@@ -41,7 +41,7 @@ const empty = await drawAll(recording);
 for (const panel of empty) console.log(`nothing to show: ${panel}`);
 process.exit(empty.length === 0 ? 0 : 1);
 
-/** Gives the panels that are empty. */
+/** Returns the panels that are empty. */
 async function drawAll({ from, to }: Recording): Promise<string[]> {
   const prometheus = await Prometheus.open({ targets: {}, keepIn: join(RECORDED, "scraped") });
   const empty: string[] = [];

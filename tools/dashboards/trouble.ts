@@ -12,13 +12,13 @@ const CROWD = 120;
 interface Asked {
   key: string;
   model?: string;
-  /** The orders to the scripted engine. */
+  /** Instructions for the scripted engine. */
   script?: object;
   maxTokens?: number;
 }
 
 export interface Trouble {
-  /** Many at once, more than the fleet has room for; gives back when all have been answered. */
+  /** Sends more requests at once than the fleet has slots for; resolves when all are answered. */
   crowd(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export async function makeTrouble(stage: Stage): Promise<Trouble> {
   ];
   const underWay = new Set<Promise<unknown>>();
   const begin = (what: () => Promise<unknown>): void => {
-    // A gateway that is killed breaks off, and that is as it should be: it is seen in the metrics or nowhere.
+    // Requests of a killed gateway break off, which only the metrics may show.
     const going = what()
       .catch(() => undefined)
       .finally(() => underWay.delete(going));
@@ -66,7 +66,7 @@ export async function makeTrouble(stage: Stage): Promise<Trouble> {
   };
 }
 
-/** The key of someone who asks for more than it allows. */
+/** The key of a client that sends more than its limits allow. */
 async function openHasty({ admin }: Stage): Promise<string> {
   const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
   await adminJson(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);

@@ -1,4 +1,4 @@
-/** What stands in the place of the guides' address, key, token and ports. */
+/** Tests the replacement of the guides' address, key, token and ports. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { credentialsIn, fillIn, portsIn, withPorts } from "./fill-in.ts";
@@ -14,7 +14,7 @@ test("replaces the address, the key and the host token everywhere", () => {
   assert.equal(fillIn(text, {}), text, "what is not known stays");
 });
 
-test("replaces each port that a text names by the same other port everywhere", () => {
+test("replaces each port that a text names with the same other port everywhere", () => {
   const text = "PORT=8080 INTERNAL_PORT=9091 x --port 8081; curl localhost:9091 127.0.0.1:8080/8080 --port=8081 2048";
   assert.deepEqual(portsIn(text), ["8080", "9091", "8081"]);
   const ports = new Map([

@@ -1,6 +1,6 @@
-/** Replaces addresses, ports and credentials in a page's code by those of the running platform. Pure. */
+/** Replaces the addresses, ports and credentials in a page's code with those of the running platform. Pure. */
 
-/** What every page writes, and the site and the doc tests replace. */
+/** The placeholders in every page, which the site and the doc tests replace. */
 const WRITTEN = { address: "http://127.0.0.1:8080", key: "tsk_live_your_key", token: "tht_live_your_token" };
 
 export type Values = Partial<typeof WRITTEN>;
@@ -14,14 +14,14 @@ export function fillIn(text: string, values: Values): string {
 
 const PORT = /(?<=(?:127\.0\.0\.1|localhost):|PORT=|--port[ =])\d{4,5}\b/g;
 
-/** The ports of this machine that a text names. */
+/** The ports on 127.0.0.1 that a text names. */
 export const portsIn = (text: string): string[] => [...new Set(text.match(PORT) ?? [])];
 
-/** With other ports in their places. */
+/** Replaces ports in a text. */
 export const withPorts = (text: string, ports: ReadonlyMap<string, string>): string =>
   text.replaceAll(PORT, (port) => ports.get(port) ?? port);
 
-/** The credentials that a platform printed, which a reader would copy. */
+/** Finds the credentials in a platform's output, as a reader would copy them. */
 export function credentialsIn(printed: string): Values {
   const [key] = /\btsk_live_\w+/.exec(printed) ?? [];
   const [token] = /\btht_live_\w+/.exec(printed) ?? [];

@@ -1,4 +1,4 @@
-/** What an output block matches, and how a difference is shown. */
+/** Tests what an output block matches, and how differences are shown. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { matches, sideBySide } from "./output.ts";

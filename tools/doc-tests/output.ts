@@ -1,6 +1,6 @@
 /**
- * Compares what a block printed with what its page says. `…` stands for any text within a line, a line of `…` alone for any lines.
- * Spaces at the ends of lines and blank lines at the end do not count. Pure.
+ * Compares a block's output with the text in its page. `…` stands for any text within a line, a line of only `…` for
+ * any lines. Spaces at the ends of lines and blank lines at the end are ignored. Pure.
  */
 const ANY = "…";
 
@@ -8,7 +8,7 @@ export function matches(expected: string, actual: string): boolean {
   return fits(linesOf(expected), linesOf(actual), { isAny: (line) => line.trim() === ANY, same: lineMatches });
 }
 
-/** Both beside each other, line by line; `≠` marks the lines that differ. */
+/** Prints both texts in two columns; `≠` marks the lines that differ. */
 export function sideBySide(expected: string, actual: string): string {
   const rows = aligned(linesOf(expected), linesOf(actual));
   const width = Math.max(...rows.map(([left]) => left.length), "expected".length);
@@ -32,10 +32,10 @@ interface Rules {
   same(expected: string, actual: string): boolean;
 }
 
-/** Whether the actual parts are the expected ones, each wildcard of which takes any number of them. */
+/** Whether the actual parts match the expected ones; a wildcard matches any number of parts. */
 function fits(expected: string[], actual: string[], { isAny, same }: Rules): boolean {
   let [e, a] = [0, 0];
-  /** Where to go on when what follows the last wildcard does not fit: it takes one part more. */
+  /** Where to continue if the parts after the last wildcard do not match: the wildcard takes one more part. */
   let last: { e: number; a: number } | undefined;
   while (a < actual.length) {
     const want = expected[e];
@@ -53,7 +53,10 @@ function fits(expected: string[], actual: string[], { isAny, same }: Rules): boo
   return expected.slice(e).every(isAny);
 }
 
-/** A line of `…` stands beside every line up to the first that fits the expected line after it; where none does, that one is alone. */
+/**
+ * Aligns both texts for printing. A line of `…` covers every line up to the first that matches the next expected line;
+ * if none does, it is printed alone.
+ */
 function aligned(expected: string[], actual: string[]): [string, string, boolean][] {
   const rows: [string, string, boolean][] = [];
   let a = 0;

@@ -1,4 +1,4 @@
-/** What a page's fences and header mean, and what is refused. */
+/** Tests what a page's fences and header mean, and which ones are refused. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readPage, runnable } from "./page.ts";
@@ -45,7 +45,7 @@ test("skips a block with a reason, and recognises one that keeps running", () =>
   );
 });
 
-test("reads a page's kind from its first line, and runs nothing of a page of kind none", () => {
+test("reads a page's kind from its first line, and runs no block of a page of kind none", () => {
   for (const kind of ["platform", "platform-without-node", "clone", "none"]) {
     const page = readPage(`<!-- doctest: ${kind} -->\n# A\n\n${fence("sh")}`);
     assert.deepEqual([page.kind, page.mistakes, runnable(page).length], [kind, [], kind === "none" ? 0 : 1]);

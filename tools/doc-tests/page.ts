@@ -1,29 +1,29 @@
 /**
- * A page of the guides as the doc tests read it: its code blocks in order, what their fences say, and what is wrong with them. The
- * rules for writing a page, and what runs the blocks, are in e2e/docs. Pure.
+ * Parses a page of the guides for the doc tests: its code blocks in order, the attributes of their fences, and
+ * mistakes. e2e/docs has the rules for writing a page, and runs the blocks. Pure.
  */
 import createParser, { type Token } from "markdown-it";
 
-/** What the blocks of a page need around them. `none`: no block of it is run. */
+/** What the blocks of a page need in order to run. `none`: no block is run. */
 export type PageKind = "platform" | "platform-without-node" | "clone" | "clone-with-database" | "none";
 
 export interface Block {
   language: string;
   text: string;
-  /** The line of its fence in the file; its code begins on the next. */
+  /** The line of the block's fence in the file; the code begins on the next line. */
   line: number;
-  /** Why it is not run. */
+  /** The reason why the block is not run. */
   noRun: string | undefined;
-  /** It goes on running; this text says that it is ready. */
+  /** The block keeps running; this text in its output shows that it is ready. */
   background: string | undefined;
-  /** What the page says that it prints. */
+  /** The output that the page shows for the block. */
   output: { text: string; line: number } | undefined;
 }
 
 interface Page {
   kind: PageKind;
   blocks: Block[];
-  /** Each begins with its line. */
+  /** Each mistake begins with its line number. */
   mistakes: string[];
 }
 
@@ -41,7 +41,7 @@ const LANGUAGES = [...RUN, OUTPUT, "json", "yaml", "text", "ini", "toml", "sql",
 
 const parser = createParser({ html: true });
 
-/** Those that are run, in order. */
+/** The blocks that are run, in order. */
 export const runnable = ({ kind, blocks }: Page): Block[] =>
   kind === "none" ? [] : blocks.filter(({ language, noRun }) => RUN.includes(language) && noRun === undefined);
 

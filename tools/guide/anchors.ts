@@ -1,6 +1,6 @@
-/** The anchors of headings, as GitHub makes them: so one link leads to the same place there, here and in an editor. */
+/** Makes the anchors of headings as GitHub does, so that a link works there, in the guide and in an editor. */
 
-/** Words in lower case with hyphens between them; a second heading of the same words gets a number. */
+/** Anchors have lower-case words with hyphens between them; a repeated heading gets a number. */
 export function anchorMaker(): (text: string) => string {
   const seen = new Map<string, number>();
   return (text) => {

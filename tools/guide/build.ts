@@ -1,11 +1,11 @@
-/** `npm run docs`: builds the docs into docs/dist, where a gateway that starts here finds them. */
+/** `npm run docs`: builds the docs into docs/dist, where a gateway that runs from these sources finds them. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { siteOf, writeSite } from "./site.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const files = await siteOf(root);
-/** What it was made of, where build-guide.mjs asks for it. */
+/** A hash of the sources, which build-guide.mjs passes to know when to build again. */
 const sources = process.argv[2];
 writeSite(sources === undefined ? files : new Map([...files, [".sources", sources]]), join(root, "docs", "dist"));
 if (sources === undefined) console.log(`  built the docs: ${files.size} files in docs/dist, served under /docs`);

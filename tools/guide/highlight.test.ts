@@ -17,7 +17,7 @@ const SAMPLES: [language: string, text: string, coloured: string][] = [
 ];
 
 for (const [language, text, coloured] of SAMPLES) {
-  test(`colours ${language} with classes alone`, () => {
+  test(`colours ${language} with classes only`, () => {
     assert.equal(highlight(language, text).text, coloured);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Highlights code with highlight.js, using our own classes and no inline styles, and marks the places that are filled in for the
- * reader: the gateway's address when the page is sent, the key in the browser.
+ * Highlights code with highlight.js, with the docs' own classes and no inline styles. Also marks the placeholders for
+ * the reader: the gateway fills in its address when it sends the page, the browser fills in the key.
  */
 import { createRequire } from "node:module";
 import { ADDRESS } from "../../gateway/src/site/reference/frame.ts";
@@ -11,19 +11,20 @@ interface Highlighter {
   highlight(text: string, options: { language: string; ignoreIllegals: boolean }): { value: string };
 }
 
-// Not by `import`: its types would bring the browser's (`lib="dom"`) into every file of the repository.
+// Loaded with `require`, because an import would bring the browser's types (`lib="dom"`) into every file of the
+// repository.
 const load = createRequire(import.meta.url);
 const highlighter: Highlighter = load("highlight.js/lib/core");
 const GRAMMARS = "bash dockerfile go ini java json nginx python sql typescript yaml".split(" ");
 for (const name of GRAMMARS) highlighter.registerLanguage(name, load(`highlight.js/lib/languages/${name}`));
 
 interface Language {
-  /** In the caption of a block. */
+  /** The language's name in the caption of a block. */
   name: string;
   grammar?: string;
 }
 
-/** By the word after a fence, or the end of a file's name. */
+/** Languages by the word after a fence, or by the extension of a file. */
 const LANGUAGES: Record<string, Language> = {
   sh: { name: "Shell", grammar: "bash" },
   bash: { name: "Shell", grammar: "bash" },
@@ -59,14 +60,14 @@ export function languageOfFile(file: string): string {
 
 export const captionOf = (language: string): string => LANGUAGES[language]?.name ?? language;
 
-/** Written in the docs wherever the reader's own belongs. */
+/** The docs contain this address wherever the reader's own belongs. */
 export const LOCAL_ADDRESS = "http://127.0.0.1:8080";
 const SECRET = /tsk_live_your_key|tht_live_your_token/g;
-/** By the kind of account that has it. */
+/** Marks which kind of account has the secret. */
 const secretPlace = (secret: string): string =>
   `<span data-key="${secret.startsWith("tsk") ? "builder" : "host"}">${secret}</span>`;
 
-/** Files longer than this stay plain: a dashboard of 100 KB is not read here. */
+/** Longer files, such as dashboards of 100 KB, are not highlighted. */
 const CHARS_MAX = 50_000;
 
 export function highlight(language: string, text: string): Html {
@@ -76,12 +77,12 @@ export function highlight(language: string, text: string): Html {
     grammar === undefined || text.length > CHARS_MAX
       ? html`${filled}`.text
       : withOwnClasses(highlighter.highlight(filled, { language: grammar, ignoreIllegals: true }).value);
-  // A prompt is no part of the command: neither a selection nor the copy button takes it.
+  // The prompt is not part of the command: neither a selection nor the copy button includes it.
   const prompted = coloured.replaceAll(/^\$ /gm, '<span class="prompt">$ </span>');
   return new Html(prompted.replaceAll(SECRET, secretPlace));
 }
 
-/** highlight.js' scopes in six classes. Scopes that are not named stay as they are around them. */
+/** Maps highlight.js's scopes to six classes. Scopes without an entry keep the class of their surroundings. */
 const CLASSES: Record<string, string> = {
   comment: "c",
   quote: "c",
@@ -101,12 +102,12 @@ const CLASSES: Record<string, string> = {
   section: "f",
   title: "f",
   meta: "c",
-  // Within a string, code again.
+  // Code within a string.
   subst: "x",
 };
 
 function withOwnClasses(coloured: string): string {
-  /** Undefined for a scope that gets no class of its own here. */
+  /** Undefined stands for a scope without a class of its own. */
   const open: (string | undefined)[] = [];
   return coloured.replaceAll(/<span class="hljs-([\w-]+)[^"]*">|<\/span>/g, (_tag, scope?: string) => {
     if (scope === undefined) return open.pop() === undefined ? "" : "</span>";

@@ -7,7 +7,10 @@ import type { Heading } from "./render.ts";
 
 export const urlOf = ({ path }: Pick<GuidePage, "path">): string => (path === "" ? GUIDE_URL : `${GUIDE_URL}/${path}`);
 
-/** Sections that fold, open where the reader is. Below the page that is shown, its headings. */
+/**
+ * The list of pages with sections that fold; the reader's section is open. The headings of the page are listed below
+ * its name.
+ */
 export function contents(shown: GuidePage, headings: Heading[]): Html {
   const within = headings.filter(({ level }) => level === 2);
   const below = html`\n<ul class="within">${within.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>\n`)}</ul>\n`;

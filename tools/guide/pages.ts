@@ -1,6 +1,9 @@
 /** The guide's sections and pages. To add a page, add a line to the table. */
 
-/** Sections in the order of the navigation. Each page: its file, from the root of the repository, and its name in the navigation. */
+/**
+ * The sections in the order of the navigation. Each page has its file, by its path from the root of the repository, and
+ * its name in the navigation.
+ */
 const TABLE: Record<string, Record<string, string>> = {
   Begin: {
     "docs/README.md": "All guides",
@@ -81,16 +84,16 @@ const TABLE: Record<string, Record<string, string>> = {
   },
 };
 
-/** Files and folders of docs/ that are for contributors, and not in the guide. */
+/** Files and folders of docs/ that are for contributors and not part of the guide. */
 export const FOR_CONTRIBUTORS: readonly string[] = ["docs/decisions/"];
 
-/** Pages that link to a file below these have it published with them. */
+/** A file in these folders is published if a page links to it. */
 export const EXAMPLES: readonly string[] = ["examples/", "deploy/"];
 
 export interface GuidePage {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   file: string;
-  /** Below /docs/guide, without a slash at its front. */
+  /** The path below /docs/guide, without a slash at the beginning. */
   path: string;
   name: string;
   section: string;
@@ -102,7 +105,7 @@ export const PAGES: readonly GuidePage[] = Object.entries(TABLE).flatMap(([secti
 
 export const SECTIONS: ReadonlyMap<string, readonly GuidePage[]> = Map.groupBy(PAGES, ({ section }) => section);
 
-/** docs/operators/nats.md → operators/nats; deploy/README.md → deploy; docs/README.md → the guide's own address. */
+/** Examples: docs/operators/nats.md → operators/nats; deploy/README.md → deploy; docs/README.md → the guide's own address. */
 export function pathOf(file: string): string {
   if (!file.endsWith(".md")) return file;
   const path = file.replace(/^docs\//, "").replace(/(^|\/)README\.md$|\.md$/, "");

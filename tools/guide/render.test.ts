@@ -48,11 +48,11 @@ test("hides a fence's attributes and keeps its comments", () => {
   assert.equal(title, "Title");
 });
 
-test("marks expected output", () => {
+test("marks the expected output of a command", () => {
   assert.match(body("```output\n12 tokens\n```"), /^<figure class="code output"><figcaption><span>Output<\/span>/);
 });
 
-test("replaces a base URL by the reader's own, also within a sentence", () => {
+test("replaces a base URL with the reader's own, also within a sentence", () => {
   assert.equal(body("`http://127.0.0.1:8080/v1`"), "<p><code>https://address.invalid/v1</code></p>\n");
   assert.equal(body("`http://127.0.0.1:8080`"), "<p><code>http://127.0.0.1:8080</code></p>\n");
 });

@@ -11,9 +11,9 @@ interface Picture {
   height: number;
 }
 
-/** What addresses of a file mean in the guide. */
+/** Decides what addresses in a file lead to in the guide. */
 export interface Places {
-  /** Undefined: it is not in the guide, and only its words are shown. */
+  /** Undefined if the target is not in the guide; then only the link's text is shown. */
   link(address: string): string | undefined;
   picture(address: string): Picture;
 }
@@ -26,7 +26,7 @@ export interface Heading {
 
 interface Rendered {
   title: string;
-  /** Without the title. */
+  /** The headings without the page's title. */
   headings: Heading[];
   body: Html;
 }
@@ -39,13 +39,13 @@ export function render(text: string, places: Places): Rendered {
   return { title: title.text, headings, body };
 }
 
-/** Outside code, where a comment is part of the example. */
+/** Removes HTML comments, except in code, where they belong to the example. */
 const withoutComments = (text: string): string =>
   text.replaceAll(/^( *)(`{3,}|~{3,})[\s\S]*?^\1\2|<!--[\s\S]*?-->/gm, (found, _indent, fence) =>
     fence === undefined ? "" : found,
   );
 
-/** Addresses mean what `Places` says, so they are taken as they are written. */
+/** `Places` resolves addresses, so the parser does not change them. */
 const reader = markdownReader((address) => address);
 
 const PICTURES = /^(?:<p>\s*)?(?:<img [^>]*>\s*)+(?:<\/p>)?$/;
@@ -108,8 +108,9 @@ class Renderer {
   }
 
   /**
-   * In a box of its own that scrolls, by keyboard too: some have more columns than a telephone is wide. Of those with three or
-   * four and long cells, the rows are stacked there, each cell after its column's name.
+   * Renders a table in a box that scrolls, also by keyboard, because some have more columns than fit on a telephone.
+   * Tables with three or four columns and long cells are shown as stacked rows there, each cell after its column's
+   * name.
    */
   #table({ head, rows }: { head: Words[]; rows: Words[][] }): Html {
     const isStacked =
@@ -138,7 +139,7 @@ class Renderer {
     return html`<p class="pictures">${shown}</p>\n`;
   }
 
-  /** A line's end is a space, but for one that was asked for. */
+  /** A line break becomes a space, unless a hard break is marked. */
   #inline(nodes: Inline[], lineEnd: Html | string = " "): Html {
     return html`${nodes.map((node): Html | string => {
       if (node.kind === "text") return node.text;
@@ -156,14 +157,14 @@ class Renderer {
   }
 }
 
-/** In a sentence the address alone is often the operator's own machine; a base URL is what a reader copies. */
+/** The address alone often means the operator's own machine in a sentence, but a base URL is something that readers copy. */
 const BASE_URL = `${LOCAL_ADDRESS}/v1`;
 
 const BREAK = html`<br>`;
-/** A cell of more is a text of its own. */
+/** A cell with more characters counts as long. */
 const LONG_CHARS = 80;
 
-/** An item of one paragraph needs no paragraph. */
+/** Removes the paragraph tags of an item with a single paragraph. */
 function tight(item: Html): Html {
   const [, only] = /^<p>((?:(?!<p>)[\s\S])*)<\/p>\n$/.exec(item.text) ?? [];
   return only === undefined ? item : new Html(only);

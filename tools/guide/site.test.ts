@@ -1,4 +1,4 @@
-/** The docs as they are built from the repository: every page is there, and every link leads somewhere. */
+/** Checks the docs built from the repository: every page exists, and every link leads to an existing target. */
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const files = await siteOf(root);
 const htmlFiles = [...files.keys()].filter((name) => name.endsWith(".html"));
 const textOf = (name: string): string => String(files.get(name) ?? assert.fail(`there is no ${name}`));
-/** As the gateway finds it. */
+/** The file for a URL, found as the gateway finds it. */
 const nameOf = (url: string): string => {
   const path = url.slice("/docs/".length);
   const names = [path, `${path}.html`, path === "" ? "index.html" : `${path}/index.html`];
@@ -101,7 +101,7 @@ test("reads the size of every kind of picture, and refuses others", () => {
     ),
     small,
   );
-  // 299 in 14 bits, then 199 in 14 bits.
+  // Width 299 in 14 bits, then height 199 in 14 bits.
   assert.deepEqual(
     pictureSize(
       picture("VP8L", [

@@ -1,6 +1,6 @@
 /**
- * The docs as files, by their paths below /docs: a page for each Markdown file of the guide and for each API, the examples that pages
- * link to, pictures, the page for addresses that do not exist, and the search.
+ * Builds the docs as files, by their paths below /docs: a page for each Markdown file of the guide and for each API,
+ * the examples that pages link to, pictures, the page for unknown addresses, and the search.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
@@ -33,7 +33,7 @@ export async function siteOf(root: string): Promise<Files> {
     files.set(`guide/${name}.html`, guidePage(page, title, shown));
     entries.push(...entriesOfPage(page, shown.body));
   };
-  // Examples follow the pages that link to them, and may link to others.
+  // Examples come after the pages that link to them, and may link to others.
   const pages = [...PAGES];
   const publish = (file: string, { section }: GuidePage): GuidePage | undefined => {
     const known = pages.find((page) => page.file === file);
@@ -56,7 +56,7 @@ export async function siteOf(root: string): Promise<Files> {
       });
     } else if (page.file.endsWith(".md")) {
       const { title, headings, body } = render(readFileSync(path, "utf8"), placesOf(page, { publish, readPicture }));
-      // Of deploy/ only what a page links to is published: secrets may lie there.
+      // Only files of deploy/ that a page links to are published, because deploy/ may contain secrets.
       const isWithFiles = page.file.startsWith("examples/");
       const list = isWithFiles ? fileList(root, posix.dirname(page.file), { from: page, publish }) : "";
       put(page, title, { headings, body: html`${body}${list}` });
@@ -79,7 +79,7 @@ export async function siteOf(root: string): Promise<Files> {
   return files;
 }
 
-/** Written beside and then put in place: who reads meanwhile has the one before. */
+/** Writes to a temporary folder and renames it, so that readers meanwhile get the old site. */
 export function writeSite(files: Files, folder: string): void {
   const fresh = `${folder}-${process.pid}`;
   rmSync(fresh, { recursive: true, force: true });
@@ -103,7 +103,7 @@ ${crumbs(page)}${body}${pager(page)}</main>
 const isExample = (root: string, file: string): boolean =>
   EXAMPLES.some((folder) => file.startsWith(folder)) && existsSync(join(root, file));
 
-/** Of a file or a folder that is shown as it is. */
+/** The title of a file or folder that is published as it is. */
 const titleOf = ({ file }: GuidePage): Html =>
   html`<h1 id="file">${posix.basename(file)}</h1>\n<p><code>${file}</code></p>\n`;
 
@@ -112,7 +112,7 @@ function sourceOf(page: GuidePage, text: string): Html {
   return html`${titleOf(page)}${block(page.file, highlight(language, text.trimEnd()), captionOf(language))}\n`;
 }
 
-/** Every file below a folder, each a page. */
+/** Lists every file below a folder and publishes each as a page. */
 function fileList(
   root: string,
   folder: string,
@@ -130,7 +130,7 @@ function fileList(
 }
 
 interface Published {
-  /** The page of a file, which becomes one where it is an example; `from` links to it. */
+  /** Returns the page of a file; publishes the file if it is an example. `from` is the page that links to it. */
   publish(file: string, from: GuidePage): GuidePage | undefined;
   readPicture(name: string): Buffer;
 }

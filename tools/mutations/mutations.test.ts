@@ -1,4 +1,7 @@
-/** Keeps the mutations up to date with the sources: a mutation whose text or test is gone would prove nothing. */
+/**
+ * Checks that each mutation's text and test still exist in the sources, because a mutation without them would prove
+ * nothing.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -7,7 +10,7 @@ import { MUTATIONS } from "./mutations.ts";
 
 const sourceOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
-/** Matches titles that a loop fills in. */
+/** A pattern for titles that a loop fills in. */
 const patternOf = (title: string): RegExp =>
   new RegExp(
     `^${title

@@ -2,11 +2,11 @@
 
 interface Mutation {
   name: string;
-  /** From the root. */
+  /** Path from the repository's root. */
   file: string;
   find: string;
   replace: string;
-  /** The test file that fails, from the root, and the title of the test in it. */
+  /** The test file that must fail, by its path from the root, and the title of the test in it. */
   test: string;
   title: string;
 }

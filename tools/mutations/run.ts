@@ -1,12 +1,12 @@
 /**
- * `npm run mutations [-- WORD…]`: plants each bug of mutations.ts in turn and runs the test that must notice it; prints a table. A bug
- * whose test passes all the same is a hole in the tests. `npm test` shows that the tests pass without the bugs.
+ * `npm run mutations [-- WORD…]`: plants each bug of mutations.ts in turn, runs the test that must notice it, and
+ * prints a table. A bug whose test passes is a gap in the tests. `npm test` shows that the tests pass without the bugs.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { MUTATIONS } from "./mutations.ts";
 
-/** Ends a test that hangs with its bug. */
+/** Ends a test that hangs because of its bug. */
 const TIMEOUT_MS = 180_000;
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -18,7 +18,7 @@ if (chosen.length === 0) {
   );
   process.exit(2);
 }
-// A database that was made before the bug was planted would not have it.
+// A database created before the bug was planted would not contain it.
 const { TEST_DATABASE_URL: _, TEST_DATABASE_TEMPLATE: __, ...env } = process.env;
 let missed = 0;
 console.log("| Bug | Test file | Test | Result |\n|---|---|---|---|");
@@ -32,7 +32,7 @@ for (const bug of chosen) {
     env: { ...env, PLANTED_BUG: JSON.stringify(bug) },
     timeout: TIMEOUT_MS,
   });
-  // As TAP writes it, with backslashes before its own signs.
+  // In TAP, special characters in titles are escaped with backslashes.
   const failed = stdout
     .split("\n")
     .some((line) => /^ *not ok /.test(line) && line.replaceAll("\\", "").endsWith(title));

@@ -1,4 +1,7 @@
-/** Makes a release's files: for each package a tarball and its bill of materials; the demo model; checksums; what is new. */
+/**
+ * Builds a release's files: a tarball and a bill of materials for each package, the demo model, checksums, and the
+ * release notes.
+ */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,13 +14,13 @@ const DEMO_MODEL = "host/models/tollgate-demo.gguf";
 
 interface Job {
   root: string;
-  /** Emptied first. */
+  /** The output folder, which is emptied first. */
   out: string;
   version: string;
   origin: Origin;
 }
 
-/** The names of the files in `out`. */
+/** Returns the names of the files in `out`. */
 export async function buildRelease(job: Job): Promise<string[]> {
   const { root, out, version } = job;
   rmSync(out, { recursive: true, force: true });
@@ -41,7 +44,7 @@ export async function buildRelease(job: Job): Promise<string[]> {
   return [...files, "SHA256SUMS"];
 }
 
-/** Its tarball's name. */
+/** Returns the name of the package's tarball. */
 export async function packPackage(spec: PackageSpec, { root, out, version, origin }: Job): Promise<string> {
   const folder = join(out, "packages", spec.name);
   rmSync(folder, { recursive: true, force: true });
@@ -80,7 +83,8 @@ function copyFiles(spec: PackageSpec, root: string, folder: string): void {
     cpSync(join(root, file), join(folder, file));
   }
   copyFileSync(join(root, "tools", "release", `${spec.name}.md`), join(folder, "README.md"));
-  // Laid out as the repository is, the workspace's manifest lies beside its sources, where its version is read.
+  // In a package with the repository's layout, the workspace's manifest is beside its sources, because they read their
+  // version from it.
   const own = join(folder, spec.workspace, "package.json");
   if (spec.base === "") {
     const { version, optionalDependencies, peerDependencies } = readJson<Manifest>(

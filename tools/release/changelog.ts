@@ -1,6 +1,6 @@
 /** Reads a version's section of CHANGELOG.md. */
 
-/** `Unreleased` or a version; without its heading. */
+/** The section of `Unreleased` or of a version, without its heading. */
 export function sectionOf(changelog: string, title: string): string {
   const heading = /^## \[?([^\]\s]+)\]?.*$/gm;
   const headings = [...changelog.matchAll(heading)];

@@ -1,27 +1,27 @@
 /**
- * Compiles the sources of a package to JavaScript, because Node strips no types below `node_modules`. Includes only what the entry
- * points import, so no tests and no tools.
+ * Compiles a package's sources to JavaScript, because Node does not strip types below `node_modules`. Includes only
+ * what the entry points import, so no tests and no tools.
  */
 import { createRequire } from "node:module";
 import { basename, extname, join, relative } from "node:path";
 import type { PackageSpec } from "./packages.ts";
 
 interface Compiled {
-  /** Paths below the package. */
+  /** Paths of the compiled files in the package. */
   files: string[];
-  /** Packages that are imported and have to be installed. */
+  /** Imported packages that have to be installed. */
   imported: string[];
 }
 
 /**
- * Vite's own bundler. It is no dependency of ours by name: npm would then want its builds for every platform from the registry, and
- * not every registry has them all.
+ * Vite's own bundler. It is not a direct dependency: npm would then want its builds for every platform from the
+ * registry, and not every registry has them all.
  */
 const BUNDLER = createRequire(import.meta.resolve("vite")).resolve("rolldown");
 
-/** The compiler's own helpers are as good as ours. */
+/** Code that is always bundled: the project's own packages and the compiler's helpers. */
 const OURS = ["@tollgate/", "@oxc-project/runtime/"];
-/** Never carried: its binaries are its point, and a host chooses whether to have it. */
+/** Never bundled: it consists mostly of binaries, and a host decides whether to install it. */
 const APART = ["node-llama-cpp"];
 
 export async function compile(spec: PackageSpec, root: string, to: string): Promise<Compiled> {
@@ -63,7 +63,7 @@ export async function compile(spec: PackageSpec, root: string, to: string): Prom
   }
 }
 
-/** A file that is loaded when it is needed stays in its folder: what it reads, it finds from there. */
+/** A file that is loaded on demand keeps its folder, because it finds its data files relative to it. */
 function placeOf(file: string | null | undefined, base: string): string | undefined {
   if (file === null || file === undefined || !file.startsWith(`${base}/src/`)) return undefined;
   return `${withoutExtension(relative(base, file))}.js`;
@@ -71,7 +71,7 @@ function placeOf(file: string | null | undefined, base: string): string | undefi
 
 const withoutExtension = (path: string): string => join(path, "..", basename(path, extname(path)));
 
-/** `@scope/name/file` → `@scope/name`. */
+/** For example `@scope/name/file` → `@scope/name`. */
 function packageOf(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }

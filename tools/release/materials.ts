@@ -20,7 +20,10 @@ interface Bill {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
-/** Of what a platform installs: neither tools nor what is optional. npm names the workspace as its subject, which it is not. */
+/**
+ * Lists what a platform installs, without tools and optional packages. npm names the workspace as the subject, which is
+ * replaced.
+ */
 export function billOf(root: string, workspaces: string[], subject: { name: string; version: string }): Bill {
   const chosen = workspaces.flatMap((name) => ["--workspace", name]);
   const text = execFileSync(
@@ -51,11 +54,11 @@ export function billOf(root: string, workspaces: string[], subject: { name: stri
   return { ...bill, metadata: { ...bill.metadata, component }, components, dependencies };
 }
 
-/** npm calls workspaces by their folders. */
+/** npm names workspaces by their folders. */
 const nameIn = (ref: string): string => ref.slice(0, ref.lastIndexOf("@"));
 const isOurs = (part: Component): boolean => /^(@tollgate\/|tollgate(-host)?@)/.test(part["bom-ref"]);
 
-/** The licence texts of every package in the bills, one after the other. */
+/** The licence texts of every package in the bills, joined into one text. */
 export function licencesOf(root: string, bills: Bill[]): string {
   const parts = new Map(bills.flatMap(({ components }) => components.map((part) => [part["bom-ref"], part])));
   const texts = [...parts.values()]
@@ -72,7 +75,7 @@ function licenceName({ name, licenses }: Component): string {
   return found;
 }
 
-/** Some packages name a licence and carry no text. */
+/** Some packages name a licence and contain no text of it. */
 function licenceText(root: string, { name, properties = [] }: Component): string {
   const path = properties.find((property) => property.name === "cdx:npm:package:path")?.value ?? `node_modules/${name}`;
   const folder = join(root, path);

@@ -1,24 +1,24 @@
-/** The npm packages of a release: what each starts from, carries and leaves to be installed. */
+/** Defines the npm packages of a release: each package's entry points, files and dependencies. */
 
 export interface PackageSpec {
   name: "tollgate" | "tollgate-host";
-  /** The workspace whose manifest it is made from. */
+  /** The workspace whose manifest is used. */
   workspace: string;
   description: string;
-  /** The files that others are reached from: the command, and the scripts of worker threads. */
+  /** The entry points: the command, and the scripts of worker threads. */
   entries: string[];
-  /** Where these lie in the package, the command first, is where they lie below this folder. */
+  /** Files lie in the package as they lie below this folder. */
   base: string;
   command: string;
-  /** The oldest Node that runs it. */
+  /** The oldest major version of Node that runs the package. */
   nodeMajor: number;
-  /** Code of other people is part of the files, as far as it is used; else it is a dependency. */
+  /** Whether used code of dependencies is bundled into the package; otherwise they are installed. */
   carriesDependencies: boolean;
-  /** Copied as they are, as globs from the root: what is read at run time. */
+  /** Files that are read at run time and copied unchanged, as globs from the root. */
   files: string[];
-  /** Workspaces whose dependencies are in the package or beside it, for the bill of materials. */
+  /** Workspaces whose dependencies the bill of materials lists. */
   materials: string[];
-  /** Workspaces whose dependencies are within its files, so that their licences have to come along. */
+  /** Workspaces whose dependencies are bundled, so that their licences must be included. */
   carried: string[];
 }
 
@@ -28,7 +28,7 @@ export const PACKAGES: PackageSpec[] = [
     workspace: "gateway",
     description: "Prepaid, metered inference in the OpenAI dialect: the gateway with its console and its command line.",
     entries: ["gateway/bin/tollgate.mjs", "gateway/src/routes/reading/worker.ts", "gateway/src/metering/worker.ts"],
-    // Laid out as the repository is, so that files find each other in the same way.
+    // The repository's layout, so that files find each other in the same way.
     base: "",
     command: "gateway/bin/tollgate.js",
     nodeMajor: 24,
@@ -51,7 +51,7 @@ export const PACKAGES: PackageSpec[] = [
     base: "host",
     command: "bin/tollgate-host.mjs",
     nodeMajor: 20,
-    // A host's machine gets few files and nothing else: installed apart, its dependencies are ten times as large.
+    // Bundled, so that a host's machine gets few files: installed separately, the dependencies are ten times as large.
     carriesDependencies: true,
     files: [],
     materials: ["tollgate-host"],
@@ -67,18 +67,18 @@ export interface Manifest {
   peerDependencies?: Record<string, string>;
 }
 
-/** Where the sources are public, which is what a package's provenance is checked against. */
+/** The public repository of the sources, against which a package's provenance is checked. */
 export interface Origin {
   repository?: string | undefined;
 }
 
 /**
- * The package's own manifest. What is optional in the workspace is an optional peer: it is installed by who asks for it, and npm
- * then minds its version.
+ * The package's own manifest. Optional dependencies of the workspace become optional peers: users install them as
+ * needed, and npm checks their version.
  */
 export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: Origin = {}): object {
   const node = `>=${spec.nodeMajor}`;
-  // The npm package `node`, for a machine whose own is older.
+  // `node` is the npm package, for machines whose own Node is older.
   const optional = { ...workspace.optionalDependencies, ...workspace.peerDependencies, node };
   const installed = Object.entries(workspace.dependencies ?? {}).filter(([name]) => !name.startsWith("@tollgate/"));
   return {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { versionOf } from "./versions.ts";
 
-test("all our packages have the same version", () => {
+test("all packages of the repository have the same version", () => {
   assert.match(versionOf(fileURLToPath(new URL("../..", import.meta.url))), /^\d+\.\d+\.\d+/);
 });
 

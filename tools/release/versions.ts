@@ -9,7 +9,7 @@ interface Manifest {
   devDependencies?: Record<string, string>;
 }
 
-/** The version of the workspace at `root`; throws where a manifest has another one. */
+/** The version of the workspace at `root`; throws if a manifest has another one. */
 export function versionOf(root: string): string {
   const read = (folder: string): Manifest => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
   const { version, workspaces } = read("") as Manifest & { workspaces: string[] };

@@ -1,4 +1,4 @@
-/** Reads what a newcomer meets first in a source file: titles of tests, comments and exported names. Pure. */
+/** Reads what a newcomer reads first in a source file: titles of tests, comments and exported names. Pure. */
 import assert from "node:assert/strict";
 import { parseSync } from "vite";
 
@@ -13,13 +13,13 @@ interface CodeText {
   text: string;
 }
 
-/** A title, with the titles of the suites around it. `isSuite`: it is that of a suite itself. */
+/** A test's title with the titles of the suites around it. `isSuite`: the title is that of a suite. */
 interface Title extends CodeText {
   suites: string[];
   isSuite: boolean;
 }
 
-/** `code`: the line of code that a reader sees with it. */
+/** `code`: the line of code that the reader is shown with the text. */
 interface TextWithCode extends CodeText {
   code: string;
 }
@@ -30,11 +30,11 @@ interface Code {
   names: TextWithCode[];
 }
 
-/** In place of what a loop fills into a title. */
+/** Stands for a value that a loop fills into a title. */
 export const FILLED_IN = "{…}";
 const SUITES = /^(describe|suite)$/;
 const TESTS = /^(test|it|describe|suite)$/;
-/** Comments that tools read. */
+/** Comments for tools, which are not judged. */
 const DIRECTIVE = /^(biome-ignore|@ts-|eslint|@vite|prettier|#__|v8 |c8 |\/ <reference)/;
 
 export function readCode(file: string, source: string): Code {
@@ -61,11 +61,11 @@ export function readCode(file: string, source: string): Code {
 
 interface Span extends CodeText {
   end: number;
-  /** A line comment without code before it. */
+  /** Whether it is a line comment without code before it. */
   joins: boolean;
 }
 
-/** Line comments below each other are one comment. */
+/** Joins line comments on consecutive lines into one comment. */
 function joined(comments: Span[]): Span[] {
   const blocks: Span[] = [];
   for (const comment of comments) {
@@ -103,7 +103,7 @@ function* titlesOf(node: SyntaxNode, suites: string[] = []): Generator<Found & {
   }
 }
 
-/** `test(…)`, `test.skip(…)` and `t.test(…)`. */
+/** Recognises `test(…)`, `test.skip(…)` and `t.test(…)`. */
 function isTest({ name, object, property }: SyntaxNode): boolean {
   if (typeof name === "string") return TESTS.test(name);
   const [of, called] = [object as SyntaxNode | undefined, property as SyntaxNode | undefined].map((part) =>

@@ -12,23 +12,23 @@ interface SyntaxNode {
 
 const WORDS_MIN = 4;
 const FILLED_IN = "{…}";
-/** Types and imports have strings that nobody sees. */
+/** Types and imports contain strings that users never see. */
 const UNSEEN = /^(Import|Export(?!Named|Default)|TS(?!AsExpression|SatisfiesExpression|NonNullExpression))/;
 const UNSEEN_ATTRIBUTES = new Set(["className", "class", "style", "d", "id", "href", "to", "autoComplete", "viewBox"]);
-/** Calls whose texts are no messages: of a bug, a query, a pattern, the API reference. */
+/** Calls whose texts are not messages: reports of bugs, queries, patterns, the API reference. */
 const UNSEEN_CALLS = /^(invariant|assert|query|clsx|cx|RegExp|describe)$/;
-/** Properties whose text is shown behind the name of what they belong to. */
+/** Properties whose text is shown after the name that it belongs to. */
 const LABELS: Record<string, string> = { help: ": ", rule: " must " };
-/** Values in examples of the API, and what other programs run. */
+/** Values in examples of the API, and commands for other programs. */
 const UNSEEN_KEYS = new Set(["example", "className", "without"]);
 const PLAIN_WORD = /^["'(“]*\p{L}+(['’]\p{L}+)?[.,:;!?)"”]*$/u;
-/** Queries, code, markup, and pieces that begin or end in the middle of a sentence. */
+/** Queries, code, markup, and fragments of sentences. */
 const NO_MESSAGE =
   /^(select|insert|update|delete from|with|create|alter|drop|begin|local)\b.*\b(from|into|set|as|then)\b|\bas "|^create table|^local function|\bat time zone\b|^\w+(, \w+)+$|\bjoin\b.*\bon\b|\bis null\b|\bselect\b.*\bfrom\b|\$\d|::|;\s*charset|[;{}=)\]] *[;{}(]|=>|<\/?[a-z]|^([,;.)#]|(… )?(and|be|did|for|has|in|is|it|its|of|or|signs?|so|stopped) )|\b(for|of|to|from|with|by|at|the|an?|and|or)$/;
-/** Elements within a sentence; any other element is a text of its own. */
+/** Elements within a sentence; the text of any other element stands alone. */
 const WITHIN_SENTENCES = /^(a|b|em|strong|code|i|time|span|kbd|Link|\w*(Link|Code|Time|Amount|Money|Number|Mono))$/;
 
-/** Elements within a sentence leave spaces around them. */
+/** Removes the spaces that elements within a sentence leave around them. */
 const tidy = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll(/([(“]) | ([.,;:)”])/g, "$1$2");
 
 export function messagesIn(file: string, source: string): string[] {
@@ -37,7 +37,10 @@ export function messagesIn(file: string, source: string): string[] {
   return [...textsOf(program as unknown as SyntaxNode)].map((text) => tidy(text.trim())).filter(isMessage);
 }
 
-/** Joined strings and the pieces of a sentence in JSX are one text. `name`: of the field, flag or setting that the text is about. */
+/**
+ * Joined strings, and the parts of a sentence in JSX, are one text. `name`: the field, flag or setting that the text is
+ * about.
+ */
 function* textsOf(node: SyntaxNode, name = ""): Generator<string> {
   if (UNSEEN.test(node.type) || isUnseenCall(node) || isUnseenAttribute(node) || isComparison(node)) return;
   const own = stringOf(node);
@@ -60,12 +63,12 @@ function* textsOf(node: SyntaxNode, name = ""): Generator<string> {
   }
 }
 
-/** As help and errors show it: behind the name that it is about. */
+/** Puts the name in front of the text, as help and errors show it. */
 function* labelled(node: SyntaxNode, name: string, between: string): Generator<string> {
   for (const text of textsOf(node, name)) yield name === "" ? text : `${name}${between}${text}`;
 }
 
-/** Of a string, a template, or strings joined by `+`. */
+/** The text of a string, a template, or strings joined by `+`. */
 function stringOf(node: SyntaxNode): string | undefined {
   if (node.type === "Literal") return typeof node.value === "string" ? node.value : undefined;
   if (node.type === "TemplateLiteral") {
@@ -78,7 +81,7 @@ function stringOf(node: SyntaxNode): string | undefined {
   return `${left ?? FILLED_IN}${right ?? FILLED_IN}`;
 }
 
-/** The texts of an element's children, where elements like links belong to the sentence around them. */
+/** The texts of an element's children; elements such as links belong to the sentence around them. */
 function jsxTexts(node: SyntaxNode): string[] {
   const texts = [""];
   const add = (text: string): void => void texts.push(`${texts.pop()}${text}`);
@@ -118,7 +121,7 @@ const isUnseenAttribute = ({ type, name }: SyntaxNode): boolean =>
 const isComparison = ({ type, operator }: SyntaxNode): boolean =>
   type === "BinaryExpression" && /^[!=]==$/.test(String(operator));
 
-/** Plain words make up a message; most of what queries, class names and headers consist of is none. */
+/** A text with several plain words is a message; queries, class names and headers have few. */
 function isMessage(text: string): boolean {
   const parts = text.split(" ");
   const words = parts.filter((part) => PLAIN_WORD.test(part)).length;

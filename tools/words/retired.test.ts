@@ -1,4 +1,4 @@
-/** Holds titles of tests and comments to the words of the glossary, in the folders that were cleaned. */
+/** Checks that titles of tests and comments contain no retired words. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { retiredIn } from "./retired.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const CLEANED = "{api,bench,chaos,demo-provider,e2e,engines,gateway,host,protocol,stage,terminal,tools}/**/*.ts";
-/** Not cleaned yet; and the files that name retired words. */
+/** Folders that still contain retired words, and files that name them. */
 const LEFT_OUT =
   /\/(node_modules|dist)\/|\.d\.ts$|^(gateway\/src\/routes\/console|e2e\/console|chaos\/failover)\/|^tools\/(words\/|(console|message)-words)/;
 

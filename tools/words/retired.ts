@@ -7,7 +7,7 @@
 type Place = "messages" | "titles" | "comments";
 
 const EVERYWHERE: Place[] = ["messages", "titles", "comments"];
-/** Fine between developers. */
+/** Words that developers may use among themselves. */
 const MESSAGES: Place[] = ["messages"];
 
 const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
@@ -38,6 +38,6 @@ const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
   [/^(what|who|whom|how|nor|so is)\b/i, "a subject: what is tested", ["titles"]],
 ];
 
-/** What to say instead of the retired words in a text. */
+/** The replacements for the retired words in a text. */
 export const retiredIn = (place: Place, text: string): string[] =>
   RETIRED.filter(([word, , places]) => places.includes(place) && word.test(text)).map(([, instead]) => instead);

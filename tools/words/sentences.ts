@@ -3,7 +3,7 @@ import createParser, { type Token } from "markdown-it";
 
 const WORDS_MIN = 5;
 
-/** What readers see of emphasis and links: names of pages and buttons would read as words without them. */
+/** Marks emphasis and links, because names of pages and buttons would otherwise read as ordinary words. */
 const MARKS: Record<string, string> = { em_open: "*", em_close: "*", link_open: "[", link_close: "]" };
 
 const parser = createParser({ html: true });
@@ -24,7 +24,7 @@ const textOf = (tokens: Token[]): string =>
     })
     .join("");
 
-/** At a full stop, question mark or exclamation mark; a stop inside of code or after "e.g." ends nothing. */
+/** Splits at full stops, question marks and exclamation marks, except inside code or after "e.g.". */
 function split(text: string): string[] {
   const whole = text.trim().replaceAll(/\s+/g, " ");
   return whole

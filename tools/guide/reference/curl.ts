@@ -1,4 +1,4 @@
-/** Writes an operation as a curl command. IDs are shell variables. */
+/** Formats an operation as a curl command. IDs are shell variables. */
 
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
@@ -19,7 +19,7 @@ export function curl(endpoint: Endpoint, { credential }: Calling): string {
   return lines.join(" \\\n  ");
 }
 
-/** The first example of what an operation takes. */
+/** The first example of an operation's request body. */
 export function bodyOf({ operation }: Endpoint): object | undefined {
   const [sample] = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {});
   return sample?.value as object | undefined;

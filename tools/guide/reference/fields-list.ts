@@ -3,7 +3,7 @@ import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi.ts";
 import { follow } from "@tollgate/api/openapi/openapi.ts";
 
 interface Field {
-  /** `choices[].message.content` */
+  /** For example `choices[].message.content`. */
   path: string;
   type: string;
   required: boolean;
@@ -25,7 +25,7 @@ export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""):
   });
 }
 
-/** The fields inside a field: of an object, of a list's elements, of every alternative. */
+/** The fields inside a field: of an object, of a list's elements, or of every alternative. */
 function within(document: Document, schema: Schema, path: string): Field[] {
   const whole = follow(document, schema);
   const alternatives = alternativesOf(whole);
@@ -36,7 +36,7 @@ function within(document: Document, schema: Schema, path: string): Field[] {
 
 const alternativesOf = ({ anyOf, oneOf }: Schema): Schema[] | undefined => (anyOf ?? oneOf) as Schema[] | undefined;
 
-/** A field of several alternatives has one line, and is required where all of them require it. */
+/** Joins the fields of alternatives: one line per field, which is required if all alternatives require it. */
 function joined(alternatives: Field[][]): Field[] {
   const byPath = Map.groupBy(alternatives.flat(), ({ path }) => path);
   return [...byPath.values()].map((same) => ({
@@ -67,7 +67,7 @@ function listType(document: Document, { items, minItems = 0, maxItems }: Schema)
 }
 
 function range(min: number | undefined, max: number | undefined): string {
-  // The bounds of exact integers say nothing about the field.
+  // The bounds of exact integers are left out, because they say nothing about the field.
   const lower = min !== undefined && min <= Number.MIN_SAFE_INTEGER ? undefined : min;
   const upper = max !== undefined && max >= Number.MAX_SAFE_INTEGER ? undefined : max;
   if (lower === undefined) return upper === undefined ? "" : ` ≤ ${upper}`;

@@ -1,17 +1,17 @@
-/** JSON as other languages write it, over several lines where it does not fit one. */
+/** Formats JSON values in other languages' syntax, over several lines if one is too short. */
 
 const LINE_CHARS_MAX = 80;
 
 type Write = (value: unknown, indent?: string) => string;
 
-/** `{"a": True, "b": [1, None]}` */
+/** For example `{"a": True, "b": [1, None]}`. */
 export const pythonLiteral: Write = (value, indent = "") => {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
   return compound(value, { indent, step: "    ", key: (name) => JSON.stringify(name), write: pythonLiteral });
 };
 
-/** `{ a: true, b: [1, null] }` */
+/** For example `{ a: true, b: [1, null] }`. */
 export const scriptLiteral: Write = (value, indent = "") =>
   compound(value, {
     indent,
@@ -26,7 +26,7 @@ interface Form {
   step: string;
   key: (name: string) => string;
   write: Write;
-  /** Between the braces of an object and what is in it. */
+  /** The space between an object's braces and its content. */
   room?: string;
 }
 

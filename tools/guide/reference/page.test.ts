@@ -85,7 +85,7 @@ for (const api of DOCUMENTS) {
   });
 }
 
-/** The text of coloured code. */
+/** The text of highlighted code. */
 const textOf = (code: string): string =>
   code
     .replaceAll(/<[^>]*>/g, "")
@@ -117,7 +117,7 @@ describe("curl", () => {
     );
   });
 
-  test("keeps the console's session cookie, and sends an Origin", () => {
+  test("keeps the console's session cookie, and sends an Origin header", () => {
     const cookies = "-b tollgate-cookies -c tollgate-cookies";
     const origin = '-H "Origin: $TOLLGATE_BASE_URL"';
     const json = '-H "content-type: application/json"';

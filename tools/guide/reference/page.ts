@@ -1,4 +1,4 @@
-/** The reference as pages, one for each API: made once from the documents, plain HTML with one style sheet. */
+/** Renders the API reference as one page per API: built once from the API documents, as plain HTML with one style sheet. */
 
 import {
   type Document,
@@ -48,7 +48,7 @@ ${headers(document)}
   return framed({ title: `${title} reference`, nav: tabs("reference"), body, hasStatus: options.hasStatus });
 }
 
-/** Tells builders where they are. */
+/** Says on a page of an internal API that builders do not need it. */
 function internalNote({ pageUrl }: ApiDocument): Html | string {
   if (pageUrl === REFERENCE_URL) return "";
   return html`
@@ -104,7 +104,7 @@ function errors(document: Document, endpoints: Endpoint[]): Html {
       const examples = follow<Response>(document, found).content?.["application/json"]?.examples ?? {};
       for (const [name, example] of Object.entries(examples)) {
         const { code, message } = errorOf(example);
-        // A code is listed with every text it has; of those without one, a single example is enough.
+        // A code is listed once per message; errors without a code are listed once.
         rows.set(`${status} ${name} ${code === undefined ? "" : message}`, { status, name, example });
       }
     }
@@ -131,7 +131,7 @@ ${inside.map((one, i) => html`<tr>${i === 0 ? html`<th scope="rowgroup" rowspan=
 
 const errorOf = ({ value }: Example) => (value as { error: { message: string; code?: string } }).error;
 
-/** Codes are long words: on a narrow screen they break where a person would break them. */
+/** Error codes are long: on a narrow screen they break between words. */
 function breakable(name: string): Html {
   const words = name.split("_");
   return html`${words.map((word, i) => (i < words.length - 1 ? html`${word}_<wbr>` : word))}`;

@@ -15,7 +15,7 @@ const find = (id: string, language: string, name = "Public API"): string =>
     .find(({ one, endpoint }) => one.name === name && endpoint.operation.operationId === id)
     ?.made.find((sample) => sample.language === language)?.text ?? "";
 
-test("operations that the openai libraries support are called through them", () => {
+test("samples call operations that the openai libraries support through these libraries", () => {
   assert.equal(
     find("createChatCompletion", "python"),
     `import os
@@ -41,7 +41,7 @@ print(completion.choices[0].message.content)`,
   assert.match(find("retrieveModel", "typescript"), /client\.models\.retrieve\("small-8b"\)/);
 });
 
-test("other operations are called by plain HTTP, with a credential where one is needed", () => {
+test("samples call operations that the openai libraries lack by plain HTTP, with a credential where one is needed", () => {
   assert.equal(
     find("listRates", "typescript"),
     'const answer = await fetch(process.env.TOLLGATE_BASE_URL + "/v1/catalog/rates");\nconsole.log(await answer.json());',

@@ -1,6 +1,6 @@
 /**
- * An operation in several languages. What the `openai` libraries know is called through them, the rest by plain HTTP. The
- * address and the key come from the environment, as in the lines of curl.
+ * Sample code for an operation in several languages. Operations that the `openai` libraries support are called through
+ * them, the rest by plain HTTP. The address and the key come from the environment, as in the curl commands.
  */
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
@@ -9,9 +9,9 @@ import { bodyOf, curl } from "./curl.ts";
 import { pythonLiteral, scriptLiteral } from "./literals.ts";
 
 interface SdkCall {
-  /** `chat.completions.create`: the same in both libraries. */
+  /** The method in both libraries, for example `chat.completions.create`. */
   method: string;
-  /** What the answer is called, and what to print of it. */
+  /** The name of the variable for the answer, and the part of it to print. */
   answer: string;
   print: { python: string; typescript: string };
 }
@@ -36,13 +36,16 @@ function call(method: string, answer: string, part: string): SdkCall {
   return { method, answer, print: { python: answer + part, typescript: answer + part } };
 }
 
-/** Where the API is and what the key is, in each language's words. */
+/** The API's URL and the key as expressions of each language. */
 interface Access {
   python: { url: string; key: string };
   typescript: { url: string; key: string };
 }
 
-/** As Node reads it. Nothing is read here: it is the text of an example. */
+/**
+ * An expression that reads an environment variable in Node. Written in parts, because this file itself reads no
+ * environment.
+ */
 const variable = (name: string): string => `${"process"}.env.${name}`;
 
 const ENVIRONMENT: Access = {
@@ -58,7 +61,7 @@ export function samplesOf(endpoint: Endpoint, calling: Calling): Sample[] {
   return [line, ...sdkSamples(known, endpoint, ENVIRONMENT)];
 }
 
-/** The first call of a new builder: whole as it stands, but for the key. */
+/** The first call of a new builder: complete code that runs as it is, except for the key. */
 export function firstCall(endpoint: Endpoint, { baseUrl, key }: { baseUrl: string; key: string }): Sample[] {
   const known = SDK_CALLS[endpoint.operation.operationId] as SdkCall;
   const own = { url: JSON.stringify(`${baseUrl}/v1`), key: JSON.stringify(key) };
@@ -108,7 +111,7 @@ console.log(${print.typescript});`,
   ];
 }
 
-/** What stands for a part of the path, where the library asks for it by itself. */
+/** Example values for the parts of the path that the library takes as arguments. */
 const namedIn = ({ path }: Endpoint): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(() => "small-8b");
 
 function plainSamples(endpoint: Endpoint, { variables }: Calling): Sample[] {

@@ -1,4 +1,4 @@
-/** The links between guide and reference, and to the internal APIs. */
+/** Renders the links between guide and reference, and to the internal APIs. */
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { GUIDE_URL } from "../../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../../gateway/src/site/reference/html.ts";
@@ -7,7 +7,7 @@ const [PUBLIC, ...INTERNAL] = DOCUMENTS;
 export const REFERENCE_URL = PUBLIC?.pageUrl ?? "";
 export const INTERNAL_APIS = "Internal APIs";
 
-/** `part`: where this page belongs. */
+/** `part`: the part that this page belongs to. */
 export function tabs(part: "guide" | "reference" | undefined): Html {
   const links = [
     { name: "Guide", url: GUIDE_URL, isHere: part === "guide" },
@@ -18,7 +18,7 @@ export function tabs(part: "guide" | "reference" | undefined): Html {
   return html`<nav class="tabs" aria-label="Docs">\n<ul>\n${links}</ul>\n</nav>`;
 }
 
-/** For operators and for those who write an agent; builders have no use for them. */
+/** Links for operators and authors of agents, which builders do not need. */
 export function internalApis(hereUrl = ""): Html {
   const links = INTERNAL.map(({ name, pageUrl }) => {
     const current = pageUrl === hereUrl ? html` aria-current="true"` : "";

@@ -9,14 +9,14 @@ import type { GuidePage } from "../pages.ts";
 import { fieldsOf } from "../reference/fields-list.ts";
 import type { Entry } from "./query.ts";
 
-/** Of a file of the examples, its path and its first lines: the rest would be half of the index. */
+/** How many characters of an example file are indexed besides its path. Whole files would make up half of the index. */
 const SOURCE_CHARS = 300;
 const HEADING = /<h[1-6] id="([^"]*)">([\s\S]*?)<\/h[1-6]>/;
 
 export function entriesOfPage(page: GuidePage, body: Html): Entry[] {
   const isSource = !page.file.endsWith(".md");
   const isMinor = isSource || page.file === "CHANGELOG.md";
-  // What is split by an expression with two groups comes in threes: anchor, heading, text.
+  // Splitting by an expression with two groups gives groups of three: anchor, heading, text.
   const [, ...parts] = body.text.split(HEADING);
   return Array.from({ length: parts.length / 3 }, (_, i) => {
     const [anchor = "", heading = "", text = ""] = parts.slice(3 * i, 3 * i + 3);
@@ -51,7 +51,7 @@ export function entriesOfApi(api: ApiDocument, document: Document): Entry[] {
 
 const NAMED: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
 
-/** The text of our own HTML. A tag ends a word only where it ends a line or a cell. */
+/** The text of the guide's HTML. A tag ends a word only at the end of a line or a cell. */
 function plain(text: string): string {
   const bare = text.replaceAll(/<\/(p|li|td|th|tr|pre|div|h\d)>|<br>/g, " ").replaceAll(/<[^>]*>/g, "");
   const decoded = bare.replaceAll(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (whole, decimal, hex, name) => {

@@ -5,10 +5,10 @@ import MiniSearch from "minisearch";
 export interface Entry {
   url: string;
   heading: string;
-  /** Where it is: `Operators / NATS`. */
+  /** Where the entry is in the navigation: `Operators / NATS`. */
   place: string;
   text: string;
-  /** Found after the others: internal APIs, sources of examples, the changelog. */
+  /** Ranked after other entries: internal APIs, sources of examples, the changelog. */
   minor?: true;
 }
 
@@ -16,7 +16,7 @@ interface Found {
   url: string;
   heading: string;
   place: string;
-  /** The text around the first match, in pieces. */
+  /** The text around the first match, divided into pieces. */
   snippet: Piece[];
 }
 
@@ -28,7 +28,7 @@ interface Piece {
 const RESULTS_MAX = 10;
 const SNIPPET_CHARS = 140;
 const MINOR_WEIGHT = 0.2;
-/** Shorter words are other words with a letter changed. */
+/** Shorter words are not matched with typos, because one letter makes them another word. */
 const FUZZY_CHARS_MIN = 5;
 
 export function openSearch(entries: Entry[]): (words: string) => Found[] {
@@ -54,9 +54,9 @@ export function openSearch(entries: Entry[]): (words: string) => Found[] {
   };
 }
 
-/** Starts a little before the first match, at the beginning of a word. */
+/** Starts at a word a little before the first match. */
 export function snippetOf(text: string, terms: string[]): Piece[] {
-  // Of two terms that begin alike, the longer one.
+  // Prefers the longer of two terms with the same beginning.
   const longest = terms.toSorted((a, b) => b.length - a.length).map((term) => RegExp.escape(term));
   const matches = new RegExp(`(${longest.join("|")})`, "iu");
   const first = text.search(matches);

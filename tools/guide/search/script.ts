@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Vite's own bundler, found as the release does (tools/release/compile.ts). */
+/** Vite's own bundler, found as the release finds it (tools/release/compile.ts). */
 const BUNDLER = createRequire(import.meta.resolve("vite")).resolve("rolldown");
 
 export async function searchScript(): Promise<string> {
