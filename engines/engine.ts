@@ -1,4 +1,4 @@
-/** What the suite has to know of an engine: how it is had and started, how a host chooses it, and what it cannot do. */
+/** The definition of an engine for the suite: how it is installed and started, how a host chooses it, and what it cannot do. */
 import type { BehaviourName } from "./behaviours/names.ts";
 import type { TinyModel } from "./model/model.ts";
 import { SHAPE } from "./model/weights.ts";
@@ -14,36 +14,36 @@ export interface EmbeddingModel {
   width: number;
 }
 
-/** The tiny model's own vectors. The agent knows which tokenizer `embed-m3` has, and this is another one. */
+/** The tiny model's own vectors. The agent knows the tokenizer of `embed-m3`, which differs from the tiny model's. */
 export const TINY_EMBEDDINGS: EmbeddingModel = { model: "embed-tiny", width: SHAPE.width };
 
 export interface EngineUnderTest {
-  /** For the command line. */
+  /** The engine's name on the command line. */
   id: string;
   title: string;
   version: string;
-  /** Why it cannot be had on this machine; undefined once it is installed. */
+  /** Returns why the engine is not available on this machine; undefined once it is installed. */
   install(): Promise<string | undefined>;
   /** Undefined for an engine inside the agent. */
   start?(model: TinyModel, port: number, log: string): Promise<Server>;
-  /** The engine as `elect` must call it. */
+  /** Matches the name that `elect` must show for the engine. */
   known: RegExp;
-  /** What a host types after `elect`. */
+  /** The arguments that a host types after `elect`. */
   elect(model: TinyModel, url: string): string[];
-  /** What a host has in the environment. */
+  /** The host's environment variables. */
   env?(url: string): Record<string, string>;
-  /** How many requests the node must announce that it runs at once. */
+  /** How many requests at a time the node must announce. */
   slots: number;
-  /** The model of the catalogue that it serves embeddings of, if it does. */
+  /** The model of the catalogue for which the engine serves embeddings, if it does. */
   embeds?: EmbeddingModel;
-  /** How much of a prompt its model reads, where that is less than the catalogue's context. */
+  /** The length of prompt that the model reads, if it is shorter than the catalogue's context. */
   contextTokens?: number;
-  /** Its model ends its answers by itself, as the tiny one never does. */
+  /** The model ends its answers by itself, which the tiny one never does. */
   endsItself?: boolean;
-  /** What it cannot do, and why: the suite holds it to that. */
+  /** What the engine cannot do, with the reason; the suite checks these too. */
   cannot: Partial<Record<BehaviourName, string>>;
-  /** How many tokens the engine itself counts in a prompt. */
+  /** The number of tokens that the engine itself counts in a prompt. */
   promptTokens?(url: string, messages: Message[]): Promise<number>;
-  /** How many requests it runs, as it tells itself. Without it, what it uses of the processors tells. */
+  /** The number of requests that the engine says it runs. Without it, the processor time is measured. */
   running?(url: string): Promise<number>;
 }

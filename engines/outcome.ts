@@ -5,7 +5,7 @@ export const ok = (detail?: string): Outcome => (detail === undefined ? { verdic
 export const no = (reason: string): Outcome => ({ verdict: "no", reason });
 export const failed = (reason: string): Outcome => ({ verdict: "FAILED", reason });
 
-/** A behaviour that is not as promised. Everything else that is thrown counts as one too. */
+/** A behaviour differs from what is promised. Any other thrown error counts as a failure too. */
 export class NotAsPromised extends Error {
   override name = "NotAsPromised";
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run engines`: real engines behind the real agent and a real gateway, one after the other, and a table of what each
- * of them can do. It ends with 1 where something is not as promised.
+ * `npm run engines`: tests real engines behind the real agent and a real gateway, one after the other, and makes a
+ * table of what each can do. Exits with 1 if a behaviour differs from what is promised.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { BEHAVIOURS, SETTING_UP } from "./behaviours/behaviours.ts";

@@ -1,4 +1,4 @@
-/** The table of the engine suite: what each cell says, and where it goes in a document. */
+/** Tests the table of the engine suite: the text of each cell, and its place in a document. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { failed, no, type Outcome, ok } from "./outcome.ts";
@@ -38,7 +38,7 @@ describe("the engine suite's table", () => {
     assert.equal(tableOf([column("third", {}, "no compiler")]), "- left out: third (1.0): no compiler");
   });
 
-  test("is read again, and replaces the cells that are tried again", () => {
+  test("is read again, and replaces the cells of behaviours that were tried again", () => {
     const first = column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b (c)") });
     const second = column("second", { chat: no("it cannot: (never)") });
     const document = `${MARKERS[0]}\n\n${tableOf([first, second])}\n\n${MARKERS[1]}`;

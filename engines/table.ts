@@ -4,9 +4,9 @@ import { failed, no, type Outcome, ok } from "./outcome.ts";
 export interface Column {
   title: string;
   version: string;
-  /** By behaviour; a behaviour that was not tried is not there. */
+  /** The outcomes by behaviour; those that were not tried are missing. */
   outcomes: Map<string, Outcome>;
-  /** Why it was not tried at all. */
+  /** Why the engine was not tried at all. */
   leftOut?: string;
 }
 
@@ -41,7 +41,7 @@ export function tableOf(columns: readonly Column[]): string {
   ].join("\n\n");
 }
 
-/** What `tableOf` made, read again out of a document: the engines that were tried. */
+/** Reads the columns of tried engines out of a document with a table of `tableOf`. */
 export function columnsIn(document: string): Column[] {
   const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
   const lines = document.slice(begin, end).split("\n");
@@ -63,7 +63,7 @@ function outcomeOf(text: string, notes: string[]): Outcome | undefined {
   return note === undefined ? undefined : failed(unescaped(notes[Number(note) - 1] ?? ""));
 }
 
-/** The columns of before, with what was tried now in its place; a column of another version is given up. */
+/** Replaces earlier results with new ones; a column of another version is dropped. */
 export function updated(before: readonly Column[], now: readonly Column[]): Column[] {
   const isSame = (a: Column) => (b: Column) => a.title === b.title && a.version === b.version;
   const kept = before.map((column) => {
@@ -77,7 +77,7 @@ export function updated(before: readonly Column[], now: readonly Column[]): Colu
   return [...others, ...now.filter((column) => !kept.some(isSame(column)))];
 }
 
-/** A document with this table between its markers. */
+/** Returns the document with this table between its markers. */
 export function withTable(document: string, table: string): string {
   const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
   if (begin < 0 || end < begin) throw new Error(`the document lacks the lines ${MARKERS.join(" and ")}`);
@@ -90,7 +90,7 @@ export function hasFailed(columns: readonly Column[]): boolean {
 
 const unescaped = (text: string): string => text.replaceAll(/\\(.)/g, "$1");
 
-/** Nothing in it is Markdown. */
+/** Escapes characters that have a meaning in Markdown. */
 function escaped(text: string): string {
   return text.replaceAll(/[|<>*_`[\]\\]/g, (letter) => `\\${letter}`);
 }

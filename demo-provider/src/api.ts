@@ -9,11 +9,11 @@ interface ApiAnswer {
 }
 
 interface ApiRequest {
-  /** `POST /v1/checkout/sessions`. */
+  /** The method and path, such as `POST /v1/checkout/sessions`. */
   what: string;
   authorization: string | undefined;
   idempotencyKey: string | undefined;
-  /** Form-encoded. */
+  /** The form-encoded body. */
   body: string;
 }
 
@@ -28,7 +28,7 @@ class BadParam extends Error {
 interface ApiOptions {
   shop: Shop;
   secretKey: string;
-  /** Where its pages are. */
+  /** Returns the URL of the provider's pages. */
   address: () => string;
 }
 
@@ -36,7 +36,7 @@ type Call = (asked: { id: string; form: Form; key: string | null }) => ApiAnswer
 
 export class Api {
   readonly #options: ApiOptions;
-  /** What was answered to each idempotency key, and for which parameters. */
+  /** The answer to each idempotency key, with the parameters of the request. */
   readonly #answered = new Map<string, { body: string; answer: ApiAnswer }>();
   readonly #calls: [RegExp, Call][];
 
@@ -135,7 +135,7 @@ function callsOf({ shop, address }: ApiOptions): [RegExp, Call][] {
   ];
 }
 
-/** A card that is refused is an error that carries the payment. */
+/** A refused card is answered with an error that contains the payment. */
 function charged(shop: Shop, asked: NewIntent): ApiAnswer {
   try {
     const sale = shop.charge(asked);

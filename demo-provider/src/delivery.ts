@@ -24,7 +24,7 @@ interface ProviderEvent {
 export interface Delivery {
   event: ProviderEvent;
   attempts: number;
-  /** The last answer: a status, or why there was none. */
+  /** The receiver's last answer: a status, or the reason why there was none. */
   answer: string | null;
   acknowledged: boolean;
 }
@@ -46,7 +46,7 @@ export class Deliveries {
     this.all = options.earlier;
   }
 
-  /** Where webhooks go from now on. What was not acknowledged yet is sent at once. */
+  /** Sets the URL for webhooks. Events that are not acknowledged yet are sent at once. */
   to(url: string): void {
     this.#url = url;
     for (const stop of this.#timers) stop();
@@ -89,7 +89,7 @@ export class Deliveries {
       acknowledged = response.ok;
       delivery.answer = String(response.status);
     } catch (error) {
-      // A receiver that cannot be reached is what the next attempt is for.
+      // The next attempt follows if the receiver is unreachable.
       delivery.answer = error instanceof Error ? error.message : String(error);
     }
     delivery.acknowledged ||= acknowledged;
@@ -107,7 +107,7 @@ export class Deliveries {
     this.#timers.add(stop);
   }
 
-  /** `t=…,v1=…`: an HMAC over the time and the body as it is sent. */
+  /** The signature `t=…,v1=…`: an HMAC over the time and the body as it is sent. */
   sign(body: string): string {
     const at = Math.floor(this.#clock.now() / 1000);
     return `t=${at},v1=${createHmac("sha256", this.#secret).update(`${at}.${body}`).digest("hex")}`;

@@ -1,4 +1,7 @@
-/** The demonstration's provider as a person and a gateway meet it: pages, steps, and webhooks that come until they are taken. */
+/**
+ * Tests the demo provider as people and gateways use it: pages, actions, and webhooks that are repeated until they are
+ * acknowledged.
+ */
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -86,7 +89,7 @@ async function newSale(): Promise<Sale> {
   return demo.shop.find(body.id as string) as Sale;
 }
 
-/** As a button of a page does. */
+/** Sends the form of a page's button. */
 const press = (path: string, fields: Record<string, string> = {}, headers: Record<string, string> = {}) =>
   fetch(`${demo.url}${path}`, { method: "POST", body: new URLSearchParams(fields), redirect: "manual", headers });
 
@@ -155,7 +158,7 @@ describe("the pages", () => {
     assert.match((await get(`/pay/${sale.session}`)).text, /This checkout is over: paid/);
   });
 
-  test("offers the operator a button for every step, each with its events", async () => {
+  test("offers the operator a button for every action, each with its events", async () => {
     const sale = await newSale();
     const at = `/sales/${sale.session}`;
     const steps: [() => string, Record<string, string>, string[]][] = [
@@ -241,7 +244,7 @@ describe("webhooks", () => {
   });
 });
 
-test("are kept over a restart with the sales while they are not acknowledged", async () => {
+test("webhooks that are not acknowledged survive a restart, and so do the sales", async () => {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-demo-payments-"));
   try {
     const file = join(directory, "demo-payments.json");
@@ -266,7 +269,7 @@ test("are kept over a restart with the sales while they are not acknowledged", a
     second.deliveries.to(receiver.url);
     await delivered(2);
     assert.deepEqual(receiver.types(), ["charge.succeeded", "checkout.session.completed"]);
-    // The receiver has them a moment before its answers are back, and closing breaks off what is in flight.
+    // The receiver gets the events a moment before its answers arrive, and closing would interrupt those.
     await eventually("their answers", () => second.deliveries.all.every(({ acknowledged }) => acknowledged));
     await second.close();
 

@@ -1,7 +1,8 @@
 /**
- * A payment provider on this machine that speaks the real one's protocol: the official library opens checkouts at it, saves
- * cards there and charges them, a person pays on its page, and it sends signed webhooks until they are acknowledged. For `npm start -- --payments demo` and
- * for tests; a production gateway never loads it. It listens on loopback only, and no money moves.
+ * A payment provider on this machine that speaks the real one's protocol: the official library opens checkouts, saves
+ * cards and charges them, a buyer pays on its page, and it sends signed webhooks until they are acknowledged. For `npm
+ * start -- --payments demo` and for tests; a production gateway never loads it. It listens on loopback only, and no
+ * money moves.
  */
 import type { AddressInfo } from "node:net";
 import type { Clock } from "@tollgate/protocol/clock.ts";
@@ -21,12 +22,12 @@ interface DemoProviderOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Where sales and webhooks are kept from one run to the next. Undefined: nowhere. */
+  /** The file that keeps sales and webhooks between runs. Undefined: they are not kept. */
   file?: string;
 }
 
 export interface DemoProvider {
-  /** `http://127.0.0.1:…`: the API, the buyers' pages, and at its root the operator's. */
+  /** `http://127.0.0.1:…`: serves the API, the buyers' pages, and the operator's page at its root. */
   url: string;
   secretKey: string;
   webhookSecret: string;

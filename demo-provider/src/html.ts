@@ -1,6 +1,6 @@
-/** Plain pages: no scripts, nothing loaded from anywhere. Text put into them is escaped. */
+/** Plain HTML pages without scripts or external resources. Inserted text is escaped. */
 
-/** Text that is markup already. */
+/** Text that is already markup, so it is not escaped. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -10,7 +10,7 @@ export class Html {
 
 type Part = string | number | Html | Html[];
 
-/** A template whose parts are escaped unless they are markup. */
+/** A template that escapes its parts unless they are markup. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(strings.map((text, i) => text + (i < parts.length ? render(parts[i] as Part) : "")).join(""));
 }

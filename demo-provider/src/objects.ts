@@ -31,7 +31,7 @@ export function sessionObject(sale: Sale, url: string | null = null): EventObjec
   };
 }
 
-/** `more`: what was asked to be expanded. */
+/** `more`: the fields of objects that the request asked to expand. */
 export function intentObject(sale: Sale, more: object = {}): EventObject {
   const paid = sale.state === "paid";
   return {

@@ -1,4 +1,4 @@
-/** Routes: the API for the library, a page for the buyer, and a page of simulated events for the operator. */
+/** The routes: the API for the library, pages for the buyer, and a page with simulated events for the operator. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Api } from "./api.ts";
 import type { Deliveries } from "./delivery.ts";
@@ -10,14 +10,14 @@ interface DemoRoutesOptions {
   api: Api;
   shop: Shop;
   deliveries: Deliveries;
-  /** A sale or a webhook was added or changed. */
+  /** Called when a sale or a webhook was added or changed. */
   changed: () => void;
 }
 
 type Params = Record<string, string>;
 type Step = (sale: Sale, request: { body: string; id: string }) => void;
 
-/** Nothing is loaded and nothing runs on these pages. */
+/** The pages load nothing and run no scripts. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
 export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, changed }: DemoRoutesOptions): void {
@@ -88,13 +88,13 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
   });
 }
 
-/** Another site's page could post here without being able to read the answer; only our own pages may. */
+/** Another site's page could send forms here without reading the answer, so only the provider's own pages may. */
 function refuseOtherSites({ headers }: FastifyRequest): void {
   const site = headers["sec-fetch-site"] ?? "same-origin";
   if (site !== "same-origin" && site !== "none") throw new StepRefused("This came from another site.");
 }
 
-/** The real provider puts the session's id where it is asked to. */
+/** The real provider also replaces this placeholder with the session's ID. */
 const returnUrl = ({ successUrl, session }: Sale): string => successUrl.replaceAll("{CHECKOUT_SESSION_ID}", session);
 
 function reversal(all: Reversal[], id: string): Reversal {

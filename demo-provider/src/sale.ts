@@ -1,11 +1,11 @@
-/** A sale: a checkout session or a payment without a page, and its state; and saved cards. Stored as JSON. */
+/** A sale (a checkout session, or a payment without a page) with its state, and saved cards. Stored as JSON. */
 export interface Reversal {
   id: string;
   cents: number;
   status: string;
 }
 
-/** What a saved card does when it is charged while no one is there, by the last digits of the provider's own test cards. */
+/** What happens when a saved card is charged in its holder's absence, by the last digits of the provider's own test cards. */
 export const TEST_CARDS = {
   "4242": "works",
   "0341": "is declined when it is charged",
@@ -15,23 +15,23 @@ export type Last4 = keyof typeof TEST_CARDS;
 
 export interface Card {
   id: string;
-  /** The session's setup that saved it. */
+  /** The setup that saved the card. */
   setup: string;
-  /** Null once it was removed. */
+  /** Null once the card was removed. */
   customer: string | null;
   last4: Last4;
 }
 
 export interface Sale {
-  /** `setup`: only a card is saved. `intent`: a saved card is charged, without a page; its session is the payment's own id. */
+  /** `setup`: only saves a card. `intent`: charges a saved card without a page; its session is the payment's own ID. */
   mode: "payment" | "setup" | "intent";
   customer: string | null;
-  /** Of a setup: what it is called. Of an intent: the card. */
+  /** `setup`: the ID of a setup. `method`: the card of an intent. */
   setup: string | null;
   method: string | null;
   /** Why an intent failed. */
   failure: string | null;
-  /** What makes a repeat of the call one payment, also after a restart. */
+  /** Makes a repeated call return the same payment, also after a restart. */
   idempotencyKey: string | null;
   session: string;
   reference: string | null;

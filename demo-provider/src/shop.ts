@@ -1,13 +1,13 @@
 /**
- * The provider's sales and the events of each step. Sessions, refunds and disputes change like the real provider's, and invalid steps
- * are refused.
+ * The provider's sales and the events of each action. Sessions, refunds and disputes change as with the real provider,
+ * and invalid actions are refused.
  */
 import type { Clock } from "@tollgate/protocol/clock.ts";
 import { newId, type Random } from "./ids.ts";
 import { chargeObject, disputeObject, type EventObject, intentObject, refundObject, sessionObject } from "./objects.ts";
 import { type Card, type Last4, type NewIntent, type NewSale, type Reversal, refundable, type Sale } from "./sale.ts";
 
-/** The step is not possible now. One line that a person can act on. */
+/** The action is not possible now. The message is one line that tells the user why. */
 export class StepRefused extends Error {
   override name = "StepRefused";
 }
@@ -22,7 +22,7 @@ export class Shop {
   constructor(options: {
     clock: Clock;
     random: Random;
-    /** Sales of an earlier run. */
+    /** The sales of an earlier run. */
     sales: Sale[];
     cards?: Card[];
     emit: (type: string, object: EventObject) => void;
@@ -49,7 +49,7 @@ export class Shop {
     return opened;
   }
 
-  /** Saves a card on a page that was opened for it. */
+  /** Saves a card on a page that was opened for that. */
   save(sale: Sale, last4: Last4): Card {
     only(sale, "open");
     if (sale.mode !== "setup" || sale.setup === null) throw new StepRefused("This page is for paying.");
@@ -61,7 +61,7 @@ export class Shop {
     return card;
   }
 
-  /** Charges a saved card at once, its holder being away. A repeat under the same key is the same payment. */
+  /** Charges a saved card at once, without its holder. A repeat with the same key returns the same payment. */
   charge({ customer, method, idempotencyKey, ...asked }: NewIntent): Sale {
     const before = this.sales.find((sale) => sale.mode === "intent" && sale.idempotencyKey === idempotencyKey);
     if (before !== undefined && idempotencyKey !== null) return before;
@@ -84,7 +84,7 @@ export class Shop {
     return sale;
   }
 
-  /** The card of a setup, or of that name. */
+  /** Finds a card by its ID or by its setup. */
   card(name: string): Card | undefined {
     return this.cards.find(({ id, setup }) => id === name || setup === name);
   }
@@ -102,7 +102,7 @@ export class Shop {
     this.#emit("checkout.session.completed", sessionObject(sale));
   }
 
-  /** As with a bank transfer: the buyer is done, the money is not there. */
+  /** The buyer has finished, and the money has not arrived yet, as with a bank transfer. */
   payLater(sale: Sale): void {
     only(sale, "open");
     sale.state = "pending";
@@ -110,7 +110,7 @@ export class Shop {
     this.#emit("checkout.session.completed", sessionObject(sale));
   }
 
-  /** The money of a payment that was promised has come. */
+  /** The money of a pending payment has arrived. */
   arrive(sale: Sale): void {
     only(sale, "pending");
     sale.state = "paid";
@@ -119,7 +119,7 @@ export class Shop {
     this.#emit("checkout.session.async_payment_succeeded", sessionObject(sale));
   }
 
-  /** The money of a payment that was promised will not come. */
+  /** The money of a pending payment will not arrive. */
   fail(sale: Sale): void {
     only(sale, "pending");
     sale.state = "failed";

@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import type { Delivery } from "./delivery.ts";
 import type { Card, Sale } from "./sale.ts";
 
-/** Where a write that failed is reported. */
+/** Reports writes that failed. */
 export interface Log {
   error(details: object, message: string): void;
 }
@@ -12,9 +12,9 @@ interface StateFile {
   sales: Sale[];
   cards: Card[];
   deliveries: Delivery[];
-  /** Arrays were changed: writes them, now or right after the write in flight. */
+  /** Writes the changed arrays now, or right after the write in progress. */
   save(): void;
-  /** Resolves when all that was to be saved is. */
+  /** Resolves when everything is saved. */
   saved(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** What sales of an earlier version did not have. */
+/** Values for fields that sales of an earlier version lack. */
 const NO_CARD = { mode: "payment", customer: null, setup: null, method: null, failure: null, idempotencyKey: null };
 
 function parse(file: string, text: string): Pick<StateFile, "sales" | "cards" | "deliveries"> {

@@ -1,4 +1,4 @@
-/** Answers, whole and streamed, of both generation endpoints, and embeddings. */
+/** Checks answers, whole and streamed, of both generation endpoints, and embeddings. */
 import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Answer, Streamed } from "../stage/builder.ts";
@@ -8,7 +8,7 @@ export const QUESTION = "Tell me a story about a fox";
 const TOKENS = 24;
 export const GREEDY = { temperature: 0, max_tokens: TOKENS };
 
-/** The whole answer is there, and gateway and engine count the same prompt. */
+/** Checks that the answer is complete, and that gateway and engine count the same prompt tokens. */
 export async function chat({ engine, builder, url }: Stage): Promise<Outcome> {
   const answer = await fullAnswer(engine, (max_tokens) => builder.chat(QUESTION, { ...GREEDY, max_tokens }));
   const counted = await engine.promptTokens?.(url, [{ role: "user", content: QUESTION }]);
@@ -16,7 +16,10 @@ export async function chat({ engine, builder, url }: Stage): Promise<Outcome> {
   return ok();
 }
 
-/** Exactly as many tokens as were asked for. A smiley whose second token would be one too many is left out. */
+/**
+ * Gets an answer with exactly the requested number of tokens. If a smiley's second token would be one too many, the
+ * answer is one token shorter.
+ */
 async function fullAnswer(
   { endsItself = false }: EngineUnderTest,
   ask: (tokens: number) => Promise<Answer>,
@@ -31,7 +34,7 @@ async function fullAnswer(
   return answer;
 }
 
-/** In pieces it is the same, to the character. */
+/** Checks that a streamed answer equals the whole one, to the character. */
 export async function stream({ builder }: Stage): Promise<Outcome> {
   expectSameAnswer(await builder.streamChat(QUESTION, GREEDY), await builder.chat(QUESTION, GREEDY));
   const longer = { ...GREEDY, max_tokens: 4 * TOKENS };

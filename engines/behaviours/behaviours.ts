@@ -1,4 +1,4 @@
-/** Every behaviour, in the order in which they are tried; the first three set the node up. */
+/** Every behaviour, in the order of the checks; the first three set the node up. */
 import type { Outcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { chat, completion, embeddings, stream } from "./answers.ts";

@@ -1,6 +1,6 @@
 /**
- * A client that disconnected takes its work with it: the engine must be seen to stop, by its own word where it tells, else by
- * what it uses of the processors. It is only worth something if the answer would have gone on for much longer.
+ * Checks that an engine stops generating when its client disconnects: by the engine's own report, or else by the
+ * processor time that it uses. The check only counts if the answer would have taken much longer.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -11,13 +11,13 @@ import { QUESTION } from "./answers.ts";
 
 const LOOK_MS = 1_000;
 const ENDED = "ended by itself";
-/** Of what it used for the answer, over what it uses when idle. */
+/** The share of its processor time for an answer below which the engine counts as idle. */
 const STILL = 0.2;
-/** An engine that worked on for longer than this share of the time that its answer still needed did not stop. */
+/** An engine did not stop if it worked on for more than this share of the time that its answer still needed. */
 const STOPPED = 0.5;
 
 export async function cancel(stage: Stage): Promise<Outcome> {
-  // What was asked before may take a moment to be over.
+  // Earlier requests may take a moment to end.
   const idle = Math.min(await useOf(stage), await useOf(stage), await useOf(stage));
   const tokens = (stage.engine.contextTokens ?? 8192) - 300;
   const gone = new AbortController();
@@ -50,7 +50,7 @@ export async function cancel(stage: Stage): Promise<Outcome> {
   return ok(`within ${Math.ceil(tookMs / 1000)} s`);
 }
 
-/** Requests that it runs, or processors that it uses. */
+/** The number of requests that the engine runs, or the processors that it uses. */
 async function useOf({ engine, url, engineSession }: Stage): Promise<number> {
   if (engine.running !== undefined) return engine.running(url);
   const [before, beganMs] = [cpuSecondsOf(engineSession()), performance.now()];

@@ -1,6 +1,6 @@
 /**
- * What an engine is documented not to do, it must not do: the node may not announce it, so that no request for it reaches
- * the engine. One that has learnt it fails here, and the table gets better.
+ * Checks that a node does not announce what its engine is documented not to support, so that no request for it reaches
+ * the engine. A new version that supports it fails here, and the table is updated.
  */
 import { expect, no, type Outcome } from "../outcome.ts";
 import { Refused } from "../stage/builder.ts";
@@ -17,12 +17,12 @@ export async function expectNot(stage: Stage, name: BehaviourName, reason: strin
   expect(refusal !== undefined, `${documented}, and it works: the suite's list is behind`);
   const isForWantOfNode = refusal instanceof Refused && refusal.code === "no_capacity";
   expect(isForWantOfNode, `${documented}, so nobody should be asked; but ${refusal.message}`);
-  // Embeddings were not elected: that the node does not offer them says nothing of the engine.
+  // Embeddings were not chosen for this node, so the engine itself is asked whether it supports them.
   if (name === "embeddings") expect(!(await embeds(stage)), `${documented}, and it does: the suite's list is behind`);
   return no(reason);
 }
 
-/** Whether the engine itself gives vectors, or the agent would elect its model for them. */
+/** Whether the engine itself returns vectors, or the agent would offer its model for embeddings. */
 async function embeds({ engine, model, host, url }: Stage): Promise<boolean> {
   if (engine.start === undefined) {
     const { code } = await host.ask(["elect", ...engine.elect(model, url), "--models", "tiny-3b,embed-m3"]);

@@ -1,4 +1,7 @@
-/** Long prompts, and the end of the context: prompt and output share it, and what fits is served to the last token. */
+/**
+ * Checks long prompts and the end of the context: prompt and output share it, and a request that fits is served to the
+ * last token.
+ */
 import { expectSame, no, type Outcome, ok } from "../outcome.ts";
 import type { Builder } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
@@ -18,7 +21,7 @@ export async function contextEnd({ engine, builder }: Stage): Promise<Outcome> {
   if (engine.contextTokens !== undefined) return await expectShortened(engine.contextTokens, builder);
   const short = await builder.chat(WORD, { max_tokens: 1 });
   const words = CONTEXT_TOKENS - LEFT_TOKENS - short.usage.prompt_tokens + 1;
-  // Engines keep what they have read: no step is so long that a slow machine is taken for a frozen one.
+  // Engines cache the prompt that they have read, so that no step is long enough to look like a hang on a slow machine.
   for (const part of [0.25, 0.5, 0.75]) await builder.chat(WORD.repeat(Math.floor(words * part)), { max_tokens: 1 });
   for (const more of [{}, { max_tokens: 4 * LEFT_TOKENS }]) {
     const { finish, usage } = await builder.chat(WORD.repeat(words), { temperature: 0, ...more });
@@ -32,7 +35,7 @@ export async function contextEnd({ engine, builder }: Stage): Promise<Outcome> {
   return ok();
 }
 
-/** It reads the beginning and the end of a prompt that is longer than its own context, and answers. */
+/** Checks that the engine reads the beginning and the end of a prompt that is longer than its own context, and answers. */
 async function expectShortened(contextTokens: number, builder: Builder): Promise<Outcome> {
   const { usage } = await builder.chat(WORD.repeat(2 * contextTokens), { max_tokens: 1 });
   expectSame("output tokens", usage.completion_tokens, 1);

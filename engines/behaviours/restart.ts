@@ -1,4 +1,4 @@
-/** The engine dies while idle and restarts: the node disconnects and serves again automatically. */
+/** Checks that the node disconnects when an idle engine dies, and serves again automatically after the engine restarts. */
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Outcome, ok } from "../outcome.ts";
 import { Refused } from "../stage/builder.ts";

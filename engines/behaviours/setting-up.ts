@@ -1,8 +1,8 @@
-/** A host's steps before the first request: login, registration, election, doctor, serving. */
+/** A host's steps before the first request: login, registration, choosing models, doctor, serving. */
 import { expect, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 
-/** The engine is found, known for what it is, and its model is known for the catalogue's. */
+/** Checks that the engine is found and recognised, and that its model is matched to the catalogue's. */
 export async function elect({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
   const [gateway_url, host_token] = [platform.baseUrl, hostToken];
   await host.run(["login", "--gateway", gateway_url, "--token", "-"], { input: host_token });
@@ -27,13 +27,13 @@ export async function doctor({ host }: Stage): Promise<Outcome> {
   return ok(warned.size === 0 ? undefined : `warns of ${[...warned].join(", ")}`);
 }
 
-/** Without a flag and without what was in the environment at the election: a service has neither. */
+/** Starts without flags and without the environment of the election, because a service has neither. */
 export async function up(stage: Stage): Promise<Outcome> {
   const { engine, host, url } = stage;
   try {
     await host.up();
   } catch (error) {
-    // The rest can be looked at all the same.
+    // Sets the environment anyway, so that the other behaviours can be checked.
     await host.kill();
     stage.upEnv = engine.env?.(url) ?? {};
     await host.up(stage.upEnv);

@@ -1,7 +1,7 @@
 /** Runs a command and returns its output and exit status. */
 import { spawn } from "node:child_process";
 
-/** Only ends a command that hangs: some download gigabytes, or compile for most of an hour. */
+/** Only ends a command that hangs: some download gigabytes, or compile for almost an hour. */
 const HANG_LIMIT_MS = 2 * 60 * 60_000;
 
 interface Said {
@@ -34,7 +34,7 @@ export async function runCommand(
   });
 }
 
-/** The line that says most of why it failed. */
+/** The line of the output that best explains the failure. */
 export function whyOf({ output }: Said): string {
   const lines = output
     .split("\n")

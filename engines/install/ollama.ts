@@ -1,6 +1,6 @@
 /**
- * Ollama, built from its Go module. The module lacks three folders of headers that hold no Go: two are Debian's
- * (nlohmann-json3-dev, libstb-dev), the third another Go module carries.
+ * Builds Ollama from its Go module. The module lacks three folders of headers: two are in Debian packages
+ * (nlohmann-json3-dev, libstb-dev), one is in another Go module.
  */
 import { existsSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
@@ -18,7 +18,7 @@ const HEADERS = {
 const HOME = join(CACHE, `ollama-${OLLAMA_VERSION}`);
 export const OLLAMA = join(HOME, "bin", "ollama");
 
-/** Why it cannot be had; undefined once it is built. */
+/** Returns why it cannot be built; undefined once it is. */
 export async function installOllama(): Promise<string | undefined> {
   if (existsSync(OLLAMA)) return undefined;
   const missing = Object.entries(HEADERS).filter(([, file]) => !existsSync(file));

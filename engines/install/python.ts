@@ -1,6 +1,6 @@
 /**
- * One virtual environment for each engine that comes from PyPI, made when it is asked for. Engines are started as modules:
- * the scripts beside the interpreter hold its whole path, and would not survive that the cache is moved.
+ * Makes a virtual environment for each engine from PyPI on first use. Engines are started as modules, because the
+ * scripts in an environment contain its absolute path and would fail if the cache is moved.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -11,14 +11,14 @@ import { runCommand, whyOf } from "./command.ts";
 const UV = "uv==0.13.7";
 
 interface PythonPackages {
-  /** The folder of its environment. */
+  /** The folder of the engine's environment. */
   name: string;
   packages: string[];
-  /** Versions that are taken whatever the packages ask for. */
+  /** Versions to install whatever the packages require. */
   overrides?: string[];
 }
 
-/** Why it cannot be had; undefined once it is installed. */
+/** Returns why it cannot be installed; undefined once it is. */
 export async function installPython({ name, packages, overrides = [] }: PythonPackages): Promise<string | undefined> {
   const home = join(CACHE, name);
   const stamp = join(home, ".tollgate-install");
@@ -41,7 +41,7 @@ export async function installPython({ name, packages, overrides = [] }: PythonPa
   return undefined;
 }
 
-/** Environments share what they have in common through its cache: PyTorch is on the disk once. */
+/** Environments share packages through uv's cache, so that PyTorch is on the disk only once. */
 async function ensureUv(): Promise<{ command: string } | { missing: string }> {
   const home = join(CACHE, "uv");
   const command = join(home, "bin", "uv");

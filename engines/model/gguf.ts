@@ -1,4 +1,4 @@
-/** The same model in the file format of llama.cpp, which Ollama and the agent's own engine read too. */
+/** Writes the model in llama.cpp's file format, which Ollama and the agent's own engine also read. */
 import { halvesOf } from "./safetensors.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { SHAPE, type Tensor } from "./weights.ts";
@@ -47,7 +47,7 @@ export function ggufOf(tensors: readonly Tensor[], tokenizer: Tokenizer, name: s
   return Buffer.concat([head, padding(head.length), ...parts]);
 }
 
-/** llama.cpp turns neighbouring channels of a head, the published form those half a head apart. */
+/** llama.cpp rotates neighbouring channels of a head, the published form channels half a head apart. */
 function rotated(tensor: Tensor): Tensor {
   if (!/\.(q|k)_proj/.test(tensor.name)) return tensor;
   const { headWidth, width } = SHAPE;

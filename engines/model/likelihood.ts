@@ -1,12 +1,11 @@
 /**
- * What the model is likely to say. Its weights are random, but for one channel that adds the same to a token's score
- * wherever it is, and so gives it a language that a test can reason about:
- *
- * - plain words with a space before them. Whatever is strung together of these, a tokenizer cuts the text into the same
- *   tokens again: so the gateway's count of an answer is the number of tokens that the engine made;
- * - now and then a smiley, in two tokens that are no characters by themselves;
- * - nothing else, and no end: an answer stops where it is made to. Only where a grammar leaves no words are there braces and
- *   quotes, closing ones before others, and then the end.
+ * Decides what the model is likely to generate. Its weights are random, except for one channel that adds a constant to
+ * each token's score, so that tests know the kind of output:
+ * - mostly plain words with a space before them. A tokenizer divides any sequence of these into the same tokens again,
+ * so the gateway's count of an answer equals the number of tokens that the engine generated;
+ * - sometimes a smiley, in two tokens that are not characters by themselves;
+ * - nothing else, and no end: an answer stops where a limit ends it. Only if a grammar allows no words are there braces
+ * and quotes, closing ones first, and then the end.
  */
 import { spelled } from "./byte-level.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -17,14 +16,14 @@ const WORDS = `able above air all along animal answer apple around ask autumn aw
   easy evening every family farm father field find fire fish flower follow forest four fresh friend garden gentle give glass
   gold grass great green ground group grow half hand happy harbour hear heart heavy help high hill home hope horse house
   idea island keep kind king kitchen lake land large last late laugh lead leaf learn leave left letter light line listen`;
-/** The first three bytes of sixty-four smileys, with a space before them, and the fourth. */
+/** The first three bytes of sixty-four smileys with a space before them, and their fourth bytes. */
 const SMILEY_START = spelled(Buffer.from(" \u{1F600}").subarray(0, 4));
 const SMILEY_ENDS = Array.from({ length: 64 }, (_, i) => spelled([0x80 + i]));
 
 const SMILEY_SCORE = 2;
 const OTHER_SCORE = -20;
 const NEVER_SCORE = -30;
-/** Words are at 0 and about. */
+/** The scores of words are around 0. */
 const SCORES = new Map([
   ["}", -6],
   ["]", -6.5],
@@ -37,11 +36,11 @@ const SCORES = new Map([
 ]);
 
 export interface Likelihood {
-  /** What is added to each token's score. */
+  /** The number that is added to each token's score. */
   scores: Float32Array;
-  /** The tokens whose score is moved about by what is before them. */
+  /** The tokens whose scores depend on the tokens before them. */
   moved: Set<number>;
-  /** One of the second follows the first, and nothing else does. */
+  /** The first token of smileys; exactly one of `smileyEnds` follows it. */
   smileyStart: number;
   smileyEnds: number[];
 }
@@ -57,7 +56,7 @@ export function likelihoodOf({ tokens, specialFrom }: Tokenizer): Likelihood {
   const words = idsOf(WORDS.split(/\s+/).map((word) => `Ġ${word}`));
   for (const id of words) scores[id] = 0;
   const [smileyStart] = idsOf([SMILEY_START]);
-  // Smileys that are one token of their own would be counted as such.
+  // Leaves out smileys that are a single token, because they would be counted as one.
   const isOneToken = (end: string): boolean => idOf.has(SMILEY_START + end) || idOf.has(SMILEY_START.slice(1) + end);
   const smileyEnds = idsOf(SMILEY_ENDS.filter((end) => !isOneToken(end)));
   if (smileyStart === undefined || smileyEnds.length === 0)

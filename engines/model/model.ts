@@ -1,6 +1,6 @@
 /**
- * The model that every engine is given: the tokenizer and the chat template of Llama 3.2, and random weights. It is made on
- * the spot, the same bytes each time, and kept until something that it is made of changes.
+ * The model for every engine: the tokenizer and the chat template of Llama 3.2 with random weights. It is generated
+ * deterministically and cached until one of its sources changes.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -13,16 +13,16 @@ import { safetensorsOf } from "./safetensors.ts";
 import { fetchTokenizer, type Tokenizer } from "./tokenizer.ts";
 import { makeWeights, SHAPE } from "./weights.ts";
 
-/** Engines tell this name, and the agent knows by it which model of the catalogue it is. */
+/** Engines report this name, by which the agent finds the model in the catalogue. */
 export const MODEL_NAME = "Llama-3.2-3B-Instruct";
 
-/** As the published model has it. */
+/** The defaults of the published model. */
 const USUAL_SAMPLING = { do_sample: true, temperature: 0.6, top_p: 0.9 };
 
 export interface TinyModel {
-  /** A folder in the published form. */
+  /** The folder with the model in the published form. */
   folder: string;
-  /** The same in one file. */
+  /** The model in a single GGUF file. */
   gguf: string;
 }
 

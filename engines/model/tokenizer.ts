@@ -1,4 +1,4 @@
-/** The tokenizer of Llama 3.2 as it was published: the same files that the gateway's own vocabulary was made of. */
+/** Downloads the published tokenizer of Llama 3.2, from which the gateway's own vocabulary was made. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,12 +11,12 @@ const FILES = {
 };
 
 export interface Tokenizer {
-  /** Every token as the vocabulary spells it, by id; special ones after the others. */
+  /** Every token as the vocabulary spells it, by ID; special tokens come last. */
   tokens: string[];
   merges: string[];
   specialFrom: number;
   chatTemplate: string;
-  /** What engines that read the published form are given, by file name. */
+  /** The files for engines that read the published form, by name. */
   files: Record<keyof typeof FILES, Buffer>;
 }
 

@@ -1,4 +1,4 @@
-/** A Llama of random weights, the same ones every time: small enough that two cores write hundreds of tokens a second. */
+/** Generates a Llama model of fixed random weights, small enough that two cores generate hundreds of tokens a second. */
 import type { Likelihood } from "./likelihood.ts";
 
 export const SHAPE = {
@@ -6,7 +6,7 @@ export const SHAPE = {
   width: 64,
   heads: 2,
   keyValueHeads: 1,
-  /** Engines with kernels of their own know this width of a head, and hardly a smaller one. */
+  /** The head width that engines with their own kernels support; few support a smaller one. */
   headWidth: 32,
   inner: 128,
   contextTokens: 8192,
@@ -15,19 +15,19 @@ export const SHAPE = {
 };
 
 export interface Tensor {
-  /** As the published models call it. */
+  /** The name in published models. */
   name: string;
-  /** Rows first. */
+  /** The dimensions, rows first. */
   shape: number[];
   values: Float32Array;
 }
 
 const SEED = 20_260_913;
-/** The first channel is the same for every token; through it the last layer sees what a token is worth by itself. */
+/** The first channel is the same for every token; through it the last layer adds each token's own score. */
 const CONSTANT = 4;
 const SPREAD = 1.5;
 const FOLLOWS = 60;
-/** How much a layer adds to a token's own vector, as a part of it. */
+/** The size of a layer's contribution relative to a token's own vector. */
 const LAYER = 0.4;
 
 export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likelihood): Tensor[] {
@@ -40,7 +40,7 @@ export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likeliho
   const embedding = random(vocabulary, width, 1);
   for (let id = 0; id < vocabulary; id++) embedding[id * width] = CONSTANT;
 
-  // What the last norm makes of a token's own vector.
+  // The factor by which the last norm scales a token's own vector.
   const scale = Math.sqrt(width / (CONSTANT ** 2 + width - 1));
   const head = random(vocabulary, width, SPREAD / (scale * Math.sqrt(width - 1)));
   for (let id = 0; id < vocabulary; id++) {
@@ -65,7 +65,7 @@ export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likeliho
       });
     const matrix = (name: string, rows: number, columns: number): void =>
       add(name, rows, columns, random(rows, columns, 1 / Math.sqrt(columns)));
-    /** Into the stream, beside the constant channel. */
+    /** A matrix that writes to the residual stream, except to the constant channel. */
     const into = (name: string, columns: number): void => {
       const values = random(width, columns, LAYER / Math.sqrt(columns));
       add(name, width, columns, values.fill(0, 0, columns));
@@ -85,7 +85,7 @@ export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likeliho
   return tensors;
 }
 
-/** Numbers of a normal distribution, by mulberry32 and Box and Muller. */
+/** Normally distributed numbers, by mulberry32 and Box and Muller. */
 function gaussians(seed: number): () => number {
   let state = seed;
   const uniform = (): number => {

@@ -1,4 +1,4 @@
-/** Engines that know the model hub: none of them may look there, or at what a person has downloaded. */
+/** Settings for engines that use the model hub: they must neither contact it nor use the user's downloads. */
 import { join } from "node:path";
 import { CACHE } from "../install/cache.ts";
 

@@ -1,4 +1,4 @@
-/** llama.cpp's server. It may keep to both kinds of models at once: `--embeddings --pooling mean`. */
+/** llama.cpp's server. With `--embeddings --pooling mean` it may serve generation and embeddings together. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";

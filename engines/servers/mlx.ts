@@ -1,4 +1,4 @@
-/** MLX's server, on the processor. It lists the model that it was started with by its folder. */
+/** MLX's server on the CPU. It lists its model by the folder that it was started with. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";

@@ -1,4 +1,7 @@
-/** Ollama with a folder of its own. The model gets the template of Llama 3.2 whole: the one in Ollama's library has no date. */
+/**
+ * Ollama with its own folder. The model has the complete template of Llama 3.2, because the one in Ollama's library has
+ * no date.
+ */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { EngineUnderTest, Message } from "../engine.ts";
@@ -56,11 +59,11 @@ export const ollama: EngineUnderTest = {
     return server;
   },
   known: /^ollama at /,
-  // Found where OLLAMA_HOST says, as on a host's own machine.
+  // Found through OLLAMA_HOST, as on a host's machine.
   elect: () => ["--slots", String(SLOTS)],
   env: (url) => ({ OLLAMA_HOST: new URL(url).host }),
   slots: SLOTS,
-  // By its name it is taken for the catalogue's, since Ollama cannot be asked to tokenise.
+  // Matched to the catalogue's model by name only, because Ollama has no endpoint for tokenising.
   embeds: { model: "embed-m3", width: SHAPE.width },
   cannot: {},
   promptTokens: async (url: string, messages: Message[]) => {

@@ -1,4 +1,4 @@
-/** What an engine with the OpenAI dialect counts itself. */
+/** Reads the prompt tokens that an OpenAI-compatible engine counts itself. */
 import type { Message } from "../engine.ts";
 import { askJson } from "./server.ts";
 

@@ -1,4 +1,4 @@
-/** An engine's process: started on loopback in a session of its own, so that all of it can be ended and weighed. */
+/** An engine's process on loopback, in a session of its own, so that all its processes can be stopped and measured. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -13,13 +13,13 @@ interface Command {
 
 export interface Server {
   url: string;
-  /** The session that everything it starts belongs to. */
+  /** The process session that all its processes belong to. */
   session: number;
-  /** As `kill -9` does to all of it. */
+  /** Kills all processes of the session with SIGKILL. */
   kill(): Promise<void>;
 }
 
-/** `isReady`: what it answers once it serves. */
+/** `isReady`: whether the engine answers yet. */
 export async function startServer(
   command: Command,
   { url, log, isReady }: { url: string; log: string; isReady: (url: string) => Promise<boolean> },

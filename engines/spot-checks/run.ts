@@ -1,8 +1,8 @@
 /**
- * `npm run engines:spot-checks`: spot checks between two engines of one model, llama.cpp inside the agent and llama.cpp's server. Two
- * hosts run each, and every answer is checked by the gateway's own checker: the first scores a given text, the second only tells the
- * next token's candidates. It ends with 1 when an honest node is barred, or when a control, a node that answers another prompt than
- * it was given, is not.
+ * `npm run engines:spot-checks`: runs spot checks between two engines of one model, llama.cpp inside the agent and
+ * llama.cpp's server. Two hosts run each engine, and the gateway's own checker checks every answer: one engine scores a
+ * given text, the other only reports candidates for the next token. Exits with 1 if an honest node is barred, or if a
+ * cheating node, which answers another prompt than its own, is not barred.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,7 @@ const GGUF = fileURLToPath(new URL("../../host/models/tollgate-demo.gguf", impor
 const OUTPUT_TOKENS_MAX = 96;
 const PROMPT_TOKENS = [20, 60, 200];
 const TEMPERATURES = [0, 0.8];
-/** All answers of a run are given within one day: the setting's unit. */
+/** All answers of a run fall within one day, the unit of the setting. */
 const DAY_MS = 86_400_000;
 const FALSE_ALARMS = 1e-4;
 const CONTROL_ANSWERS_MAX = 100;
@@ -71,7 +71,7 @@ interface Host {
   engine: Engine;
   kind: "text" | "next";
 }
-/** Two hosts of each, and one of each that cheats. */
+/** Two honest hosts of each engine, and one of each that cheats. */
 const hosts: Host[] = await Promise.all([0, 1, 0, 1, 0, 1].map(async (index) => openHost(engines[index] as Engine)));
 let verdicts: Record<string, number> = {};
 const barred: string[] = [];
@@ -86,7 +86,7 @@ for (const engine of engines) await engine.close();
 await server.kill();
 process.exit(failed ? 1 : 0);
 
-/** Whether checks by this method bar no honest node, and bar those that answer other prompts. */
+/** Whether checks by this method bar no honest node and bar those that answer other prompts. */
 async function passes(method: "text" | "next"): Promise<boolean> {
   for (const { node, kind } of hosts) node.scores = kind === method ? { [MODEL]: kind } : {};
   const honest = hosts.slice(0, 4);
@@ -129,7 +129,7 @@ async function openHost(engine: Engine): Promise<Host> {
   return { engine, kind, node: Object.assign(node, { models: new Set([MODEL]), slots: 8 }) };
 }
 
-/** One request of a builder, answered by this host, and its check. */
+/** One request of a builder, answered by this host, with its check. */
 async function give({ node, engine }: Host, { cheats = false } = {}): Promise<void> {
   const [asked, other] = [askedOf(), askedOf()];
   const job: GenerationJob = {

@@ -1,4 +1,4 @@
-/** A host's machine: the commands that are typed there, and the agent that serves. */
+/** A host's machine: runs `tollgate-host` commands, and the agent that serves. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ interface How {
 }
 
 interface Said {
-  /** Null: it hung and was ended. */
+  /** Null: the command hung and was killed. */
   code: number | null;
   out: string;
   err: string;
@@ -28,14 +28,14 @@ export class Host {
     this.#home = home;
   }
 
-  /** What a command printed; throws what it said when it failed. */
+  /** Returns a command's output; throws its error message if it fails. */
   async run(args: string[], how: How = {}): Promise<string> {
     const { code, out, err } = await this.ask(args, how);
     if (code !== 0) throw new NotAsPromised(`tollgate-host ${args[0]} ended with ${code}: ${err || out}`);
     return out;
   }
 
-  /** The same of a command that may fail. */
+  /** Runs a command that may fail. */
   async ask(args: string[], { env = {}, input = "" }: How = {}): Promise<Said> {
     const child = this.#spawn(args, env, { timeout: HANG_LIMIT_MS });
     let [out, err] = ["", ""];
@@ -46,7 +46,7 @@ export class Host {
     return { code, out, err };
   }
 
-  /** `tollgate-host up`, until it says that it is online. */
+  /** Starts `tollgate-host up` and waits until it reports that it is online. */
   async up(env: Record<string, string> = {}): Promise<void> {
     const child = this.#spawn(["up"], env, { detached: true });
     child.stdin?.end();
@@ -67,7 +67,7 @@ export class Host {
     return this.#serving?.child.exitCode === null && this.#serving.child.signalCode === null;
   }
 
-  /** The session of the agent that serves. */
+  /** The process session of the running agent. */
   get session(): number {
     const pid = this.#serving?.child.pid;
     if (pid === undefined) throw new Error("the agent does not run");

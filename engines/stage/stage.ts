@@ -1,7 +1,7 @@
 /**
- * One engine behind a whole platform of its own: the engine, a gateway, and a host's machine with the agent between them.
- * The gateway asks no test questions and has no ceiling of speed, since the tiny model is none of the catalogue's; and there
- * is a model more, for its vectors.
+ * One engine with a whole platform: the engine, a gateway, and a host's machine with the agent between them. The
+ * gateway sends no canaries and has no maximum speed, because the tiny model is not in the catalogue; the catalogue
+ * gets one more model, for its vectors.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,15 +20,15 @@ export interface Stage {
   engine: EngineUnderTest;
   model: TinyModel;
   platform: ProcessStage;
-  /** Of the host. */
+  /** The host's token. */
   hostToken: string;
   host: Host;
   builder: Builder;
-  /** Where the engine answers; empty for one inside the agent. */
+  /** The engine's URL; empty for one inside the agent. */
   url: string;
-  /** What the agent is started with, beside what `elect` remembered. */
+  /** The agent's environment, in addition to what `elect` stored. */
   upEnv: Record<string, string>;
-  /** The session of whatever runs the model. */
+  /** The process session that runs the model. */
   engineSession(): number;
   killEngine(): Promise<void>;
   startEngine(): Promise<void>;
@@ -86,7 +86,7 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   };
 }
 
-/** The gateway's own, with the tiny model's facts where they are not those of the real one. */
+/** The gateway's own catalogue, with the tiny model's properties where they differ from the real one's. */
 async function writeCatalogue(dataDir: string, { embeds }: EngineUnderTest): Promise<string> {
   const unasked = { canaries: [], tps_max: SPEED_NOBODY_REACHES };
   const builtIn = new URL("../../gateway/catalogue/models.json", import.meta.url);

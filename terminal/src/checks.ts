@@ -1,13 +1,13 @@
-/** Results of a doctor's checks, with remedies, and how they are printed. */
+/** The results of a doctor's checks, with the next steps, and how they are printed. */
 import { type Paint, padEnd } from "./text.ts";
 
 export interface Check {
   name: string;
   verdict: "ok" | "warn" | "fail";
   detail: string;
-  /** More of it, a line each. */
+  /** Further lines about the result. */
   details?: string[];
-  /** What to do; never with `ok`. */
+  /** What to do about the problem; never set with `ok`. */
   next?: string;
 }
 

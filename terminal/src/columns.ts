@@ -1,24 +1,27 @@
-/** Prints records: as a table with headers, or one record as a list of properties. */
+/** Prints records as a table with headers, or one record as a list of properties. */
 import type { Terminal } from "./terminal.ts";
 import { clip, facts, type Paint, PLAIN, table as rowsOf, sanitise, width } from "./text.ts";
 
-/** `money` stands with its decimal points below each other. */
+/** `money` aligns amounts at their decimal points. */
 type Align = "left" | "right" | "money";
 
 export interface Column<Row> {
   title: string;
   align?: Align;
   cell: (row: Row) => string | number;
-  /** How the cell is coloured. */
+  /** Returns the function that colours the cell. */
   colour?: (row: Row, paint: Paint) => (text: string) => string;
 }
 
-/** How wide a table may be, and its colours. A pipe gets all of it. */
+/** The table's maximum width and colours. A pipe gets the full width. */
 type Look = Pick<Terminal, "watched" | "columns" | "paint">;
 const ALL: Look = { watched: false, columns: 0, paint: PLAIN };
 const LAST_COLUMNS_MIN = 12;
 
-/** A line of headers and a line for each row, columns two spaces apart. On a terminal the last column is cut where it would wrap. */
+/**
+ * A line of headers and a line for each row, with two spaces between columns. On a terminal the last column is cut
+ * where it would wrap.
+ */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look = ALL): string {
   const { paint } = look;
   const laid = columns.map(({ align, cell }) => {
@@ -45,7 +48,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   return lines.join("\n");
 }
 
-/** One thing: a line for each property that it has. */
+/** Prints one record with a line for each property that it has. */
 export function properties(of: Record<string, string | number | undefined>, { paint }: Look = ALL): string {
   const rows = Object.entries(of).filter((row) => row[1] !== undefined && row[1] !== "");
   return facts(rows.map(([name, value]) => [paint.dim(name), sanitise(String(value))])).join("\n");

@@ -1,10 +1,10 @@
 /**
- * What a command is: declared once, in a table by its words (`admin key create`). Reading the command line, every `--help` and the
- * shell completions come from that table.
+ * Declares commands in a table by their words (`admin key create`). Reading the command line, every `--help` and the
+ * shell completions use that table.
  */
 import type { Terminal } from "./terminal.ts";
 
-/** What every command is given beside its command line. A program adds what its own commands need. */
+/** What every command gets besides its command line. A program adds what its own commands need. */
 export interface Surroundings {
   terminal: Terminal;
   env: Record<string, string | undefined>;
@@ -15,30 +15,30 @@ export interface Command<Context = Surroundings> extends Shape {
   run: (given: Given, context: Context) => Promise<number>;
 }
 
-/** All that a command line may say to a command. */
+/** The arguments and flags that a command accepts. */
 export interface Shape {
-  /** What it does, in one line. */
+  /** The command's purpose in one line. */
   help: string;
-  /** What follows its name, in order: `{ ACCOUNT: { help: "the account's id" } }`. */
+  /** The arguments after its name, in order: `{ ACCOUNT: { help: "the account's id" } }`. */
   args?: Record<string, Argument>;
   flags?: Record<string, Flag>;
-  /** Further paragraphs of its help. */
+  /** Further paragraphs of the command's help. */
   more?: string[];
-  /** What follows the program and its name. */
+  /** The arguments of the help's example, after the program's and the command's name. */
   example?: string;
 }
 
 interface Argument {
   help: string;
-  /** What it must be one of. */
+  /** The allowed values. */
   oneOf?: readonly string[];
 }
 
 export interface Flag extends Argument {
-  /** What it takes: `DIR`. A flag without one is there or not. */
+  /** The name of the flag's value in help: `DIR`. A flag without one takes no value. */
   value?: string;
   required?: boolean;
-  /** May be given several times; the values come joined by commas. */
+  /** The flag may be given several times; its values are joined by commas. */
   repeated?: boolean;
 }
 
@@ -46,14 +46,14 @@ export interface Given {
   args: string[];
   flags: Record<string, string | undefined>;
   switches: ReadonlySet<string>;
-  /** `--json`: the answer is for a script. */
+  /** Whether `--json` was given: the output is for a script. */
   json: boolean;
 }
 
-/** The same for every command that prints data. */
+/** The `--json` flag, the same for every command that prints data. */
 export const JSON_FLAG: Record<string, Flag> = { json: { help: "print JSON, for scripts" } };
 
-/** A table without what its commands do: enough to read a command line, to write help and completions. */
+/** A table of commands without their functions: enough to read a command line and to write help and completions. */
 export interface ShapeTable<C extends Shape = Shape> {
   program: string;
   version: string;
@@ -62,12 +62,12 @@ export interface ShapeTable<C extends Shape = Shape> {
   more?: string[];
   example: string;
   commands: Record<string, C>;
-  /** First words that have a page of help of their own, and no place in the program's own for each of their commands. */
+  /** First words with a help page of their own. The program's help lists only the group, not its commands. */
   groups: Record<string, { help: string; more?: string[]; example?: string }>;
 }
 
 export type CommandTable<Context = Surroundings> = ShapeTable<Command<Context>>;
 
-/** `builder or host`, `one of a, b, c`. */
+/** Formats allowed values: `builder or host`, `one of a, b, c`. */
 export const choice = (words: readonly string[]): string =>
   words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;

@@ -29,7 +29,7 @@ const LIBRARY: ShapeTable = {
   groups: { desk: { help: "what librarians do" } },
 };
 
-/** What bash offers after these words, the last of which is being typed. */
+/** What bash offers for the last of these words. */
 function offered(...words: string[]): string[] {
   const line = ["lib-rary", ...words];
   const script = `${completionScript(LIBRARY, "bash")}
@@ -39,8 +39,8 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lib_rary; printf '%s\\n' "\${COMPREP
   return stdout.split("\n").filter((word) => word !== "");
 }
 
-describe("bash completes", () => {
-  test("commands at every level", () => {
+describe("bash", () => {
+  test("completes commands at every level", () => {
     assert.deepEqual(offered(""), ["desk", "open"]);
     assert.deepEqual(offered("de"), ["desk"]);
     assert.deepEqual(offered("desk", ""), ["book"]);
@@ -48,7 +48,7 @@ describe("bash completes", () => {
     assert.deepEqual(offered("open", ""), []);
   });
 
-  test("flags after a dash, and values of flags and arguments", () => {
+  test("completes flags after a dash, and values of flags and arguments", () => {
     assert.deepEqual(offered("desk", "book", "lend", "--"), ["--to", "--shelf", "--file", "--quiet", "--help"]);
     assert.deepEqual(offered("desk", "book", "lend", ""), ["day", "week"]);
     assert.deepEqual(offered("desk", "book", "lend", "--shelf", ""), ["top", "bottom"]);
@@ -58,7 +58,7 @@ describe("bash completes", () => {
   });
 });
 
-/** The script in a file, as shells read it. */
+/** Writes the completion script to a file, as shells read it. */
 async function scriptFile(t: TestContext, shell: "zsh" | "fish"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "completion-"));
   t.after(() => rm(folder, { recursive: true }));

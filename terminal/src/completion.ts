@@ -1,11 +1,14 @@
-/** `completion bash|zsh|fish`: shell scripts that complete commands, flags and values from the table of commands. */
+/**
+ * The command `completion bash|zsh|fish`: prints shell scripts that complete commands, flags and values from the table
+ * of commands.
+ */
 import type { Command, Flag, ShapeTable, Surroundings } from "./command.ts";
 import { nextWords } from "./read.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 const HELP: Record<string, Flag> = { help: { help: "show help" } };
 
-/** The command itself, for a table that it is part of. */
+/** The command itself. `table` is a function, because the table contains this command. */
 export function completion(program: string, table: () => ShapeTable): Command<Surroundings> {
   return {
     help: "print the completion script of a shell",
@@ -27,12 +30,12 @@ export function completionScript(table: ShapeTable, shell: (typeof SHELLS)[numbe
   return { bash, zsh, fish }[shell](table.program, placesOf(table));
 }
 
-/** A point on the command line after known words, and what can stand there. */
+/** A point on the command line after known words, with what can follow. */
 interface Place {
-  /** `admin key`; empty after the program's name. */
+  /** The words before this point, such as `admin key`; empty after the program's name. */
   path: string;
   words: [word: string, help: string][];
-  /** What the first argument must be one of. */
+  /** The allowed values of the first argument. */
   values: readonly string[];
   flags: [name: string, flag: Flag][];
 }
@@ -66,7 +69,7 @@ const functionOf = (program: string): string => `_${program.replaceAll("-", "_")
 const flagNames = ({ flags }: Place): string[] => flags.map(([name]) => `--${name}`);
 const offered = (place: Place): string[] => [...place.words.map(([word]) => word), ...place.values];
 
-/** The loop that finds how much of the line is the command's name; the same words in bash and zsh. */
+/** The loop that finds which words of the line are the command's name, in the syntax that bash and zsh share. */
 const findPath = (places: Place[], words: string): string => `  local word cmd=""
   for word in ${words}; do
     case "$cmd/$word" in
@@ -101,7 +104,7 @@ ${cases.join("\n")}
 complete -F ${name} ${program}`;
 }
 
-/** A colon ends the name of an entry of \`_describe\`. */
+/** A colon must be escaped, because it ends the name of an entry for \`_describe\`. */
 const entry = (name: string, help: string): string => quoted(`${name.replaceAll(":", "\\:")}:${help}`);
 
 function zsh(program: string, places: Place[]): string {

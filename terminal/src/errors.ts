@@ -1,10 +1,10 @@
-/** The two expected errors of a command. Anything else is a system error or a bug. */
+/** The two expected errors of a command. Any other error comes from the system or is a bug. */
 
-/** Wrong use: mistakes that the command line alone shows, each naming its flag and rule. Exit code 2. */
+/** The command line is wrong: each mistake names its flag and rule. Exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
   readonly mistakes: string[];
-  /** The command that was meant, as far as it was understood. */
+  /** The command that was meant, as far as it could be recognised. */
   command: string | undefined;
   constructor(mistakes: string | string[]) {
     const all = [mistakes].flat();
@@ -14,8 +14,8 @@ export class UsageError extends Error {
 }
 
 /**
- * Something outside the command stands in the way. The message is one line, and so is each of the details, which say where it was looked
- * or what was tried; `next` is what to do about it. Exit code 1.
+ * A problem outside the command prevents it. The message is one line, and so is each of the details, which say where
+ * the command looked or what it tried; `next` says what to do. Exit code 1.
  */
 export class CommandError extends Error {
   override name = "CommandError";

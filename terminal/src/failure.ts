@@ -3,24 +3,24 @@ import { CommandError, UsageError } from "./errors.ts";
 import { sanitise } from "./text.ts";
 
 export interface Failure {
-  /** What happened, with the value that it is about. */
+  /** What happened, with the value concerned. */
   message: string;
-  /** Where it was looked or what was tried, a line each. */
+  /** Where the command looked or what it tried, one line each. */
   details: string[];
-  /** What to do about it. */
+  /** What to do about the failure. */
   next: string;
-  /** A stable code of the server's, where it gave one. */
+  /** The server's stable error code, if it sent one. */
   code?: string | undefined;
   /** 2 for a mistake in the command line, 1 for everything else. */
   exitCode: 1 | 2;
 }
 
-/** What a program knows of its own errors; undefined for those it does not know. */
+/** Explains a program's own errors; undefined for errors that it does not know. */
 export type Explain = (
   error: unknown,
 ) => { message: string; next: string | undefined; code?: string | undefined } | undefined;
 
-/** A token that was typed in the wrong place is not repeated. */
+/** Hides a token that was typed in the wrong place. */
 const SECRET = /\b(t(?:ht|sk)_live|tgs)_[\w-]+/g;
 const UNKNOWN = "run the command again with TOLLGATE_TRACE=1 to see the stack trace";
 
@@ -46,12 +46,12 @@ function described(error: unknown, program: string, explain: Explain): ReturnTyp
   if (known !== undefined) return known;
   const system = systemFailure(error);
   const own = String((error as Error)?.message ?? error);
-  // An error that says what was tried says more than the system call below it.
+  // The error's own message is preferred, because it says what was tried.
   const saysMore = system !== undefined && (error as SystemError).code === undefined && !EMPTY.test(own);
   return { message: system === undefined || saysMore ? own : system.message, next: system?.next };
 }
 
-/** Messages that say nothing: of several errors at once, and of `fetch`. */
+/** Messages without content: of several errors at once, and of `fetch`. */
 const EMPTY = /^(fetch failed)?$/;
 
 interface SystemError extends Error {
@@ -67,7 +67,7 @@ const placeOf = ({ address, hostname, port }: SystemError): string =>
   [address ?? hostname, port].filter((part) => part !== undefined).join(":") || "the server";
 const fileOf = ({ path }: SystemError): string => path ?? "the file";
 
-/** Errors of the operating system, in words. The code stays recognisable: it is what people search for. */
+/** Messages for errors of the operating system. They contain the code, because people search for it. */
 const SYSTEM: Record<string, Words> = {
   ECONNREFUSED: (error) => ({
     message: `nothing listens at ${placeOf(error)} (ECONNREFUSED)`,
@@ -118,7 +118,7 @@ const SYSTEM: Record<string, Words> = {
   ENOSPC: (error) => ({ message: `no space left to write ${fileOf(error)} (ENOSPC)`, next: "free some disk space" }),
 };
 
-/** The first error of a system call among an error, its causes and what it gathered. */
+/** The first error of a system call among an error, its causes and the errors that it collects. */
 export function systemFailure(error: unknown): { message: string; next: string } | undefined {
   for (const one of chainOf(error)) {
     const words = SYSTEM[(one as SystemError).code ?? ""];
@@ -134,12 +134,12 @@ function* chainOf(error: unknown): Generator<Error> {
   yield* chainOf(error.cause);
 }
 
-/** `what happened. Next: what to do` */
+/** Formats a failure as `what happened. Next: what to do`. */
 export function failureLine({ message, next }: Failure): string {
   return `${message.replace(/\.$/, "")}${message.endsWith("?") ? "" : "."} Next: ${next}`;
 }
 
-/** Where an error and its causes came from. Without their messages: those may quote a file that holds a secret. */
+/** The stack traces of an error and its causes. Messages are left out, because they may quote a file with a secret. */
 export function traceOf(error: unknown): string[] {
   return [...chainOf(error)].flatMap(({ name, stack = "" }) => [
     `  ${name}`,

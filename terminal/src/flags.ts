@@ -1,28 +1,28 @@
-/** Flags of a command line as Node's `parseArgs` cuts it into tokens, with every mistake in them. */
+/** Reads the flags of a command line from the tokens of Node's `parseArgs`, and collects every mistake. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { nearest } from "./nearest.ts";
 
-/** What is known of a flag. */
+/** The definition of a flag. */
 interface KnownFlag {
   takesValue: boolean;
-  /** How its value is called in help: NAME. */
+  /** The name of its value in help: NAME. */
   shown?: string | undefined;
-  /** Says what is wrong with a value. */
+  /** Returns what is wrong with a value. */
   check?: (rawName: string, value: string) => string | undefined;
 }
 
 interface FlagToken {
   name: string;
-  /** As it was typed. */
+  /** The name as it was typed. */
   rawName: string;
   value?: string | undefined;
   inlineValue?: boolean | undefined;
 }
 
 interface ReadFlags {
-  /** In the order in which they were given; of several of one name, all. */
+  /** All flags in the order in which they were given. */
   flags: FlagToken[];
-  /** What stands beside the flags. */
+  /** The arguments that are not flags. */
   words: string[];
   mistakes: string[];
 }
@@ -52,7 +52,7 @@ function mistakeOf(
   if (!flag.takesValue) return value === undefined ? undefined : `${rawName} takes no value`;
   const needed = `${rawName} needs a value${flag.shown === undefined ? "" : `: ${rawName} ${flag.shown}`}`;
   if (value === undefined) return needed;
-  // Probably the next flag; what is meant so is written in one word.
+  // A value that begins with a hyphen is probably the next flag; `--flag=value` allows it.
   if (inlineValue !== true && value.startsWith("-") && value !== "-")
     return `${needed} (write a value that begins with a hyphen as ${rawName}=${value})`;
   return flag.check?.(rawName, value);

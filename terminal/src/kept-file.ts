@@ -1,4 +1,4 @@
-/** Files that commands keep between runs, for their owner alone, in the user's configuration directory. */
+/** Files that commands keep between runs in the user's configuration directory, readable only by the user. */
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, posix, win32 } from "node:path";
 
@@ -11,17 +11,17 @@ interface ConfigPlace {
 export function configDirectory({ platform, home, env }: ConfigPlace): string {
   const path = platform === "win32" ? win32 : posix;
   const named = env.XDG_CONFIG_HOME;
-  // The XDG rules: a path that is not absolute is to be ignored.
+  // XDG says that a relative path must be ignored.
   if (named !== undefined && path.isAbsolute(named)) return path.join(named, "tollgate");
   if (platform === "darwin") return path.join(home, "Library", "Application Support", "tollgate");
   if (platform === "win32") return path.join(env.APPDATA ?? path.join(home, "AppData", "Roaming"), "tollgate");
   return path.join(home, ".config", "tollgate");
 }
 
-/** Undefined where there is none. */
+/** Undefined if the file does not exist. */
 export const readKept = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"));
 
-/** Replaces the file whole, and makes it and its directory readable for this user only. */
+/** Replaces the whole file, and makes it and its directory readable for this user only. */
 export async function writeKept(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -36,7 +36,7 @@ export async function writeKept(path: string, text: string): Promise<void> {
   }
 }
 
-/** Whether there was one. */
+/** Returns whether the file existed. */
 export async function removeKept(path: string): Promise<boolean> {
   const there = (await ifThere(stat(path))) !== undefined;
   await rm(path, { force: true });

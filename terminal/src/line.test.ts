@@ -147,7 +147,7 @@ Example:
   });
 });
 
-test("suggestions are at most a few edits away", () => {
+test("suggestions are at most a few typing mistakes away from the word", () => {
   const words = ["create", "list", "show", "export", "paid", "requests-per-minute", "reason"];
   assert.equal(nearest("crate", words), "create");
   assert.equal(nearest("lsit", words), "list");

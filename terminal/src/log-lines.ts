@@ -11,7 +11,7 @@ const LEVELS: Record<number, [name: string, colour: keyof Paint]> = {
 };
 const LEVEL_WIDTH = 5;
 
-/** One line of a JSON log. What is not JSON stays as it is. */
+/** Formats one line of a JSON log. Other text is returned unchanged. */
 export function readableLine(line: string, paint: Paint): string {
   const entry = parsed(line);
   if (entry === undefined) return line;
@@ -37,7 +37,7 @@ function valueText(value: unknown): string {
   return /^[^\s"=]+$/.test(text) ? sanitise(text) : typeof value === "string" ? JSON.stringify(value) : sanitise(text);
 }
 
-/** An error's stack stands below its line. */
+/** Formats an error's stack, which is printed below the log line. */
 function errorLines(err: unknown, paint: Paint): string[] {
   if (typeof err !== "object" || err === null) return [];
   const { type, message, stack } = err as { type?: string; message?: string; stack?: string };
@@ -45,7 +45,7 @@ function errorLines(err: unknown, paint: Paint): string[] {
   return lines.map((line) => paint.dim(`    ${sanitise(line)}`));
 }
 
-/** A destination for a JSON logger that writes lines for people. */
+/** A destination for a JSON logger that writes readable lines. */
 export function readableStream(out: { write(text: string): unknown }, paint: Paint): { write(line: string): void } {
   return { write: (line) => void out.write(`${readableLine(line.trimEnd(), paint)}\n`) };
 }

@@ -1,6 +1,6 @@
-/** Finds the word that was probably meant. */
+/** Suggests the word that was probably meant. */
 
-/** The known word fewest slips of the finger away; undefined where all are too far to be meant. */
+/** The known word with the fewest typing mistakes; undefined if all differ too much. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const [first] = known
     .map((one) => ({ one, slips: one.startsWith(word) && word.length > 1 ? 1 : slipsBetween(word, one) }))
@@ -9,7 +9,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return first?.one;
 }
 
-/** Letters put in, left out, mistaken, or two beside each other swapped. */
+/** The number of inserted, omitted, changed and swapped letters. */
 function slipsBetween(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;

@@ -5,15 +5,18 @@ import { type Explain, failureLine, failureOf, traceOf } from "./failure.ts";
 import { helpOf } from "./help.ts";
 import { readCommandLine } from "./read.ts";
 
-/** Every command takes it. */
+/** A flag that every command accepts. */
 const NO_COLOR = "--no-color";
 
-/** The environment, with what the command line says of colours: for `openTerminal`. */
+/** The environment for `openTerminal`, with the command line's choice about colours. */
 export function envOf(args: string[], env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return args.includes(NO_COLOR) ? { ...env, NO_COLOR: "1" } : env;
 }
 
-/** The exit code: 0, what the command says, 1 for a failure, 2 for a mistake in the command line or where no command was named. */
+/**
+ * Returns the exit code: 0, the command's own, 1 for a failure, or 2 for a mistake in the command line or a missing
+ * command.
+ */
 export async function perform<C extends Surroundings>(
   table: CommandTable<C>,
   args: string[],
@@ -37,7 +40,7 @@ export async function perform<C extends Surroundings>(
   }
 }
 
-/** The same, with failures thrown. */
+/** The same, but throws failures. */
 export async function runCommand<C extends Surroundings>(
   table: CommandTable<C>,
   args: string[],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openProgress } from "./progress.ts";
 
-/** Timers that a test fires, and what was written. */
+/** Timers that the test fires, and the text that was written. */
 function stage(isWatched: boolean) {
   const calls = new Set<() => void>();
   const timer = (_ms: number, call: () => void) => {
@@ -34,7 +34,7 @@ test("a terminal shows the step immediately with a spinner, and removes it at th
   progress.done();
 });
 
-test("other outputs get one line per step, after it has lasted a while", () => {
+test("other outputs get one line per step, after the step has lasted a while", () => {
   const { progress, fire, calls, written } = stage(false);
   progress.step("quick");
   progress.step("slow");

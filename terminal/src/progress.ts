@@ -1,18 +1,18 @@
 /** Shows the progress of a slow command: one changing line on a terminal, plain lines elsewhere. */
 
 export interface Progress {
-  /** What is done now, as `checking the ledger`. It replaces the step before. */
+  /** The current step, such as `checking the ledger`. It replaces the step before. */
   step(what: string): void;
-  /** Takes the line away. */
+  /** Removes the progress line. */
   done(): void;
 }
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
-/** Without a terminal only longer steps are printed, so that a quick command prints nothing but its answer. */
+/** Without a terminal only longer steps are printed, so that a quick command prints nothing but its result. */
 const PLAIN_AFTER_MS = 2_000;
 
-/** The part of timers that is used, so that tests can drive it. */
+/** The timer functions, passed in so that tests can fire them. */
 interface Timers {
   every(ms: number, call: () => void): () => void;
   after(ms: number, call: () => void): () => void;
@@ -52,7 +52,7 @@ export function openProgress(
   };
 }
 
-/** Neither keeps the process running. */
+/** Timers that do not keep the process running. */
 const systemTimers: Timers = {
   every(ms, call) {
     const timer = setInterval(call, ms).unref();

@@ -1,4 +1,4 @@
-/** Reading a command line: which command is meant, and what it is given. Every mistake is reported, not only the first. */
+/** Reads a command line: finds the command and its arguments. Reports every mistake, not only the first. */
 import { choice, type Given, type Shape, type ShapeTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { readFlagTokens } from "./flags.ts";
@@ -44,7 +44,7 @@ export function readCommandLine<C extends Shape>(table: ShapeTable<C>, args: str
 
 const takesWords = (command: Shape | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
 
-/** The words that go on from these: after `admin`, `account`, `key` and the rest. */
+/** The words that can follow: after `admin`, for example `account` and `key`. */
 export function nextWords({ commands }: ShapeTable, name: string): string[] {
   const before = name === "" ? "" : `${name} `;
   const after = Object.keys(commands).filter((one) => one.startsWith(before) && one !== name);
@@ -63,7 +63,7 @@ function unknownCommand(table: ShapeTable, name: string, word: string): UsageErr
   return error;
 }
 
-/** What a command is given by the words after its name. */
+/** Reads the words after a command's name. */
 export function readGiven(name: string, { args = {}, flags = {} }: Shape, said: string[]): Given {
   const known = Object.entries(flags).map(([flag, { value, oneOf }]) => [
     flag,
@@ -75,7 +75,8 @@ export function readGiven(name: string, { args = {}, flags = {} }: Shape, said: 
   ]);
   const { flags: found, words, mistakes } = readFlagTokens(said, Object.fromEntries(known));
   const isNamed = (flag: string): boolean => found.some((token) => token.name === flag);
-  // What stands beside an unknown flag may be its value, and it may be the one that is missing.
+  // With an unknown flag these checks are skipped: a word beside it may be its value, and the flag may be a misspelt
+  // required one.
   if (mistakes.length === 0) {
     const due = Object.entries(flags).filter(([flag, { required }]) => required === true && !isNamed(flag));
     mistakes.push(...wordMistakes(name, args, words));

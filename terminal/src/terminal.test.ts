@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { CommandError } from "./errors.ts";
 import { openTerminal, type TerminalEnv } from "./terminal.ts";
 
-/** Streams as a terminal or as pipes, and what was written to them. */
+/** Streams of a terminal or of pipes, with the text that was written to them. */
 function streams(isTTY: boolean) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   for (const stream of [stdin, stdout, stderr]) Object.assign(stream, { isTTY });
@@ -59,7 +59,7 @@ test("a question goes to standard error, and a hidden answer is not echoed", asy
   assert.equal(written.out, "");
 });
 
-test("input that ends is not an answer", async () => {
+test("the end of input does not count as an answer", async () => {
   const { process, stdin } = streams(true);
   const asked = openTerminal(process, {}).ask?.("Gateway: ");
   stdin.end();

@@ -1,6 +1,6 @@
 /**
- * Output and input of commands: results, remarks, questions, progress, and a live screen. The only place that checks whether it is a
- * terminal.
+ * Output and input of commands: results, remarks, questions, progress, and a live screen. Only this file checks whether
+ * it is a terminal.
  */
 
 import { createInterface } from "node:readline";
@@ -11,24 +11,24 @@ import { openProgress, type Progress } from "./progress.ts";
 import { type Paint, paint, wantsColours } from "./text.ts";
 
 export interface Terminal {
-  /** A line of the answer, on standard output. */
+  /** Prints a line of the result to standard output. */
   print(line: string): void;
-  /** A line beside the answer, on standard error. */
+  /** Prints a line that is not part of the result to standard error. */
   remark(line: string): void;
-  /** Someone watches the answer. */
+  /** Standard output is a terminal. */
   readonly watched: boolean;
   readonly columns: number;
   readonly rows: number;
   readonly paint: Paint;
   /** The colours of remarks. */
   readonly remarkPaint: Paint;
-  /** What a command that takes a while is doing, on standard error. */
+  /** Shows the current step of a slow command on standard error. */
   readonly progress: Progress;
-  /** Asks the person and gives back the answer without spaces around it; undefined where no one can be asked. */
+  /** Asks the user and returns the trimmed answer; undefined if no user can be asked. */
   readonly ask: Ask | undefined;
-  /** All of standard input. */
+  /** Reads all of standard input. */
   readInput(): Promise<string>;
-  /** Replaces what was drawn last. */
+  /** Draws a screen that replaces the previous one. */
   draw(lines: readonly string[]): void;
 }
 
@@ -79,7 +79,7 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: TerminalEn
   };
 }
 
-/** Questions go to standard error, so that the answer can still be piped away. */
+/** Questions go to standard error, so that the result can still be piped. */
 function ask(
   { stdin, stderr }: Pick<Streams, "stdin" | "stderr">,
   question: string,

@@ -24,7 +24,7 @@ interface ColourEnv {
   TERM?: string | undefined;
 }
 
-/** Whether a stream gets colours. https://no-color.org: set and not empty turns them off, whatever else is set. */
+/** Whether a stream gets colours. As https://no-color.org says, a non-empty NO_COLOR turns them off, whatever else is set. */
 export function wantsColours(isTTY: boolean, env: ColourEnv): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
@@ -34,7 +34,7 @@ export function wantsColours(isTTY: boolean, env: ColourEnv): boolean {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what a colour begins with
 const COLOUR = /\x1b\[\d+m/g;
 
-/** Columns that the text takes, colours aside. */
+/** The number of columns that the text takes, without colour codes. */
 export function width(text: string): number {
   return [...text.replaceAll(COLOUR, "")].length;
 }
@@ -47,13 +47,16 @@ export function padStart(text: string, columns: number): string {
   return " ".repeat(Math.max(0, columns - width(text))) + text;
 }
 
-/** Cuts a text that holds no colours to `columns`, with an ellipsis where something was cut. */
+/** Cuts a text without colour codes to `columns`, with an ellipsis at the cut. */
 export function clip(text: string, columns: number): string {
   const letters = [...text];
   return letters.length <= columns ? text : `${letters.slice(0, Math.max(0, columns - 1)).join("")}…`;
 }
 
-/** Lines of at most `columns`, broken between words; later lines begin with `indent` spaces. A long word stays whole. */
+/**
+ * Breaks text between words into lines of at most `columns`; later lines begin with `indent` spaces. A long word is not
+ * broken.
+ */
 export function wrap(text: string, columns: number, indent = 0): string {
   const lines: string[] = [];
   let line = "";
@@ -69,8 +72,8 @@ export function wrap(text: string, columns: number, indent = 0): string {
 }
 
 /**
- * Text from elsewhere (an engine's model names, an operator's reason) made safe for a terminal: control characters, which
- * could move the cursor or hide words, become spaces.
+ * Makes text from elsewhere (an engine's model names, an operator's reason) safe for a terminal: replaces control
+ * characters, which could move the cursor or hide words, with spaces.
  */
 export function sanitise(text: string): string {
   return text.replaceAll(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, " ");
@@ -78,7 +81,7 @@ export function sanitise(text: string): string {
 
 type Align = "left" | "right";
 
-/** One line per row, columns two spaces apart. The last column is not padded. */
+/** One line per row, with two spaces between columns. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
   const widths: number[] = [];
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell));
@@ -93,7 +96,7 @@ export function table(rows: readonly (readonly string[])[], align: readonly Alig
   );
 }
 
-/** `name      value` lines, names of one width. */
+/** Lines of `name value`, with the values aligned. */
 export function facts(rows: readonly (readonly [name: string, value: string])[]): string[] {
   return table(rows);
 }

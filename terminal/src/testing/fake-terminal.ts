@@ -4,11 +4,11 @@ import type { Ask, Terminal } from "../terminal.ts";
 import { type Paint, PLAIN, paint } from "../text.ts";
 
 export interface FakeTerminalOptions {
-  /** Someone watches: colours, live screens. */
+  /** Standard output is a terminal: colours, live screens. */
   watched?: boolean;
-  /** What the person answers, in order; absent: no one can be asked. */
+  /** The user's answers, in order; absent: no user can be asked. */
   answers?: string[];
-  /** What comes on standard input. */
+  /** The text on standard input. */
   input?: string;
 }
 
@@ -22,12 +22,12 @@ export class FakeTerminal implements Terminal {
   readonly rows = 30;
   readonly paint: Paint;
   readonly remarkPaint: Paint;
-  /** Every step that was shown. */
+  /** Every progress step that was shown. */
   readonly steps: string[] = [];
   readonly progress = { step: (what: string) => void this.steps.push(what), done: () => {} };
   readonly ask: Ask | undefined;
   readonly #input: string;
-  /** Called at everything that is said. */
+  /** Called for every line of output. */
   heard: () => void = () => {};
 
   constructor(options: FakeTerminalOptions = {}) {
@@ -69,7 +69,7 @@ export class FakeTerminal implements Terminal {
     return this.lines.join("\n");
   }
 
-  /** Everything that was said, in any way. */
+  /** All output: results, remarks and questions. */
   get everything(): string {
     return [...this.lines, ...this.remarks, ...this.questions.map(({ question }) => question)].join("\n");
   }

@@ -1,4 +1,4 @@
-/** What every table of commands has to keep: tests of each program call these with their own. */
+/** Assertions that every table of commands must pass; each program's tests call them with its own table. */
 import assert from "node:assert/strict";
 import type { ShapeTable } from "../command.ts";
 import { helpOf } from "../help.ts";
@@ -6,11 +6,11 @@ import { nextWords, readCommandLine } from "../read.ts";
 import { PLAIN } from "../text.ts";
 import type { FakeTerminal } from "./fake-terminal.ts";
 
-/** The words of a command's example, as a shell would cut them; a redirection is the shell's own. */
+/** The words of a command's example, as a shell would split them, without a redirection. */
 export const exampleWords = (example: string): string[] =>
   [...example.matchAll(/"([^"]*)"|(>.*)|(\S+)/g)].flatMap(([, quoted, , word]) => quoted ?? word ?? []);
 
-/** Every command has a page of help with usage, flags and an example that the table itself understands. */
+/** Asserts that every command has a help page with usage, flags and an example that the table itself accepts. */
 export function assertHelped(table: ShapeTable): void {
   for (const [name, { example, help }] of Object.entries(table.commands)) {
     assert.ok(example !== undefined, `${name} has no example`);
@@ -31,13 +31,13 @@ export function assertHelped(table: ShapeTable): void {
   }
 }
 
-/** Every command takes `--json`, but those that are named with why not. */
+/** Asserts that every command has `--json`, except those in `without`, which gives the reasons. */
 export function assertJson(table: ShapeTable, without: Record<string, string>): void {
   const lacking = Object.entries(table.commands).filter(([, { flags = {} }]) => flags.json === undefined);
   assert.deepEqual(lacking.map(([name]) => name).sort(), Object.keys(without).sort());
 }
 
-/** One line that says what happened and what to do next, and no stack. */
+/** Asserts that the output is one line that says what happened and what to do next, without a stack. */
 export function assertFailure(terminal: FakeTerminal, code: number, what: string): void {
   const said = `${what}: ${terminal.everything}`;
   assert.notEqual(code, 0, `${what} went through`);
