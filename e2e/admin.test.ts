@@ -1,6 +1,7 @@
 /**
- * Every `tollgate admin` command on a live platform and on a stopped one, as text and as JSON, and what each says to bad
- * input. Commands run in this process, which is how so many of them can; some are run as a person does, for exit codes.
+ * Tests every `tollgate admin` command on a live platform and on a stopped one, as text and as JSON, and with invalid
+ * input. Most commands run in this process, because starting one for each would take too long; some run as a process,
+ * for their exit codes.
  */
 
 import assert from "node:assert/strict";
@@ -28,7 +29,7 @@ import { ConsoleClient } from "./console-client.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 
-/** Fewer failures than quarantine a node. */
+/** Too few failures to quarantine a node. */
 const WITHHELD = 4;
 
 let dataDir: string;
@@ -44,7 +45,8 @@ before(async () => {
   ];
   node = (await said<{ id: string }[]>("node", "list"))[0]?.id ?? "";
   assert.equal((await chat(platform, { text: "x" })).status, 200);
-  // Their shares are withheld. (One person owns both accounts, so granted credit would have none.)
+  // Without granted credit, so that the host's shares are withheld: one person owns both accounts, and granted credit
+  // would earn no share.
   await query(`update ledger_account set granted = 0 where id = '${parseId("acc", builder)}'`);
   for (let i = 0; i < WITHHELD; i++) assert.equal((await chat(platform, { text: "a b", fail_after: 1 })).status, 502);
 });
@@ -53,7 +55,7 @@ after(async () => {
   await removeDataDir(dataDir);
 });
 
-/** One command, in this process: what it printed, or its one-line refusal. */
+/** Runs one command in this process; returns its output or its one-line refusal. */
 async function run(...args: string[]): Promise<{ code: number; out: string }> {
   const terminal = new FakeTerminal();
   try {
@@ -72,7 +74,7 @@ async function good(...args: string[]): Promise<string> {
 
 const said = async <T>(...args: string[]): Promise<T> => JSON.parse(await good(...args, "--json")) as T;
 
-/** One command as a person runs it; `input` is its standard input. */
+/** Runs one command as a process; `input` is its standard input. */
 async function shell(args: string[], input = ""): Promise<{ code: number | null; out: string }> {
   const child = spawn(process.execPath, [TOLLGATE, "admin", ...args, "--data", dataDir], { stdio: "pipe" });
   child.stdin.end(input);
@@ -84,7 +86,7 @@ async function shell(args: string[], input = ""): Promise<{ code: number | null;
 let people = 0;
 let months = 0;
 
-/** Every command once, in text and in JSON; each leaves things as the next needs them. */
+/** Runs every command once, as text and as JSON; each leaves the state that the next one needs. */
 function everyCommand(where: string): void {
   test(`${where}: lists, opens, suspends and restores accounts, and grants credit`, async () => {
     assert.match(await good("account", "list"), /^ACCOUNT +KIND +BALANCE +HELD +STATE +NAME +OWNERS$/m);
@@ -306,9 +308,9 @@ function everyCommand(where: string): void {
     assert.equal((await said<Shown>("node", "release", node)).standing, "paused");
   });
 
-  test(`${where}: creates, shows and books payouts, and checks the ledger`, async () => {
+  test(`${where}: creates, shows and pays payouts, and checks the ledger`, async () => {
     const earned = `${100 + people}`;
-    // A grant to a host is the shortest way to money of its own.
+    // A grant to a host is the shortest way to give it money to pay out.
     await query(
       `select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', ${earned}000000, 'earned')`,
     );

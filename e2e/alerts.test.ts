@@ -1,6 +1,7 @@
 /**
- * The alerts of deploy/ on a real Prometheus, while the database became unreachable, loses commits, is replaced by an old primary, and a gateway is
- * killed: each fires, and ends when the fault does. Their minutes are seconds here; tools/deploy.test.ts holds the minutes themselves.
+ * Tests the alerts of deploy/ on a real Prometheus while the database is unreachable, loses commits, is replaced by an
+ * old primary, and while a gateway is killed: each alert fires, and ends when the fault does. Their minutes are seconds
+ * here; tools/deploy.test.ts checks the minutes themselves.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

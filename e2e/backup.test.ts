@@ -1,6 +1,7 @@
 /**
- * A gateway loses its machine and its database and is restored from `tollgate admin backup` and `pg_dump`: first as a drill on a copy,
- * with a ledger check, then in place. The earlier key works, the earlier node reconnects, and the ledger balances.
+ * A gateway loses its machine and its database and is restored from `tollgate admin backup` and `pg_dump`: first as a
+ * drill on a copy, with a ledger check, then in place. The earlier key works, the earlier node reconnects, and the
+ * ledger balances.
  */
 
 import assert from "node:assert/strict";
@@ -32,7 +33,7 @@ import { lineOf } from "../gateway/src/ledger/spool-lines.ts";
 import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
-/** The oldest that we run on: its tools are beside it. */
+/** The oldest supported version, because its tools are installed beside it. */
 const MAJOR = 15;
 const execute = promisify(execFile);
 
@@ -60,7 +61,7 @@ describe("backup and restore", { skip }, () => {
     await client.end();
   };
   const tool = (name: string, ...args: string[]) => execute(`/usr/lib/postgresql/${MAJOR}/bin/${name}`, args);
-  /** As a person does, with a key to try on standard input. */
+  /** Runs `restore-drill` as a process, with a key to try on standard input. */
   async function drill(args: string[], variables: Record<string, string> = {}): Promise<{ code: number; out: string }> {
     const child = spawn(process.execPath, [TOLLGATE, "admin", "restore-drill", "--json", "--key", "-", ...args], {
       env: { ...process.env, DATABASE_URL: "", ...variables },
@@ -75,7 +76,7 @@ describe("backup and restore", { skip }, () => {
 
   function openLooks(database: string): pg.Pool {
     const pool = new pg.Pool({ connectionString: urlOf(database) });
-    // One that is being closed may still hear that the server stops.
+    // A connection that is being closed may still report that the server stops.
     pool.on("error", () => {});
     return pool;
   }
@@ -114,7 +115,7 @@ describe("backup and restore", { skip }, () => {
     if (place !== "") await rm(place, { recursive: true });
   });
 
-  /** As a gateway of this machine leaves it that died before it could settle what it had answered. */
+  /** Leaves a spool file as a gateway does that died before it could settle an answered request. */
   async function leaveSpool(pid: number | undefined): Promise<void> {
     const [row] = await query<Record<string, string>>("select * from request where outcome = 'ok' limit 1");
     const told = row ?? assert.fail("no request");
@@ -138,7 +139,7 @@ describe("backup and restore", { skip }, () => {
     await writeFile(join(dataDir, "spool", `${machine}~${pid}~dead~1.spool`), lineOf(settlement));
   }
 
-  test("restores lost data: checked on a copy first, then the key works and the node reconnects", async () => {
+  test("restores lost data: a drill on a copy succeeds first, then the key works and the node reconnects in place", async () => {
     const take = async (to: string): Promise<{ code: number | null; said: string }> => {
       const taken = tollgate(["admin", "backup", "--to", to], { ...env, DATA_DIR: dataDir });
       return { code: await taken.ended, said: taken.output() };
@@ -151,7 +152,7 @@ describe("backup and restore", { skip }, () => {
     const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: PEPPER });
     assert.deepEqual([inUse.code, /1 gateways use this database/.test(inUse.out)], [1, true], inUse.out);
 
-    // Asked while it runs: a process that has ended has none.
+    // Read while the process runs, because a process that has ended has no ID.
     const pid = (gateway as GatewayProcess).pid();
     await (gateway as GatewayProcess).kill();
     await (gateway as GatewayProcess).stop();
@@ -190,7 +191,7 @@ describe("backup and restore", { skip }, () => {
     const failing = (JSON.parse(bent.out) as Report).results.filter(({ good }) => !good).map(({ check }) => check);
     assert.deepEqual([bent.code, failing], [1, ["the backup", "receipts", "the key"]], bent.out);
 
-    // As docs/operators/backup.md says it.
+    // Follows docs/operators/backup.md.
     dataDir = await newDataDir();
     await cp(join(folder, "secrets.json"), join(dataDir, "secrets.json"));
     await cp(join(folder, "spool"), join(dataDir, "spool"), { recursive: true });

@@ -1,11 +1,11 @@
-/** For tests: a browser on a platform's console, which keeps cookies and sends an Origin header. */
+/** A test client for the console's API, which keeps cookies and sends an Origin header like a browser. */
 import assert from "node:assert/strict";
 import type { Ready } from "@tollgate/stage/dev.ts";
 
 export interface Answer {
   status: number;
   text: string;
-  /** The answer's JSON; empty where it is none. */
+  /** The answer's JSON; empty if it is not JSON. */
   body: Record<string, unknown> & { error?: { code?: string; message: string; param?: string } };
 }
 
@@ -13,7 +13,7 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export class ConsoleClient {
   readonly #origin: string;
-  /** Told of every answer. */
+  /** Called with every answer. */
   readonly #onAnswer: (answer: Answer) => void;
   readonly cookies = new Map<string, string>();
 
@@ -26,7 +26,7 @@ export class ConsoleClient {
     return [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   }
 
-  /** Keeps the cookies of an answer that was had in another way. */
+  /** Stores the cookies of an answer to another request. */
   keep({ headers }: Response): void {
     for (const line of headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) as unknown as [string, string, string];
@@ -35,7 +35,7 @@ export class ConsoleClient {
     }
   }
 
-  /** A path below `/console/api/`. */
+  /** Sends a request to a path below `/console/api/`. */
   async ask(method: Method, path: string, body?: unknown): Promise<Answer> {
     const response = await fetch(`${this.#origin}/console/api/${path}`, {
       method,
@@ -50,7 +50,7 @@ export class ConsoleClient {
     return answer;
   }
 
-  /** The answer's fields, where it must be a good one. */
+  /** Returns the answer's fields; fails unless the status is 200. */
   async get<T = Record<string, unknown>>(path: string): Promise<T> {
     const { status, text, body } = await this.ask("GET", path);
     assert.equal(status, 200, text);
@@ -68,7 +68,7 @@ export class ConsoleClient {
     return this;
   }
 
-  /** Someone new, with a builder account and so much credit from the operator. */
+  /** Signs a new user up, with a builder account and credit granted by the operator. */
   async signUp(email: string, { operator, credit }: { operator: ConsoleClient; credit: string }): Promise<string> {
     await this.send("POST", "auth/sign-up/email", { email, password: `the password of ${email}`, name: "Somebody" });
     const { id } = await this.send<{ id: string }>("POST", "accounts", { kind: "builder", name: `Work of ${email}` });

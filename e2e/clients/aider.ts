@@ -1,4 +1,7 @@
-/** aider, run headless on one file: its edits, and how it shows refusals. It has no API, so its screen is read. */
+/**
+ * Runs aider without a terminal on one file, and checks its edits and how it shows refusals. It has no API, so its
+ * output is read.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,7 +12,10 @@ import type { Connection } from "./client.ts";
 import { installProgram } from "./install.ts";
 import type { Tool } from "./program.ts";
 
-/** The reminder of the edit format as a message of its own: a script has to be the whole of the user's message. */
+/**
+ * Sends the reminder of the edit format as a separate message, because the scripted engine only accepts a script that
+ * is a whole message.
+ */
 const MODELS = JSON.stringify([
   {
     name: "openai/tiny-3b",
@@ -40,7 +46,7 @@ const FLAGS = [
 const QUIET = ["--no-show-model-warnings", "--no-gitignore", "--no-suggest-shell-commands", "--no-detect-urls"];
 
 interface Ran {
-  /** The file's content afterwards. */
+  /** The file's content after the run. */
   file: string;
   said: string;
 }

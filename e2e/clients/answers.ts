@@ -25,7 +25,7 @@ export const answers: Behaviour[] = [
     name: "chat, streamed",
     column: "stream",
     check: async ({ client, world }) => {
-      // Pieces that arrive together are one event, so they come apart.
+      // Pieces that arrive together are one event, so a delay separates them.
       const ask = { model: "tiny-3b", prompt: script({ text: "one two three", delta_ms: 100 }), maxTokens: 50 };
       const pieces: string[] = [];
       await client.stream(world.connection(), ask, (text) => pieces.push(text));
@@ -63,7 +63,7 @@ export const answers: Behaviour[] = [
       if (client.complete === undefined) return NONE;
       const prompt = script({ text: "four five" });
       const text = await client.complete(world.connection(), { model: "tiny-3b", prompt });
-      // A prompt that was made a dialogue is no script; the engine's own prose answers it.
+      // A prompt that the client turned into a dialogue is not a script, so the engine answers with its own text.
       if (!traits.isAiSdk) return void assert.equal(text, "four five");
       assert.ok(text.length > 0 && text !== "four five");
       return "it makes a dialogue of the prompt";
@@ -96,7 +96,7 @@ export const answers: Behaviour[] = [
     check: async ({ client, traits, world }) => {
       const { structured } = client;
       if (structured === undefined) return NONE;
-      // A prompt that is no script: the engine's own words, in the form that arrives.
+      // The prompt is not a script: the engine's own text is checked against the schema.
       const ask = { model: "tiny-3b", prompt: "A number, please, as JSON." };
       const schema = {
         title: "number",

@@ -1,4 +1,4 @@
-/** One thing that a client must show, and how a failure is read. */
+/** Defines one check of a client, and how a client's failure is read. */
 import assert from "node:assert/strict";
 import type { Client, Seen, Traits } from "./client.ts";
 import type { World } from "./world.ts";
@@ -7,23 +7,23 @@ export interface Subject {
   client: Client;
   traits: Traits;
   world: World;
-  /** Something worth telling a reader of the test's output. */
+  /** Prints a remark to the test's output. */
   note: (text: string) => void;
 }
 
 export interface Behaviour {
   name: string;
-  /** The heading of its column, where it has one. */
+  /** The heading of the check's column in the table, if it has one. */
   column: string;
   check: (subject: Subject) => Promise<string | undefined>;
 }
 
-/** Why a client shows nothing of a behaviour. */
+/** The reason for clients that lack a feature. */
 export const NONE = "the client has none";
 
 export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
-/** What the client raises, and the text that came before. */
+/** Returns the error that the client raises, and the text that came before. */
 export async function failure(client: Client, work: (onText: (text: string) => void) => Promise<unknown>) {
   let text = "";
   const keep = (piece: string): void => {
@@ -40,6 +40,6 @@ export async function failure(client: Client, work: (onText: (text: string) => v
 export const record = ({ note }: Subject, { raised, status, code }: Seen): void =>
   note(`${raised}, status ${status ?? "none"}, code ${code ?? "none"}`);
 
-/** Status and code of a failure; of a client that loses the code, the status alone. */
+/** The expected status and code of a failure; only the status for a client that loses the code. */
 export const told = ({ traits }: Subject, [status, code]: [number, string]) =>
   traits.losesCode ? [status, undefined] : [status, code];

@@ -1,9 +1,9 @@
-/** Adapters in Go and Java: what this machine lacks is named, and a mistake in their sources is not passed over. */
+/** Tests the build of the adapters in Go and Java: missing tools are named, and an error in the sources is not hidden. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whyNotHere } from "./build.ts";
 
-test("leaves clients out when a tool is missing or old, or a registry is unreachable", () => {
+test("leaves clients out if a tool is missing or old, or a registry is unreachable", () => {
   const reasons: [string, string, string][] = [
     ["go", "spawn go ENOENT", "go is not installed"],
     ["go", "go: go.mod requires go >= 1.26.0 (running go 1.22.1; GOTOOLCHAIN=local)", "go: requires go >= 1.26.0"],

@@ -1,6 +1,6 @@
 /**
- * Builds the adapters in Go and Java, once for what their folders hold. Where the tools or their registries are missing, the reason
- * comes back, and the suite names the clients as left out.
+ * Builds the adapters in Go and Java once per version of their sources. If tools or registries are missing, it returns
+ * the reason, and the suite lists the clients as left out.
  */
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { buildOnce, cacheFolder } from "../../tools/go-builds.ts";
 import { run } from "./install.ts";
 
-/** What starts an adapter: the program and its arguments, before the client's name. */
+/** The command that starts an adapter: the program and its arguments before the client's name. */
 export type Built = { program: string; args: string[] } | { missing: string };
 
 const UNREACHABLE = /no such host|dial tcp|i\/o timeout|Could not transfer artifact|Unknown host|Connection refused/;
@@ -17,7 +17,7 @@ const TOO_OLD = /requires go >= \S+|release version \d+ not supported|No compile
 
 const built = new Map<string, Promise<Built>>();
 
-/** Clients of one language wait for the same build. */
+/** Clients of one language share a build. */
 const once = (language: string, make: () => Promise<Built>): Promise<Built> => {
   const building = built.get(language) ?? make();
   built.set(language, building);
@@ -43,7 +43,7 @@ export const buildJava = (): Promise<Built> =>
     });
     if (missing !== undefined) return { missing };
     const classes = [join(cached, "classes"), join(cached, "lib", "*")].join(delimiter);
-    // LangChain4j brings a log without a place to write to, which says so.
+    // LangChain4j includes a logger without a destination, which would print a warning.
     return { program: "java", args: ["-Dslf4j.internal.verbosity=ERROR", "-cp", classes, "clients.Main"] };
   });
 
@@ -63,7 +63,7 @@ async function build(tool: string, args: string[], cwd: string): Promise<string 
   return code === 0 ? undefined : whyNotHere(tool, output);
 }
 
-/** Why the tool cannot build on this machine. An error of the sources is thrown. */
+/** Returns why the tool cannot build on this machine. Throws if the sources have an error. */
 export function whyNotHere(tool: string, output: string): string {
   if (output === `spawn ${tool} ENOENT`) return `${tool} is not installed`;
   const tooOld = TOO_OLD.exec(output)?.[0];

@@ -13,20 +13,20 @@ export interface Ask {
 
 interface Answer {
   text: string;
-  /** Null when the client does not report it. */
+  /** Null if the client does not report it. */
   finish: string | null;
-  /** Completion tokens as the client reports them. */
+  /** The number of completion tokens that the client reports. */
   tokens: number;
   reasoning?: string | null;
 }
 
-/** A failure as a builder meets it, read from where this client keeps it. */
+/** A failure as a builder sees it, read from this client's error. */
 export interface Seen {
   raised: string;
   status?: number | null;
   code?: string | null;
   message: string;
-  /** `required_micro` of a hold that exceeds the balance. */
+  /** The field `required_micro` of a hold that exceeds the balance. */
   required?: number | null;
 }
 
@@ -34,45 +34,45 @@ type Schema = Record<string, unknown>;
 
 export interface Client {
   chat(at: Connection, ask: Ask): Promise<Answer>;
-  /** Hands every piece of text on as it comes; raises what the client raises. */
+  /** Calls `onText` with every piece of text as it arrives; raises the client's error. */
   stream(at: Connection, ask: Ask, onText: (text: string) => void): Promise<void>;
-  /** The completion tokens that a stream told. */
+  /** Returns the completion tokens that the stream reported. */
   streamUsage?(at: Connection, ask: Ask): Promise<number>;
   /** Leaves a stream after its first text. */
   cancel?(at: Connection, ask: Ask): Promise<void>;
-  /** An answer in this form, parsed. */
+  /** Requests an answer in this format and returns it parsed. */
   structured?(at: Connection, ask: Ask, schema: Schema): Promise<unknown>;
-  /** By the Responses API, which does not exist here; only where the client could choose it. */
+  /** Uses the Responses API, which the gateway does not have; only for clients that could choose it. */
   responses?(at: Connection, ask: Ask): Promise<unknown>;
   embed?(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
   complete?(at: Connection, ask: Ask): Promise<string>;
   models?(at: Connection): Promise<string[]>;
-  /** What the AI SDK's `textStream` shows of a stream and raises, and what `onError` tells. */
+  /** What the AI SDK's `textStream` yields and raises, and the errors that `onError` gets. */
   streamText?(at: Connection, ask: Ask): Promise<{ text: string; errors: unknown[]; raised?: string }>;
-  /** With retries on, yet none of what was billed. */
+  /** Sends a chat with retries on, but without repeating a billed request. */
   chatCarefully?(at: Connection, ask: Ask): Promise<unknown>;
   seen(error: unknown): Seen;
   close?(): Promise<void>;
 }
 
-/** Properties of one client. A version without them fails. */
+/** Properties of one client. A new version that differs fails the checks. */
 export interface Traits {
   /** The error class of a failed stream. */
   streamRaises: string;
-  /** The error class of a too long prompt, if the client has one. */
+  /** The error class of a prompt that is too long, if the client has one. */
   contextRaises?: string;
-  /** It does not read `x-should-retry`, so that its retries repeat a billed failure. */
+  /** The client does not read `x-should-retry`, so its retries repeat a billed failure. */
   repeatsBilled?: true;
-  /** It makes a dialogue of a completion's prompt, and `textStream` raises a failure without its code. */
+  /** The client turns a completion's prompt into a dialogue, and `textStream` raises a failure without its code. */
   isAiSdk?: true;
-  /** Leaving its stream does not end the request: it runs on, and is paid for. */
+  /** Leaving a stream does not end the request: it continues and is charged. */
   runsOn?: true;
-  /** Its errors have the status and the message, not the code. */
+  /** The client's errors contain the status and the message, but not the code. */
   losesCode?: true;
-  /** It ignores the error event of a stream, and raises because the connection ends before the body does. */
+  /** The client ignores the error event of a stream, and raises an error because the connection ends before the body does. */
   ignoresErrorEvent?: true;
-  /** It retries nothing. */
+  /** The client never retries. */
   neverRetries?: true;
-  /** Its types for schemas have no `minimum`. */
+  /** The client's schema types have no `minimum`. */
   losesBounds?: true;
 }

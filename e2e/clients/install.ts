@@ -16,7 +16,7 @@ const PIP_UNREACHABLE = /No matching distribution found|NewConnectionError|Conne
 
 let packages: Promise<string | undefined> | undefined;
 
-/** Why the npm packages are missing; undefined once they are installed. Concurrent callers share the installation. */
+/** Returns why the npm packages are missing; undefined once they are installed. Concurrent callers share the installation. */
 export function installPackages(): Promise<string | undefined> {
   packages ??= runInstall();
   return packages;
@@ -31,7 +31,7 @@ async function runInstall(): Promise<string | undefined> {
   return why;
 }
 
-/** Why the registry does not give what the lockfile in that folder names; undefined once it is installed. */
+/** Returns why the registry lacks packages of that folder's lockfile; undefined once they are installed. */
 async function npmCi(folder: string): Promise<string | undefined> {
   const quick = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
   const npm = await run("npm", ["ci", "--ignore-scripts", "--loglevel=error", ...quick], folder);
@@ -41,7 +41,10 @@ async function npmCi(folder: string): Promise<string | undefined> {
   return `the npm registry cannot be reached (${cause})`;
 }
 
-/** The same packages in a folder of their own, for suites that run at the same time: its path, or why there is none. */
+/**
+ * Installs the same packages into a separate folder, for suites that run at the same time. Returns its path, or why it
+ * failed.
+ */
 export async function installPackagesApart(): Promise<{ folder: string } | { missing: string }> {
   const folder = join(cacheFolder("clients-npm"), (await digestOf("package-lock.json")).slice(0, 16), "node_modules");
   const missing = await buildOnce(folder, "node_modules", async (fresh) => {
@@ -51,35 +54,35 @@ export async function installPackagesApart(): Promise<{ folder: string } | { mis
   return missing === undefined ? { folder } : { missing };
 }
 
-/** The interpreter that has a Python client, or why there is none. */
+/** The Python interpreter that has a client, or the reason why there is none. */
 export type Python = { interpreter: string } | { missing: string };
 
 const environment = (name: string): string => at(`../../.cache/clients/${name}`);
 
-/** The official package, for the suite of `npm test`. */
+/** Installs the official package, for the suite of `npm test`. */
 export const installPython = (): Promise<Python> =>
   installEnvironment(environment("openai"), ["-r", at("requirements.txt")], "requirements.txt");
 
-/** The same for the guides' blocks, which may install into it. */
+/** The same for the code blocks of the guides, which may install more packages into it. */
 export const installForDocs = (): Promise<Python> =>
   installEnvironment(environment("docs"), ["-r", at("requirements.txt")], "requirements.txt");
 
-/** What the examples ask for, as a builder would install it. */
+/** Installs the requirements of the examples, as a builder would. */
 export const installExamples = (): Promise<Python> => {
   const pins = "../../examples/python/requirements.txt";
   return installEnvironment(environment("examples"), ["-r", at(pins)], pins);
 };
 
 /**
- * What `python/NAME.txt` pins, into an environment of its own under `.cache/clients`. The file names every package, also
- * those that others bring: what a program can do without (and is large) is not in it.
+ * Installs the packages that `python/NAME.txt` pins into their own environment under `.cache/clients`. The file lists
+ * every package including dependencies, without large optional ones.
  */
 export const installProgram = (name: string): Promise<Python> =>
   installEnvironment(environment(name), ["--no-deps", "-r", at(`python/${name}.txt`)], `python/${name}.txt`);
 
 const environments = new Map<string, Promise<Python>>();
 
-/** Programs that share an environment wait for the same install. */
+/** Programs that share an environment share its installation. */
 function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
   const installing = environments.get(home) ?? makeEnvironment(home, what, pins);
   environments.set(home, installing);
@@ -101,11 +104,11 @@ async function makeEnvironment(home: string, what: string[], pins: string): Prom
   return { interpreter };
 }
 
-/** Why `pip install` would find nothing here. */
+/** Returns why `pip install` would find nothing on this machine. */
 export const whyNoPackages = (interpreter: string): Promise<string | undefined> =>
   runPip(interpreter, ["index", "versions", "openai"]);
 
-/** Why the index does not give what is asked for; undefined once it did. */
+/** Returns why the package index lacks a package; undefined if it has all. */
 async function runPip(interpreter: string, args: string[]): Promise<string | undefined> {
   const limits = ["--disable-pip-version-check", "--retries", "1", "--timeout", "15"];
   const pip = await run(interpreter, ["-m", "pip", ...args, ...limits]);
@@ -114,7 +117,7 @@ async function runPip(interpreter: string, args: string[]): Promise<string | und
   return "pip cannot reach its index, or the index does not have the version";
 }
 
-/** What package.json pins a client to: `4.104.0` for `npm:openai@4.104.0`. */
+/** The version to which package.json pins a client: `4.104.0` for `npm:openai@4.104.0`. */
 export async function pinnedVersions(): Promise<(packageName: string) => string> {
   const { dependencies } = JSON.parse(await readFile(at("package.json"), "utf8")) as {
     dependencies: Record<string, string>;
@@ -122,14 +125,14 @@ export async function pinnedVersions(): Promise<(packageName: string) => string>
   return (packageName) => (dependencies[packageName] ?? "").replace(/^npm:.*@/, "");
 }
 
-/** The version of a package that a file of pins names. */
+/** The version to which a requirements file pins a package. */
 export async function pinnedPython(packageName: string, file = "requirements.txt"): Promise<string> {
   const pins = await readFile(at(file), "utf8");
   return new RegExp(`^${packageName}(?:\\[.*\\])?==(\\S+)`, "m").exec(pins)?.[1] ?? "";
 }
 
 export async function run(command: string, args: string[], cwd = at(".")): Promise<{ code: number; output: string }> {
-  // Only npm is a script there that needs a shell.
+  // On Windows, npm is a script that needs a shell.
   const shell = process.platform === "win32" && command === "npm";
   const child = spawn(command, args, { cwd, shell, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";

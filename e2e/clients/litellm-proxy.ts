@@ -1,4 +1,4 @@
-/** LiteLLM as a proxy, with the configuration in examples/, driven by the official package. Its key is fixed at its start. */
+/** LiteLLM as a proxy with the configuration in examples/, tested through the official package. Its key is set at its start. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -50,7 +50,7 @@ const start = (interpreter: string, { baseURL, apiKey }: Connection, masterKey: 
       OPENAI_BASE_URL: baseURL,
       OPENAI_API_KEY: apiKey,
       LITELLM_MASTER_KEY: masterKey,
-      // Otherwise it fetches a list of prices.
+      // Without this it would fetch a list of prices.
       LITELLM_LOCAL_MODEL_COST_MAP: "True",
     }),
     health: "/health/liveliness",

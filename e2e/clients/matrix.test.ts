@@ -1,6 +1,7 @@
 /**
- * The clients builders use, current and older, against a whole platform, all at once: each has accounts of its own. Where a
- * client has a trap, the trap is asserted too, so that the pages of docs/builders stay true. `npm run clients` asks more of them.
+ * Tests current and older versions of the clients that builders use against a whole platform, all at the same time,
+ * each with its own accounts. Known flaws of clients are asserted too, so that the pages in docs/builders stay true.
+ * `npm run clients` checks more.
  */
 import { after, before, describe, type TestContext, test } from "node:test";
 import { behaviours } from "./behaviours.ts";
@@ -8,7 +9,7 @@ import type { Client } from "./client.ts";
 import { programs } from "./programs.ts";
 import { openWorlds, type World, type Worlds } from "./world.ts";
 
-/** Those of them are libraries. */
+/** The programs that are libraries. */
 const driven = await Promise.all(
   programs
     .filter(({ inTests }) => inTests)

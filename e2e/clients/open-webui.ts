@@ -1,6 +1,6 @@
 /**
- * Open WebUI, started on loopback with a folder of its own. Someone signs up and talks through its API, which speaks the dialect
- * too: the official package drives it, and Open WebUI asks the gateway, with the address and key that are asked for.
+ * Runs Open WebUI on loopback with its own folder. A user signs up and chats through its OpenAI-compatible API with the
+ * official package, and Open WebUI sends the requests to the gateway with the given address and key.
  */
 import { dirname, join } from "node:path";
 import type { Client, Connection } from "./client.ts";
@@ -14,7 +14,8 @@ const SETTINGS = {
   ENABLE_OLLAMA_API: "false",
   ENABLE_VERSION_UPDATE_CHECK: "false",
   ANONYMIZED_TELEMETRY: "false",
-  // Its own embedding model would be fetched, and its package is not installed.
+  // The embedding model comes from the gateway, because Open WebUI would download its own, whose package is not
+  // installed.
   RAG_EMBEDDING_ENGINE: "openai",
 };
 const ALL = ["tiny-3b", "reason-32b", "mid-14b", "embed-m3", "no-such"];
@@ -46,11 +47,11 @@ async function clientOf(address: string, close: () => Promise<void>): Promise<Cl
     if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${await response.text()}`);
     return (await response.json()) as { token: string };
   };
-  // Who signs up first is the administrator.
+  // The first user who signs up is the administrator.
   const person = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
   const { token } = await post("/api/v1/auths/signup", person);
   let used = "";
-  /** Has it ask the gateway as this connection does. Named models are not looked up: a key that is refused has no list. */
+  /** Makes Open WebUI use this connection. Its models are named, because a key that is refused cannot list them. */
   const through = async ({ baseURL, apiKey, maxRetries }: Connection, names: string[]): Promise<Connection> => {
     const wanted = JSON.stringify([apiKey, names]);
     if (wanted !== used) {

@@ -1,4 +1,4 @@
-/** Clients in other languages, as processes: the adapter reads and answers one line of JSON for each call. */
+/** Runs clients in other languages as processes: the adapter reads and answers one line of JSON for each call. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Client, Connection, Seen } from "./client.ts";
@@ -16,13 +16,13 @@ class ClientError extends Error {
   }
 }
 
-/** Starts the adapter. Its first line lists the operations that it has. */
+/** Starts the adapter. Its first line lists the operations that it supports. */
 export async function processClient(program: string, args: string[]): Promise<Client> {
   const child = spawn(program, args, {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, NO_PROXY: "127.0.0.1", PYTHONDONTWRITEBYTECODE: "1" },
   });
-  // A program that is not there closes its output too, and the first read says so.
+  // A missing program closes its output too, which the first read reports.
   const ended = new Promise((resolve) => child.once("close", resolve).once("error", resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const read = async <T>(): Promise<T> => {

@@ -2,23 +2,23 @@
 import type { Client, Traits } from "./client.ts";
 import type { World } from "./world.ts";
 
-/** What a program is asked, by column. */
+/** A program's checks by column. */
 export type Checks = Record<string, () => Promise<string | undefined>>;
 
-/** A program that has no API, or is set up for one account: it has checks of its own. */
+/** A program without an API, or for a single account, which has its own checks. */
 export interface Tool {
   checks: (world: World) => Promise<Checks>;
   close?: () => Promise<void>;
 }
 
 export interface Program {
-  /** As `--only` takes it. */
+  /** The name for `--only`. */
   id: string;
   name: string;
   version: string;
-  /** Whether `matrix.test.ts` drives it, and not `npm run clients` alone. */
+  /** Whether `matrix.test.ts` includes it, and not only `npm run clients`. */
   inTests: boolean;
   traits: Traits;
-  /** Starts it, or says why it cannot be had here. */
+  /** Starts the client, or returns why it is missing. */
   load: () => Promise<Client | Tool | { missing: string }>;
 }

@@ -1,4 +1,4 @@
-/** The clients, what each needs to be driven, and its traps. */
+/** The clients under test, how each is started, and its known flaws. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { aider } from "./aider.ts";
@@ -28,7 +28,7 @@ const npm = (id: string, adapter: string, packageName: string, traits: Partial<T
   load: async () => {
     const missing = await installPackages();
     if (missing !== undefined) return { missing };
-    // Named at run time: types and lint have to pass where the packages are not installed.
+    // Imported by a computed name, so that types and lint pass without the packages.
     return (await import(new URL(`adapters/${adapter}.mjs`, import.meta.url).href)).load(packageName);
   },
 });
@@ -54,7 +54,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const fromPython = async (made: Python, adapter: string): Promise<Client | { missing: string }> =>
   "missing" in made ? made : processClient(made.interpreter, [here(`adapters/${adapter}.py`)]);
 
-/** A client in Go or Java; `pin` finds its version in the file that names it. */
+/** A client in Go or Java; `pin` finds its version in the file that pins it. */
 async function compiled(
   id: string,
   name: string,
@@ -157,7 +157,7 @@ export const programs: Program[] = [
     name: "Open WebUI",
     version: await pinnedPython("open-webui", "python/open-webui.txt"),
     inTests: false,
-    // It does not hand on `x-should-retry`: who drives it by an SDK repeats what was billed.
+    // Open WebUI drops `x-should-retry`, so an SDK in front of it repeats billed requests.
     traits: { streamRaises: "APIError", repeatsBilled: true },
     load: openWebUi,
   },

@@ -8,7 +8,7 @@ const STATUS_ALONE = "status and message, without the code";
 const NEVER_RETRIES = "it retries nothing";
 const HI = { model: "tiny-3b", prompt: "hi" };
 
-/** Both ways of asking are refused alike: before a stream has begun, a refusal is an HTTP status. */
+/** Whole and streamed requests are refused alike: a refusal before the stream begins is an HTTP status. */
 async function refuses(subject: Subject, at: Connection, ask: Ask, expected: [number, string]): Promise<Seen> {
   const { client } = subject;
   const streamed = await failure(client, (onText) => client.stream(at, ask, onText));

@@ -1,8 +1,8 @@
 /**
- * `npm run clients`: the clients that builders use, each in its pinned version, against a whole platform, as one table.
- * `-- --only aider,open-webui` drives some, `--behaviours chat,401` asks some things, `--markdown e2e/clients/README.md` writes the
- * table there: of its rows and columns those that were chosen. What cannot be installed here is left out by name. Ends with 1
- * when something failed.
+ * `npm run clients`: tests the clients that builders use, each in its pinned version, against a whole platform, and
+ * prints a table. `-- --only aider,open-webui` selects clients, `--behaviours chat,401` selects checks, `--markdown
+ * e2e/clients/README.md` updates their rows and columns in the table there. Names clients that cannot be installed.
+ * Exits with 1 if a check failed.
  */
 import { parseArgs } from "node:util";
 import { behaviours } from "./behaviours.ts";
@@ -12,7 +12,7 @@ import { programs } from "./programs.ts";
 import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
 import { openWorlds, type World, type Worlds } from "./world.ts";
 
-/** They wait more than they compute; some are whole servers. */
+/** Clients mostly wait, but some are whole servers. */
 const AT_ONCE = 4;
 
 const list = (text: string | undefined, known: string[], flag: string): string[] => {
@@ -46,7 +46,7 @@ async function drive(worlds: Worlds, program: Program): Promise<Row> {
   try {
     return { name, cells: await cellsOf(worlds, program) };
   } catch (error) {
-    // One that does not start does not take the others with it.
+    // A client that does not start must not end the others' checks.
     return { name, cells: new Map(columns.map((column) => [column, failed(error)])) };
   }
 }

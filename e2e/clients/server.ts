@@ -1,4 +1,4 @@
-/** A program that is a server, started on loopback, and ended with what it wrote. */
+/** Starts a server program on loopback; stopping it returns its output. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -9,16 +9,16 @@ import { eventually } from "@tollgate/stage/wait.ts";
 
 interface Wanted {
   name: string;
-  /** What is run, for a port and a folder of its own. */
+  /** Returns the command line for a port and a folder. */
   command: (port: number, folder: string) => string[];
   env: (folder: string) => Record<string, string>;
-  /** Answers 200 once it serves. */
+  /** A path that answers 200 once the server is ready. */
   health: string;
 }
 
 export interface Server {
   address: string;
-  /** Ends it, and waits until it has and its folder is gone. */
+  /** Stops the server, and waits until it has ended and its folder is removed. */
   close: () => Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function startServer({ name, command, env, health }: Wanted): Promi
   };
   const answers = async (): Promise<boolean> => {
     if (over !== undefined) throw new Error(`${name}: ${over}\n${output()}`);
-    const response = await fetch(address + health).catch(() => undefined); // not listening yet
+    const response = await fetch(address + health).catch(() => undefined); // The server is not listening yet.
     return response?.ok ?? false;
   };
   try {

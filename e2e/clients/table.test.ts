@@ -1,4 +1,4 @@
-/** The table of `npm run clients`: reasons become notes, and a document keeps what is not the table. */
+/** Tests the table of `npm run clients`: reasons become notes, and the text around the table stays. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
 
-test("has one row per client, joins equal reasons in one note, and names omitted clients", () => {
+test("has one row per client, one note for equal reasons, and names omitted clients", () => {
   const cells = new Map<string, Cell>([
     ["chat", "ok"],
     ["stream", { no: "none" }],

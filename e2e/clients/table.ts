@@ -1,12 +1,12 @@
-/** The outcome of a run as a table: one row for a program, one column for a behaviour, reasons as notes below. */
+/** Renders the results as a table: one row per program, one column per check, and reasons as notes below. */
 import { readFile, writeFile } from "node:fs/promises";
 
 export type Cell = "ok" | { no: string } | { failed: string };
 
 export interface Row {
-  /** The program and its version. */
+  /** The program with its version. */
   name: string;
-  /** By column; or why it was left out. */
+  /** The results by column, or why the program was left out. */
   cells: Map<string, Cell> | { leftOut: string };
 }
 
@@ -33,7 +33,7 @@ export function render(rows: Row[], columns: string[]): string {
   return [...table.map((line) => `| ${line.join(" | ")} |`), ...(list.length > 0 ? ["", ...list] : [])].join("\n");
 }
 
-/** What `render` made, read again. */
+/** Reads a table that `render` made. */
 export function parse(table: string): Row[] {
   const lines = table.split("\n");
   const notes = new Map(lines.map((line) => /^(\d+)\. (.*)$/.exec(line)?.slice(1) ?? []) as [string, string][]);
@@ -54,7 +54,7 @@ export function parse(table: string): Row[] {
   });
 }
 
-/** The rows that were kept, with the columns that were asked now of those that were driven now, in this order of names. */
+/** Updates the columns that were checked in the rows of programs that ran, and sorts the rows as in `names`. */
 export function update(kept: Row[], driven: Row[], asked: string[], names: string[]): Row[] {
   const rowIn = (rows: Row[], name: string): Row | undefined => rows.find((row) => row.name === name);
   return names.flatMap((name) => {
@@ -66,13 +66,13 @@ export function update(kept: Row[], driven: Row[], asked: string[], names: strin
   });
 }
 
-/** The table between the markers of a document. */
+/** Returns the table between the markers of a document. */
 export async function tableIn(file: string): Promise<string> {
   const { table } = cut(await readFile(file, "utf8"), file);
   return table.trim();
 }
 
-/** Puts a table there; what else the document says stays. */
+/** Replaces the table of a document and keeps the other text. */
 export async function writeInto(file: string, table: string): Promise<void> {
   const { before, after } = cut(await readFile(file, "utf8"), file);
   await writeFile(file, `${before}\n\n${table}\n\n${after}`);

@@ -14,27 +14,30 @@ const RICH_PICO = 10n ** 15n;
 const POOR_PICO = 1_500_000n;
 const UNLIMITED = { requests: 1_000_000, inFlight: 1_000, tokens: 1_000_000_000 };
 export interface World {
-  /** With a key of an account that has credit. */
+  /** A connection with a key of an account that has credit. */
   connection(more?: Partial<Connection>): Connection;
-  /** Less credit than a large answer needs; none at all; no request allowed; a key that no one has. */
+  /**
+   * Connections with less credit than a large answer costs, with no credit, with a rate limit of zero, and with an
+   * unknown key.
+   */
   poor: Connection;
   empty: Connection;
   limited: Connection;
   unknown: Connection;
-  /** A key that may have one request in flight and has it; `free` ends that. */
+  /** A key that may have one request in flight and has one; `free` ends that request. */
   occupied(): Promise<{ at: Connection; free: () => Promise<void> }>;
-  /** How many requests of this client's accounts came to this. */
+  /** The number of requests of this client's accounts with this outcome. */
   requests(outcome?: string): Promise<number>;
-  /** Waits until so many have. */
+  /** Waits until there are that many. */
   untilRequests(outcome: string, count: number): Promise<void>;
-  /** What the gateway answers, without a client between. */
+  /** The gateway's own answer, without a client in between. */
   rawEmbeddings(input: string[]): Promise<number[][]>;
 }
 
 export interface Worlds {
-  /** For one client. */
+  /** Opens a world for one client. */
   open(): Promise<World>;
-  /** Checks the ledger and ends the platform. */
+  /** Checks the ledger and stops the platform. */
   end(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
-/** What a browser suite needs of accounts and does not show, through the console's API beside the browser. */
+/** Sets up accounts through the console's API, for browser suites that are about other pages. */
 import type { ConsoleClient } from "../console-client.ts";
 
-/** The newest builder account of this name, as operators see it. */
+/** The newest builder account with this name, as operators see it. */
 export async function accountNamed(operator: ConsoleClient, name: string): Promise<{ id: string }> {
   const { data } = await operator.get<{ data: { id: string; name: string }[] }>("operator/accounts?kind=builder");
   const account = data.find((one) => one.name === name);
@@ -9,7 +9,7 @@ export async function accountNamed(operator: ConsoleClient, name: string): Promi
   return account;
 }
 
-/** Gives that account credit, as an operator does. */
+/** Grants the account credit as an operator. */
 export async function grant(operator: ConsoleClient, accountName: string, dollars: number): Promise<void> {
   const { id } = await accountNamed(operator, accountName);
   await operator.send("POST", `operator/accounts/${id}/grant`, {

@@ -1,6 +1,6 @@
 /**
- * A real Chromium for the console's journeys: a fresh profile each time, nothing of its own going out. Whatever a page says
- * on its console, and every request it makes to another origin, is kept and held against it at the end.
+ * A real Chromium for the console's suites, with a new profile each time and without traffic of its own. Console
+ * messages of a page and its requests to other origins are recorded, and each test checks them at its end.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -25,11 +25,11 @@ const FLAGS = [
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export const CHROMIUM = PLACES.find((place) => existsSync(place));
-/** For `describe(name, NEEDS_CHROMIUM, …)`: says why the suite is left out. */
+/** For `describe(name, NEEDS_CHROMIUM, …)`: skips the suite with a reason if Chromium is missing. */
 export const NEEDS_CHROMIUM =
   CHROMIUM === undefined ? { skip: "Chromium is not installed (Debian: apt-get install chromium)" } : {};
 
-/** The journeys look at what is built from the sources as they are. */
+/** Builds console and docs, so that the suites test the current sources. */
 export function buildConsole(): void {
   for (const tool of ["build-console", "build-guide"]) {
     spawnSync(process.execPath, [join(ROOT, `tools/${tool}.mjs`)], { cwd: ROOT, stdio: "inherit" });
@@ -43,7 +43,7 @@ export type Theme = "light" | "dark";
 export interface BrowserSession {
   page: Page;
   context: BrowserContext;
-  /** What the page complained about since the last time it was asked. */
+  /** Returns the page's complaints since the last call. */
   complaints(): string[];
   close(): Promise<void>;
 }
@@ -53,13 +53,13 @@ interface BrowserOptions {
   width?: number;
   height?: number;
   theme?: Theme;
-  /** The machine's own where none is given. */
+  /** Default: the machine's time zone. */
   timeZone?: string;
-  /** Nothing moves, as for people who ask for that: without a graphics card, drawing movement takes processor time. */
+  /** Asks for reduced motion, because without a graphics card animations take much processor time. */
   still?: boolean;
 }
 
-/** One person at one browser. */
+/** Opens a browser for one user. */
 export async function openBrowser(options: BrowserOptions): Promise<BrowserSession> {
   const timeout = HANG_LIMIT_MS;
   const profile = await mkdtemp(join(tmpdir(), "tollgate-browser-"));
@@ -73,7 +73,7 @@ export async function openBrowser(options: BrowserOptions): Promise<BrowserSessi
   return { ...session, close };
 }
 
-/** Another person at the same browser, with cookies and storage of their own: far less work than another browser. */
+/** Opens a second user in the same browser, with separate cookies and storage, which is much cheaper than another browser. */
 export async function openBeside({ context }: BrowserSession, options: BrowserOptions): Promise<BrowserSession> {
   const browser = context.browser() ?? assert.fail("the browser has gone");
   return watched(await browser.newContext(contextOptions(options)), options);
@@ -93,13 +93,13 @@ function contextOptions(options: BrowserOptions): BrowserContextOptions {
 }
 
 async function watched(context: BrowserContext, { baseUrl }: BrowserOptions): Promise<BrowserSession> {
-  // For every page of it, its locators, navigations, events and requests.
+  // Applies to every page with its locators, navigations, events and requests.
   context.setDefaultTimeout(HANG_LIMIT_MS);
   const page = context.pages()[0] ?? (await context.newPage());
   let said: string[] = [];
   page.on("console", (message) => {
     const text = message.text();
-    // Chromium gives up what it is loading when the machine gets or loses a network, and the console asks again.
+    // Chromium aborts requests when the machine's network changes, and the console repeats them.
     if (text.includes("net::ERR_NETWORK_CHANGED")) return;
     if (message.type() === "error" || message.type() === "warning") said.push(`${message.type()}: ${text}`);
   });
@@ -120,18 +120,18 @@ async function watched(context: BrowserContext, { baseUrl }: BrowserOptions): Pr
   };
 }
 
-/** Signed in without the page for it, for suites that are about other pages. */
+/** Signs in without the sign-in page, for suites that are about other pages. */
 export async function openSession(page: Page, who: { email: string; password: string }): Promise<void> {
-  // The answer's cookie becomes the browser's.
+  // The browser takes over the answer's cookie.
   const headers = { "sec-fetch-site": "same-origin" };
   const answer = await page.request.post("/console/api/auth/sign-in/email", { data: who, headers });
   assert.equal(answer.status(), 200, await answer.text());
 }
 
 /**
- * Ends the session of this browser, away from any page of the console: one that notices goes to the sign-in, wherever it was sent
- * meanwhile. But at the same address: a tab that was elsewhere, `about:blank` for one, now and then comes back to what it had kept
- * before its last changes (seen with Chromium 156).
+ * Ends the session from a page outside the console, because an open console page would notice and go to the sign-in
+ * page. That page has the same origin: a tab that was elsewhere, such as `about:blank`, sometimes loads an outdated
+ * copy of its storage (seen with Chromium 156).
  */
 export async function endSession({ page, context }: BrowserSession): Promise<void> {
   await page.goto("/v1/catalog/rates");
@@ -149,7 +149,7 @@ export async function signIn(page: Page, who: { email: string; password: string 
     .waitFor();
 }
 
-/** Waits until what is read of a page is `expected`: pages follow what was done on them a moment later. */
+/** Waits until `read` returns `expected`, because pages update a moment after an action. */
 export async function untilIs<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
   let last: { value: T } | undefined;
   try {
@@ -163,18 +163,21 @@ export async function untilIs<T>(what: string, read: () => Promise<T>, expected:
   }
 }
 
-/** Pages of nodes read them again this often. */
+/** How often pages of nodes load them again. */
 const POLL_MS = 5_000;
 
 /**
- * Makes what a page reads again by itself due, in place of waiting for it. The page's clock is installed before its first page is opened
- * (`page.clock.install()`), and goes on by itself.
+ * Makes a page's next periodic load due now. The page's clock must be installed before its first page opens
+ * (`page.clock.install()`), and runs by itself.
  */
 export async function readAgain(page: Page): Promise<void> {
   await page.clock.fastForward(POLL_MS);
 }
 
-/** Clicks a button that copies and returns what it copied. The clipboard is filled a moment after the click, so it is emptied before. */
+/**
+ * Clicks a copy button and returns the copied text. Empties the clipboard first, because it is filled a moment after
+ * the click.
+ */
 export async function copiedBy(page: Page, button: Locator): Promise<string> {
   await page.evaluate("navigator.clipboard.writeText('')");
   await button.click();

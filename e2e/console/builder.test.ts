@@ -1,4 +1,7 @@
-/** The builder's pages beyond the journey (journeys/builder.test.ts): keys, requests, figures, search, several accounts. */
+/**
+ * Tests the builder's pages beyond the journey (journeys/builder.test.ts): keys, requests, statistics, search, several
+ * accounts.
+ */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -55,7 +58,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const button = page.getByRole("button", { name: /Accounts and settings/ });
     await button.click();
     await page.getByRole("menuitemradio", { name: account }).click();
-    // A menu that closes gives the focus back a moment later, which would close one that was opened meanwhile.
+    // A menu that closes returns the focus a moment later, which would close a menu opened meanwhile.
     await button.and(page.locator(":focus")).waitFor();
   };
   /** Ada has an account with credit, a key and one request. */
@@ -67,7 +70,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "first key" });
     await chat(secret, "Hello");
   };
-  /** The secret that a dialog shows once; then the dialog is closed. */
+  /** Returns the secret that a dialog shows once, and closes the dialog. */
   const shownSecret = async (): Promise<string> => {
     await page.getByText("Copy it now").waitFor();
     const secret = SECRET.exec(await page.getByRole("dialog", { name: "Your new key" }).innerText())?.[0];
@@ -75,7 +78,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Done" }).click();
     return secret;
   };
-  /** What the browser itself logs of a refusal is no complaint. */
+  /** Leaves out the browser's own log lines about an expected refusal. */
   const complaintsBut = (status: number): string[] =>
     browser.complaints().filter((said) => !said.includes(`status of ${status}`));
   const ask = (key: string, model: string): Promise<Response> =>
@@ -84,7 +87,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }], max_tokens: 50 }),
     });
-  /** As a client with this key would. */
+  /** Sends a chat as a client with this key would. */
   const chat = async (key: string, content: string): Promise<string> => {
     const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
@@ -96,7 +99,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     return id.replace("chatcmpl-", "req_");
   };
 
-  test("a model's page shows its build, price and past, code that calls it, and the way to try it", async () => {
+  test("a model's page shows its build, price, availability, sample code, and a link to the playground", async () => {
     await page.goto("/console/models");
     await page.getByRole("table", { name: "Models" }).getByRole("link", { name: "tiny-3b", exact: true }).click();
     await page.getByRole("heading", { name: "tiny-3b", exact: true }).waitFor();
@@ -110,7 +113,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.match(await fact("Input price").innerText(), /^\$0\.02\b.*per million tokens$/);
     const now = page.getByLabel("Now");
     await eventually("its node is shown", async () => /Nodes\s+1\b/.test(await now.innerText()));
-    // The platform has been sampled since it started, perhaps before its node was there, and a request was answered.
+    // The model's availability may be below 100 %, because sampling may have begun before the node was online.
     const past = page.getByLabel("Whole period");
     await past
       .getByText(/^[1-9][\d.]* %$/)
@@ -120,7 +123,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       .getByText(/\d ms|\d s/)
       .first()
       .waitFor();
-    /** With a value: the chart says "no data" of a series without one. */
+    /** Waits for a value, because the chart says "no data" for a series without one. */
     const availability = (words: string): Locator =>
       page
         .getByRole("figure", { name: `Availability in ${words}` })
@@ -174,7 +177,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a builder renames and revokes a key, and a revoked key is listed apart", async () => {
+  test("a builder renames and revokes a key, and revoked keys are listed separately", async () => {
     await page.goto("/console/keys");
     await page.getByText("first key").click();
     const drawer = page.getByRole("dialog", { name: "first key" });
@@ -240,7 +243,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
     const id = await chat(key, "Hello");
     await untilCounted(platform);
-    // The address alone opens the key, with what it did.
+    // The address of a drawer opens the key with its usage.
     await page.goto("/console/overview");
     await page.goto(address);
     await drawer.getByText("in the last 30 days", { exact: false }).first().waitFor();
@@ -295,7 +298,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("the amounts on the overview add up, and the balance shows the smallest charge", async () => {
+  test("the amounts on the overview add up, and the balance shows even the smallest charge", async () => {
     const headers = { "sec-fetch-site": "same-origin" };
     const made = await page.request.post("/console/api/keys", { data: { name: "sums" }, headers });
     const { secret } = (await made.json()) as { secret: string };
@@ -307,7 +310,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const charges = await rows.locator("td:last-child").allInnerTexts();
     assert.equal(new Set(charges.map((text) => text.length - text.indexOf("."))).size, 1, charges.join(" "));
     const sum = dollars(charges.reduce((so, text) => so + picodollars(text), 0n));
-    // The figures above, the chart's sum and what each model cost, as they stand there.
+    // Compares the figures, the chart's sum and the models' costs with the database.
     const spentSince = async (start: "day" | "month"): Promise<string> => {
       const [row] = await platform.query<{ pico: string }>(
         `select coalesce(sum(r.charge_pico), 0)::text as pico from request r join account a on a.id = r.account_id
@@ -321,7 +324,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
         .filter({ hasText: new RegExp(`^${name}$`) })
         .locator("xpath=following-sibling::dd[1]")
         .innerText();
-    // Read again each time: a day may end meanwhile.
+    // Read again each time, because a day may end meanwhile.
     await eventually("the figures are what was spent", async () => {
       const shown = [await figure("Spend today"), await figure("Spend this month")];
       return shown[0] === (await spentSince("day")) && shown[1] === (await spentSince("month"));
@@ -334,7 +337,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await credit(dollars(picodollars("$2.00") - picodollars(sum))).waitFor();
   });
 
-  test("a chart's range is in the address, and the keyboard reaches its values", async () => {
+  test("a chart's range is in the address, and its values can be reached by keyboard", async () => {
     const chart = (days: number) => page.getByRole("figure", { name: `Spend in the last ${days} days by model` });
     await page.goto("/console/overview?range=7d");
     await chart(7).waitFor();
@@ -358,7 +361,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("the console shows performance by model and key, finds requests by label, ID and cost, and counts those refused for lack of credit", async () => {
+  test("shows performance by model and key, finds requests by label, ID and cost, and counts requests refused for lack of credit", async () => {
     const headers = { "sec-fetch-site": "same-origin" };
     const made = await page.request.post("/console/api/keys", { data: { name: "insight", labels: true }, headers });
     const { secret, id: keyId } = (await made.json()) as { secret: string; id: string };
@@ -397,7 +400,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("radio", { name: "7d" }).click();
     await page.getByRole("figure", { name: "Duration in the last 7 days" }).waitFor();
 
-    // Who goes away is no error, here neither.
+    // A client that disconnects is not counted as an error here either.
     await page.goto("/console/overview");
     await page.getByText("disconnected.").waitFor();
     assert.equal(await page.getByRole("link", { name: /client_closed/ }).count(), 0);
@@ -407,7 +410,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await total("Tokens out").getByText("120", { exact: true }).waitFor();
     await untilSearch("?q=label%3Anightly");
     await page.getByLabel("Order").selectOption("cost");
-    // With a label the API puts only requests of a month in this order.
+    // With a label, the API can sort only requests of a month by cost.
     await untilSearch("?q=label%3Anightly&sort=cost&range=30d");
     const rows = page.getByRole("table", { name: "Requests" }).locator("tbody tr");
     await rows.nth(2).waitFor();
@@ -441,7 +444,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
   test("Ctrl-K opens a page, a key, a model or a request and changes the theme without a mouse", async () => {
     const field = page.getByRole("combobox", { name: /^Search/ });
-    /** Enter takes the first that is found, once that is the one that is looked for: keys and models come a moment later. */
+    /** Waits for the wanted result to be first before Enter, because keys and models appear a moment later. */
     const find = async (text: string, option: RegExp): Promise<void> => {
       await page.keyboard.press("Control+k");
       await field.fill(text);
@@ -490,8 +493,8 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a person with two builder accounts sees one at a time", async () => {
-    // The page's address before it was renamed leads to it.
+  test("a user with two builder accounts sees one at a time", async () => {
+    // The page's former address still works.
     await page.goto("/console/open-account");
     await page.waitForURL("**/console/accounts");
     await page.getByLabel("Name").fill("Second account");
@@ -502,7 +505,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await actFor("Analytical engines");
     await page.getByText("sums", { exact: true }).waitFor();
 
-    // From the keyboard, too: those that the pages do not act for already are offered.
+    // Switches accounts by keyboard too: the search lists the accounts that are not selected.
     const field = page.getByRole("combobox", { name: /^Search/ });
     const choose = async (account: string, others: string): Promise<void> => {
       await page.keyboard.press("Control+k");
@@ -517,7 +520,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await choose("Analytical engines", "Second account");
     await page.getByText("sums", { exact: true }).waitFor();
 
-    // What was said in the playground was the other account's, too.
+    // The playground's conversation belongs to the other account too.
     await page.getByRole("link", { name: "Playground" }).click();
     await page.getByLabel("Message", { exact: true }).fill("Between us");
     await page.keyboard.press("Enter");
@@ -528,7 +531,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await actFor("Analytical engines");
     await page.getByText("Between us").waitFor();
 
-    // The live numbers change over, too: what happens to the first account now shows, and nothing of the second.
+    // Live updates switch accounts too: changes of the first account are shown, and none of the second.
     await page.getByRole("link", { name: "Overview" }).click();
     await credit("$1.99").waitFor();
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
@@ -538,7 +541,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("the examples of the first request run as they are pasted", async () => {
+  test("the samples for a first request run exactly as they are copied", async () => {
     await actFor("Second account");
     await page.getByRole("button", { name: "Create a key" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("<b>émile</b> 🦊");
@@ -553,7 +556,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.match(run("sh", ["-c", curl]), /"finish_reason":"(stop|length)"/);
     await page.getByText("Your first request has arrived.").waitFor();
     assert.match(run(process.execPath, ["--input-type=module", "--eval", TypeScript]), /\w+/);
-    // Where the library is not installed, that it is Python at all.
+    // Without the library, only the syntax of the Python code is checked.
     const hasLibrary = spawnSync("python3", ["-c", "import openai"]).status === 0;
     if (hasLibrary) assert.match(run("python3", ["-c", Python]), /\w+/);
     else if (spawnSync("python3", ["--version"]).status === 0) run("python3", ["-m", "ast"], Python);

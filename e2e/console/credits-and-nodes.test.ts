@@ -1,4 +1,7 @@
-/** The pages of somebody who buys credit and hosts a node, beyond the journeys: purchases, the statement, what a node did, tokens. */
+/**
+ * Tests pages of a user who buys credit and hosts a node, beyond the journeys: purchases, the statement, a node's
+ * figures, tokens.
+ */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -47,7 +50,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     return untilIs("the available credit", () => figure.innerText(), dollars);
   };
 
-  test("a bank transfer is shown as awaited, then as credit when the money arrives", async () => {
+  test("a bank transfer is shown as pending, and as credit once the money arrives", async () => {
     await buy("$100 of credits");
     await page.getByRole("button", { name: "Pay later by bank transfer" }).click();
     await page.waitForURL(CHECKOUT);
@@ -58,7 +61,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await provider.goto(paymentsUrl);
     const arrives = provider.getByRole("button", { name: "The money arrives" });
     await arrives.click();
-    // Closed before it is sent, nothing would arrive.
+    // Wait before closing, because otherwise the event would not be sent.
     await arrives.waitFor({ state: "detached" });
     await provider.close();
     await page.getByText("$100.00 of credit has been added").waitFor();
@@ -74,7 +77,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await assertBalanced(platform);
   });
 
-  test("a custom amount is refused beside its field, then bought with a receipt", async () => {
+  test("a custom amount shows its error beside the field, then is bought with a receipt", async () => {
     await page.goto("/console/credits");
     await page.getByLabel("Other amount ($)").fill("4.99");
     await page.getByRole("button", { name: "Buy this amount" }).click();
@@ -109,7 +112,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Turn on alert" }).waitFor();
   });
 
-  test("a saved card buys credit by itself and is removed", async () => {
+  test("a saved card buys credit automatically and can be removed", async () => {
     await page.goto("/console/credits");
     await page.getByRole("button", { name: "Turn on top-up", disabled: true }).waitFor();
     await page.getByRole("button", { name: "Save a card" }).click();
@@ -135,7 +138,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Turn on top-up" }).waitFor();
   });
 
-  test("a banner on every page says that automatic top-up turned itself off, until somebody keeps it off", async () => {
+  test("a banner on every page says that automatic top-up turned itself off, until the user keeps it off", async () => {
     await platform.query("update auto_topup set enabled = false, failure = 'declined', failed_at = now()");
     await page.goto("/console/keys");
     const banner = page.getByRole("alert").filter({ hasText: "Automatic top-up is off" });
@@ -149,7 +152,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     assert.equal(await banner.count(), 0);
   });
 
-  test("the statement has a row for the day that expands into its requests, is exported and fits every screen", async () => {
+  test("the statement has a row for each day that expands into its requests, can be exported and fits every screen", async () => {
     for (let i = 0; i < 3; i++) await (await chat(platform, { tokens: 40 })).text();
     await page.goto("/console/credits");
     const statement = page.getByRole("table", { name: "Statement" });
@@ -179,7 +182,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await assertBalanced(platform);
   });
 
-  test("a node's page shows its figures by range and each job with its times and no more", async () => {
+  test("a node's page shows its figures by range, and of each job only its times", async () => {
     for (const orders of [{ text: "one two three" }, { fail_after: 0 }]) await (await chat(platform, orders)).text();
     await page.goto("/console/host");
     await page.getByRole("button", { name: /^local-1/ }).click();
@@ -191,7 +194,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
       );
       return Number(row?.requests) >= 2;
     });
-    // Whoever samples the nodes: one sample is enough to tell how much of it was used.
+    // One sample of the nodes is enough to show how many slots were used.
     await platform.query("select node_sample(null, 1, array(select id from node), array[1], array[1])");
     await page.reload();
     const figures = page.getByLabel("In the last 24 hours");
@@ -239,9 +242,9 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await eventually("the token is refused", async () => (await logIn()) === 1);
   });
 
-  test("the pages request nothing from elsewhere but the payment provider's own pages", () => {
+  test("the pages request nothing from other origins except the payment provider's own pages", () => {
     const { origin } = new URL(paymentsUrl);
-    // The stand-in has no icon, which browsers ask for by themselves.
+    // The demo provider has no icon, which browsers request automatically.
     const expected = new RegExp(`^request to ${origin}$|404`);
     assert.deepEqual(
       browser.complaints().filter((said) => !expected.test(said)),

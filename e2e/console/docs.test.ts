@@ -1,4 +1,4 @@
-/** From the bare address over the docs to a first call with copied code, and on to the console. */
+/** A reader goes from the gateway's bare address through the docs to a first call with copied code, and to the console. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
@@ -8,14 +8,14 @@ import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollga
 import { hangSignal } from "@tollgate/stage/wait.ts";
 import { buildConsole, copiedBy, NEEDS_CHROMIUM, openBrowser, openSession, untilIs } from "./browser.ts";
 
-/** What a program prints, run where the suite's own packages are. */
+/** Returns a program's output, run where the suite's own packages are installed. */
 async function said(program: string, args: string[]): Promise<string> {
   const cwd = fileURLToPath(new URL("..", import.meta.url));
   const { stdout } = await promisify(execFile)(program, args, { cwd, signal: hangSignal() });
   return stdout;
 }
 
-/** Code of the page with what a reader puts into it: a key, and a model that this platform serves. */
+/** A sample with the values that a reader fills in: a key, and a model that this platform serves. */
 const ready = (code: string, apiKey: string): string =>
   code.replace("tsk_live_your_key", apiKey).replaceAll("small-8b", "tiny-3b");
 
@@ -33,7 +33,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  test("show every example in the chosen language, give code that works when copied, and lead to the console and back", async () => {
+  test("show every sample in the chosen language, give code that works when copied, and link to the console and back", async () => {
     const { gateway_url: baseUrl, api_key: apiKey } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;
@@ -67,7 +67,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
       await openSession(page, platform.ready.builder);
       await page.getByRole("link", { name: "API keys" }).click();
       await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
-      // The theme is the console's too.
+      // The console and the docs share the theme.
       await page.locator("html[data-theme=dark]").waitFor();
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Docs" }).click();
       await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
@@ -77,7 +77,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("search finds a heading and an operation with the keyboard alone", async () => {
+  test("search finds a heading and an operation with only the keyboard", async () => {
     const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     const { page } = browser;
     try {
@@ -106,7 +106,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("a signed-in reader copies examples with the gateway's address and a key of their own, which work", async () => {
+  test("a signed-in reader copies samples with the gateway's address and their own key, which work", async () => {
     const { gateway_url: baseUrl, builder } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;
@@ -144,7 +144,7 @@ describe("the docs", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("a signed-in host sees a host token of their own in the examples, and it works", async () => {
+  test("a signed-in host sees their own host token in the samples, and it works", async () => {
     const { gateway_url: baseUrl, builder } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;

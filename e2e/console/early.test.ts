@@ -1,4 +1,4 @@
-/** What the early script asks for is what the page will ask for, to the letter, and for the same account. */
+/** Checks that the early script sends exactly the requests that the page will need, for the same account. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
@@ -9,12 +9,15 @@ import { type BrowserSession, buildConsole, endSession, NEEDS_CHROMIUM, openBrow
 
 const API = "/console/api/";
 const SESSION = "/console/api/auth/get-session";
-/** The bell counts what is unread of the host account too. */
+/** The bell also counts unread notifications of the host account. */
 const INBOX = "/console/api/notifications/inbox";
-/** With how many questions each is opened, the session's among them. */
+/** How many requests the early script sends for each page, including the session's. */
 const PAGES = { overview: 10, performance: 4, "performance?range=7d": 4, requests: 10, credits: 4 };
 
-/** In the page: which answers were kept, and which of them nobody has asked for. The live stream may tell the balance before. */
+/**
+ * Runs in the page: records which early answers were stored and which of them no one used. The live stream may report
+ * the balance first.
+ */
 const WATCH_ANSWERS = `
   const kept = new Set();
   const { set } = Map.prototype;
@@ -26,7 +29,7 @@ const WATCH_ANSWERS = `
   globalThis.allTaken = (count) => kept.size === count && left().length === 0;
 `;
 
-describe("questions asked early", NEEDS_CHROMIUM, () => {
+describe("requests sent early", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let browser: BrowserSession;
@@ -40,7 +43,7 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
     page.on("request", (request) => asked.push(request));
-    // Addresses name hours and days: the early script and the page have to see the same one.
+    // Addresses contain hours and days, so early script and page must see the same time.
     await browser.context.clock.setFixedTime(new Date());
     await browser.context.addInitScript(WATCH_ANSWERS);
   });
@@ -54,7 +57,7 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
   const untilTaken = (count: number): Promise<unknown> =>
     eventually(`${count} answers are taken`, () => page.evaluate<boolean>(`allTaken(${count})`));
 
-  test("who is not signed in is asked for, and nothing else is", async () => {
+  test("without a session, only the session is requested", async () => {
     await page.goto("/console/overview");
     await page.getByLabel("Email").waitFor();
     const expected = [SESSION, "/console/api/auth/methods"];
@@ -62,7 +65,7 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
     assert.deepEqual(new Set(pathsAsked()), new Set(expected));
   });
 
-  test("a page takes every answer that was asked for early", async () => {
+  test("a page uses every answer to an early request", async () => {
     await openSession(page, platform.ready.builder);
     for (const [path, count] of Object.entries(PAGES)) {
       await page.goto(`/console/${path}`);
@@ -72,7 +75,7 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("of several accounts the chosen one is asked for", async () => {
+  test("the early script requests the chosen one of several accounts", async () => {
     const builder = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { id } = await builder.send<{ id: string }>("POST", "accounts", { kind: "builder", name: "Second account" });
     await page.evaluate(`localStorage.setItem("tollgate.acting", JSON.stringify({ builder: ${JSON.stringify(id)} }))`);
@@ -87,7 +90,7 @@ describe("questions asked early", NEEDS_CHROMIUM, () => {
     assert.ok(named.length >= PAGES.overview - 1);
   });
 
-  test("the operator's page takes its answers too", async () => {
+  test("the operator's page uses all early answers too", async () => {
     await endSession(browser);
     await openSession(page, platform.ready.operator);
     await page.goto("/console/operator");

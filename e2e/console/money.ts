@@ -1,12 +1,12 @@
-/** Amounts as the console writes them, and as the ledger has them: in picodollars. */
+/** Converts between amounts as the console shows them and picodollars. */
 
-/** "$0.00000432" as it stands on a page. */
+/** Parses an amount such as "$0.00000432". */
 export function picodollars(text: string): bigint {
   const [, whole = "", part = ""] = /^\$([\d,]+)\.(\d+)$/.exec(text.trim()) ?? [];
   return BigInt(`${whole.replaceAll(",", "")}${part.padEnd(12, "0")}`);
 }
 
-/** All digits that are not zero, and at least cents. */
+/** Formats an amount with all its digits, at least to cents. */
 export function dollars(pico: bigint): string {
   const digits = String(pico).padStart(13, "0");
   return `$${digits.slice(0, -12)}.${digits.slice(-12).replace(/0{1,10}$/, "")}`;

@@ -1,4 +1,7 @@
-/** A new build of the console reaches browsers that keep the old one: with the next load, and from then on without the gateway too. */
+/**
+ * A new build of the console replaces the old one that a browser has cached: at the next load, and from then on also
+ * without the gateway.
+ */
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -21,7 +24,7 @@ function copyOf(build: string): string {
   return dir;
 }
 
-/** The same console with every file under another name, as another build would be: a page never has parts of both. */
+/** A copy of the console with every file renamed, as a new build would have it: a page must never mix both. */
 function nextBuild(build: string): string {
   const dir = copyOf(build);
   const assets = join(dir, "assets");
@@ -43,7 +46,7 @@ function nextBuild(build: string): string {
   return dir;
 }
 
-/** A gateway with nobody signed in, as far as the sign-in page asks. */
+/** A server that answers as a gateway without a session, as far as the sign-in page needs it. */
 function serve(dir: string, port = 0): Promise<Server> {
   const server = createServer(({ url = "/" }, response) => {
     const { pathname } = new URL(url, "http://gateway");
@@ -73,7 +76,7 @@ describe("a new build of the console", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    // Another suite may build the console anew meanwhile.
+    // Copied, because another suite may rebuild the console meanwhile.
     first = copyOf(DIST);
     next = nextBuild(first);
     server = await serve(first);
@@ -85,7 +88,7 @@ describe("a new build of the console", NEEDS_CHROMIUM, () => {
     for (const dir of [first, next]) rmSync(dir, { recursive: true, force: true });
   });
 
-  test("takes the place of the old one, which is kept only until then", async () => {
+  test("replaces the cached old build, which is kept only until then", async () => {
     const { page } = browser;
     const { port } = server.address() as AddressInfo;
     const script = (): Promise<string | null> => page.locator("script[type=module]").getAttribute("src");

@@ -1,4 +1,4 @@
-/** The playground beyond the journey (journeys/builder.test.ts), with a node that answers as it is told. */
+/** Tests the playground beyond the journey (journeys/builder.test.ts), with a node that answers as scripted. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -25,7 +25,7 @@ import { dollars } from "./money.ts";
 import { LONG, order, Playground, recordAfter } from "./playground.ts";
 import { checkVisuals } from "./visual/checks.ts";
 
-/** Every element there is, and what must not become one. */
+/** Markdown with every element, and with HTML that must stay text. */
 const DRAWN = `# Rivers <img src=x onerror=alert(1)>
 
 Some *are* **long**, ~~few~~ \`short\`. <script>alert(2)</script> [run](javascript:alert(3))
@@ -72,7 +72,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     page = browser.page;
     playground = new Playground(page);
     await openSession(page, platform.ready.builder);
-    // Tests look for the record that follows the last one.
+    // One request first, because tests wait for the record after the last one.
     await (await chat(platform, { tokens: 5 })).text();
     await page.goto("/console/playground?model=reason-32b");
   });
@@ -90,8 +90,9 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   };
   let keyId: string;
 
-  // That one before its first token is charged for its prompt: gateway/src/inference/endings.test.ts.
-  test("an answer that is stopped as soon as a node has it shows the cost on record", async () => {
+  // An answer stopped before its first token is charged for its prompt: gateway/src/inference/endings.test.ts tests
+  // that.
+  test("an answer stopped as soon as a node has started it shows the recorded cost", async () => {
     const before = await lastRecord(platform);
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
@@ -110,7 +111,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByText(`${record.prompt_tokens} in, ${record.completion_tokens} out`).last().waitFor();
   });
 
-  test("the playground formats what a model writes and never runs it", async () => {
+  test("formats what a model writes and never executes it", async () => {
     await playground.say(order({ text: DRAWN }));
     await playground.untilEnded();
     const drawn = playground.answer;
@@ -118,7 +119,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.deepEqual(await drawn.locator("ol > li > div > p").allInnerTexts(), ["one", "two"]);
     assert.deepEqual(await drawn.getByRole("cell").allInnerTexts(), ["Danube", "2850"]);
     assert.equal(await drawn.locator("blockquote strong").innerText(), "said");
-    // One of each that is safe; the others are text.
+    // One link of each safe kind; the others are shown as text.
     assert.deepEqual(
       await drawn
         .getByRole("link")
@@ -138,19 +139,19 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("radio", { name: "Formatted" }).click();
     const copy = page.getByRole("button", { name: "Copy the answer of reason-32b" }).last();
     assert.equal(await copiedBy(page, copy), DRAWN);
-    // However long the conversation, it scrolls in its own place: the page ends below what is seen.
+    // However long the conversation is, it scrolls within its own area, and the page itself does not.
     const beyond = `document.documentElement.scrollHeight - document.querySelector("main").getBoundingClientRect().bottom - scrollY`;
     assert.ok(Number(await page.evaluate(beyond)) < 2);
   });
 
-  test("an answer that fails shows the error and what was billed", async () => {
+  test("a failed answer shows the error and what was billed", async () => {
     const before = await lastRecord(platform);
     await playground.say(order({ tokens: 50, fail_after: 10 }));
     await page.getByText("upstream_failed").waitFor();
     await playground.untilEnded();
     const record = await recordAfter(platform, before.id);
     assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
-    // A stream that fails ends without its last chunk, which the browser notices by itself.
+    // A failed stream ends without its last chunk, which the browser logs.
     const said: string[] = [];
     await eventually("the browser reports the unfinished body", () => {
       said.push(...browser.complaints());
@@ -230,7 +231,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("the playground fits every screen in both themes and has no accessibility findings", async () => {
+  test("fits every screen in both themes and has no accessibility findings", async () => {
     await playground.say(order({ text: DRAWN }));
     await playground.untilEnded(2);
     for (const width of [390, 1024, 1440]) {
@@ -248,7 +249,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
-  test("the conversation survives navigation and a reload, and the key is in no storage", async () => {
+  test("the conversation survives navigation and a reload, and the key is in no browser storage", async () => {
     const said = await page.getByTestId("answer").allInnerTexts();
     await playground.message.fill("half a thou");
     await page.getByRole("link", { name: "Requests", exact: true }).click();
@@ -266,14 +267,14 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await untilIs("the other model", () => page.getByLabel("Compare with").inputValue(), "tiny-3b");
     assert.match(await kept(), /side by side/);
     assert.doesNotMatch(await kept(), /tsk_live_/);
-    // Both ask with the same new key: neither replaces the other's.
+    // Two tabs use the same new key: neither replaces the other's.
     browser.complaints();
     await playground.say(order({ text: "both again" }));
     await playground.untilEnded(2);
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a reload during an answer keeps the text so far and says that it was cut off", async () => {
+  test("a reload during an answer keeps the text so far and says that it was interrupted", async () => {
     await page.getByLabel("Compare with").selectOption("");
     await playground.clear();
     await playground.say(order(LONG));
@@ -285,7 +286,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await playground.clear();
   });
 
-  test("presets are saved, renamed and deleted, and a full storage is reported", async () => {
+  test("presets can be saved, renamed and deleted, and a full storage is reported", async () => {
     await page.getByLabel("System message").fill("Be brief.");
     await page.getByLabel("Temperature").fill("0.2");
     await actions("Save as new preset");
@@ -324,7 +325,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Temperature").fill("");
   });
 
-  test("an answer in the form of a JSON schema is shown formatted", async () => {
+  test("shows an answer in the form of a JSON schema formatted", async () => {
     await untilFormsAreKept(platform, "tiny-3b");
     await page.getByLabel("Model", { exact: true }).selectOption("tiny-3b");
     await page.getByLabel("Output format").locator("option", { hasText: "JSON schema" }).waitFor({ state: "attached" });
@@ -341,7 +342,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await playground.clear();
   });
 
-  test("the playground's key is hidden and replaced by a reload, and its rate limit says when to try again", async () => {
+  test("the playground's key is hidden and replaced after a reload, and its rate limit says when to try again", async () => {
     const issuedAfterReload = async (): Promise<{ id: string; secret: string }> => {
       const issued = page.waitForResponse("**/console/api/playground/key");
       await page.reload();
@@ -363,7 +364,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       [],
     );
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
-    // None at all: a minute may end at any time, and the next one would take one more.
+    // The limit is zero: with any other limit, the next minute might begin and allow a request.
     const limits = { requests_per_minute: 0, tokens_per_minute: null, in_flight: null };
     await operator.send("PUT", `operator/keys/${keyId}/limits`, limits);
     await playground.say(order({ text: "too soon" }));
@@ -372,7 +373,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await operator.send("PUT", `operator/keys/${keyId}/limits`, { ...limits, requests_per_minute: null });
   });
 
-  test("the key filters find the playground's requests of every session by its name", async () => {
+  test("the key filter finds the playground's requests of every session by the key's name", async () => {
     await page.goto("/console/requests");
     const table = page.getByRole("table", { name: "Requests" });
     const own = table.getByRole("row").filter({ hasNotText: "Playground" });
@@ -405,7 +406,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("the conversation survives a session for the same person only", async () => {
+  test("the conversation outlives the session, only for the same user", async () => {
     await playground.clear();
     await playground.say(order({ text: "between us" }));
     await playground.untilEnded();
@@ -432,7 +433,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     const { secret } = (await (await issued).json()) as { secret: string };
     await playground.answer.getByText("the last word").waitFor();
     assert.equal(await statusWith(secret), 200);
-    // What is asked meanwhile is answered that nobody is signed in, before the answer to leaving is there.
+    // Requests sent during sign-out get a 401 before the answer to sign-out arrives.
     await page.route("**/console/api/auth/sign-out", async (route) => {
       const left = await route.fetch();
       const asked = page.waitForResponse("**/console/api/auth/get-session");
@@ -447,7 +448,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.deepEqual([new URL(page.url()).pathname, new URL(page.url()).search], ["/console/sign-in", ""]);
     await eventually("the key is dead", async () => (await statusWith(secret)) === 401);
     assert.doesNotMatch(await kept(), /the last word|tsk_live_/);
-    // The browser itself remarks on a 401 to what was under way.
+    // The browser itself logs the 401 of requests that were in flight.
     assert.deepEqual(
       browser.complaints().filter((said) => !/401/.test(said)),
       [],
@@ -472,14 +473,14 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.goto("/console/credits");
     await page.getByText("Purchases are not available").waitFor();
     await page.getByText("credit of a development platform").filter({ visible: true }).waitFor();
-    // The browser itself remarks on the 404 that says it.
+    // The browser itself logs the 404.
     assert.deepEqual(
       browser.complaints().filter((said) => !/404/.test(said)),
       [],
     );
   });
 
-  test("without credit the playground says so before a message is sent, and shows the API's refusal after", async () => {
+  test("without credit the playground says so before a message is sent, and afterwards shows the API's refusal", async () => {
     const poor = await openBrowser({ baseUrl: platform.ready.gateway_url });
     try {
       await poor.page.goto("/console/sign-up");

@@ -1,19 +1,19 @@
-/** Somebody at the playground: sends messages and reads answers with their cost. */
+/** Controls the playground page: sends messages and reads answers with their cost. */
 
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { lastRecord, type RecordRow } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 
-/** An answer of two minutes: whatever is done meanwhile is done before its end. */
+/** An answer of two minutes, long enough that tests act before its end. */
 export const LONG = { tokens: 500, delta_ms: 250 };
 
-/** A message that tells the scripted engine how to answer. */
+/** A message with instructions for the scripted engine. */
 export const order = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
 export class Playground {
   readonly #page: Page;
-  /** How many answers have their cost: those that came to an end. */
+  /** The number of answers that ended and show their cost. */
   ended = 0;
 
   constructor(page: Page) {
@@ -34,7 +34,7 @@ export class Playground {
 
   async say(text: string): Promise<void> {
     await this.message.fill(text);
-    // Enter does nothing while the answer before is on its way.
+    // Enter does nothing while the previous answer runs.
     const form = this.#page.locator("form", { has: this.message });
     await form.getByRole("button", { name: "Send", disabled: false }).waitFor();
     await this.message.press("Enter");
@@ -45,7 +45,7 @@ export class Playground {
     const page = this.#page;
     await eventually(`${this.ended} answers have their cost`, async () => {
       if ((await page.getByTestId("cost").count()) >= this.ended) return true;
-      // The page looks for a record a few times; loaded again it looks again.
+      // The page looks for a record only a few times; a reload makes it look again.
       if ((await page.getByText("Its cost is in your request history", { exact: true }).count()) > 0)
         await page.reload();
       return false;
@@ -59,7 +59,7 @@ export class Playground {
   }
 }
 
-/** The record of the request that follows the one with this ID. It may be written a moment after its answer. */
+/** The record of the request after the one with this ID. It may be written a moment after its answer. */
 export const recordAfter = (platform: Platform, before: string | undefined): Promise<RecordRow> =>
   eventually("another request is on record", async () => {
     const record = await lastRecord(platform);

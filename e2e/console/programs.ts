@@ -1,4 +1,4 @@
-/** Programs that a person runs beside the browser, as a page shows them. */
+/** Runs programs that a page shows, as a user would run them beside the browser. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -8,14 +8,17 @@ import type { Platform } from "@tollgate/stage/dev.ts";
 export const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
-/** Returns what the program printed. A failure shows its error output. */
+/** Returns the program's output; on failure, shows its error output. */
 export function run(program: string, args: string[], input = ""): string {
   const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: "utf8", cwd: import.meta.dirname });
   assert.equal(status, 0, stderr);
   return stdout;
 }
 
-/** Starts a `tollgate-host` line as a shell would, on a machine of its own. The token is given where a person would paste it. */
+/**
+ * Starts a `tollgate-host` command line as a shell would, with its own configuration. The token is passed where a user
+ * would paste it.
+ */
 export function startHostCommand({ dataDir }: Pick<Platform, "dataDir">, line: string, token: string): ChildProcess {
   const [program, ...args] = line.split(" ");
   assert.equal(program, "tollgate-host");
@@ -25,7 +28,7 @@ export function startHostCommand({ dataDir }: Pick<Platform, "dataDir">, line: s
   });
 }
 
-/** Runs such a line to its end. Returns its exit code and everything it printed. */
+/** Runs such a command line to its end. Returns its exit code and everything that it printed. */
 export async function runHostCommand(
   platform: Pick<Platform, "dataDir">,
   line: string,

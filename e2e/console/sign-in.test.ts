@@ -1,4 +1,7 @@
-/** Every way into the console on a platform that sends mail and knows an OpenID provider: the letters and codes are real. */
+/**
+ * Tests every way to sign in to the console, on a platform that sends email and has an OpenID provider; emails and
+ * codes are real.
+ */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
@@ -13,7 +16,7 @@ import { axeFindings, checkVisuals } from "./visual/checks.ts";
 const EMAIL = "grace@example.com";
 const [FIRST, SECOND] = ["a long enough password", "another long password"];
 
-describe("signing in to the console", NEEDS_CHROMIUM, () => {
+describe("sign-in to the console", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let mailbox: TestMailbox;
@@ -30,7 +33,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     const { issuer: issuedBy, clientId, clientSecret } = issuer.provider;
     const provider = { id: "acme", name: "Acme", issuer: issuedBy, client_id: clientId, client_secret: clientSecret };
     platform = await startPlatform(dataDir, ["--no-node", "--port", String(port)], {
-      // Links in letters lead there.
+      // Links in emails lead to this address.
       PUBLIC_URL: `http://127.0.0.1:${port}`,
       SMTP_URL: mailbox.url,
       MAIL_FROM: "Tollgate <no-reply@example.com>",
@@ -39,7 +42,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
   });
-  // One address signs in more often here than a person would within a minute.
+  // One address signs in here more often than the limit per minute allows.
   beforeEach(() => platform.query("delete from identity_attempt"));
   after(async () => {
     await browser?.close();
@@ -65,10 +68,10 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
   };
-  /** The browser itself logs every refusal; anything else is a fault of ours. */
+  /** The browser itself logs every refusal; other messages are errors of the console. */
   const complaints = (): string[] => browser.complaints().filter((said) => !/status of 40[013]/.test(said));
 
-  test("signing up, with the e-mail address confirmed by a letter", async () => {
+  test("a new user signs up and confirms the email address with the link in an email", async () => {
     await page.goto("/console/sign-up");
     await page.getByLabel("Your name").fill("Grace");
     await page.getByLabel("Email").fill(EMAIL);
@@ -91,7 +94,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaints(), []);
   });
 
-  test("a forgotten password is set anew by a letter, and its link works once", async () => {
+  test("a forgotten password is replaced by a link in an email that works once", async () => {
     await leave();
     await page.getByRole("link", { name: "Forgot password?" }).click();
     await page.getByRole("heading", { name: "Reset password" }).waitFor();
@@ -116,7 +119,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaints(), []);
   });
 
-  test("a second factor is set up, asked for, and turned off", async () => {
+  test("a second factor can be set up, is then required, and can be turned off", async () => {
     await page.goto("/console/settings");
     await page.getByRole("button", { name: "Set up" }).click();
     const dialog = page.getByRole("dialog");
@@ -138,7 +141,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Code").fill("000000");
     await page.keyboard.press("Enter");
     await page.getByLabel("Code").and(page.locator("[aria-invalid=true]")).waitFor();
-    // The code of the next half minute: the one of this was used up by setting it up.
+    // The code of the next half minute, because the setup used up the current one.
     await page.getByLabel("Code").fill(totp(secret, 1));
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
@@ -157,9 +160,9 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaints(), []);
   });
 
-  test("a provider vouches for somebody; whoever it does not let in is told why", async () => {
+  test("a user signs in with the OpenID provider, and sees the reason if the provider or the gateway refuses", async () => {
     await leave();
-    // Who the person at the provider is does not show in a browser of ours.
+    // Replaces the provider's page, on which the person would sign in.
     const person = { sub: "1", email: "hopper@example.com", email_verified: true, name: "Hopper" };
     let answer = async (asked: string): Promise<URL> => issuer.refuse(asked);
     await page.route(`${issuer.provider.issuer}/**`, async (route) => {
@@ -194,7 +197,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     const GUEST = "guest@example.com";
     let guest: BrowserSession;
     before(async () => {
-      // On a telephone.
+      // The width of a telephone.
       guest = await openBrowser({ baseUrl: platform.ready.gateway_url, width: 390, height: 800 });
     });
     after(() => guest?.close());
@@ -213,7 +216,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await page.getByRole("button", { name: `Actions for ${GUEST}` }).click();
       await page.getByRole("menuitem", { name: item }).click();
     };
-    /** Past the page, which does not offer it to everybody. */
+    /** Calls the API directly, because the page does not offer key creation to every role. */
     const createKey = async (): Promise<unknown[]> => {
       const more = { data: { name: "by hand" }, headers: { "sec-fetch-site": "same-origin" } };
       const answer = await guest.page.request.post("/console/api/keys", more);
@@ -221,7 +224,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       return [answer.status(), error?.code];
     };
 
-    test("an invitation by mail, to somebody who has to sign up first; nobody else can use it", async () => {
+    test("an invited person signs up first and joins with the link in the email; no one else can use it", async () => {
       await page.getByLabel("Name", { exact: true }).fill("Compilers");
       await page.getByRole("button", { name: "Create builder account" }).click();
       await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -233,14 +236,15 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await page.getByRole("heading", { name: "You cannot join with this link" }).waitFor();
       await page.getByText("This invitation is for another email address").waitFor();
       assert.equal(new URL(page.url()).hash, "", "the token does not stay in the address");
-      // However long they leave it open and come back to it: each question would take from what they may try.
+      // An open page must not repeat the request about the invitation, because each counts against the limit of
+      // attempts.
       let asked = 0;
       page.on("request", (request) => {
         if (new URL(request.url()).pathname === "/console/api/team/invitation") asked += 1;
       });
       await page.clock.fastForward("02:00");
       await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
-      // Asked last: whatever the time and the coming back led to was asked before it.
+      // Sent last: every request caused by the elapsed time and the return to the tab was sent before.
       await page.evaluate("fetch('/console/api/auth/methods').then(() => undefined)");
       assert.equal(asked, 0, "asked again about an invitation that was refused");
       assert.deepEqual(complaints(), []);
@@ -260,7 +264,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await theirs.getByLabel("Email").fill(GUEST);
       await theirs.getByLabel("Password", { exact: true }).fill(FIRST);
       await theirs.getByRole("button", { name: "Sign in", exact: true }).click();
-      // This tab still knows where they were going.
+      // This tab still knows which page the user was going to.
       await theirs.getByRole("heading", { name: "Join Compilers" }).waitFor();
       await theirs.getByText("hopper@example.com invited you").waitFor();
       await checkVisuals(guest, "an invitation");
@@ -268,7 +272,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await theirs.getByRole("heading", { name: "Overview" }).waitFor();
     });
 
-    test("a viewer creates no key and is told whom to ask for credit; who becomes a member sees it where they are", async () => {
+    test("a viewer cannot create a key and sees whom to ask for credit; a viewer who is made a member sees the change without a reload", async () => {
       const { page: theirs } = guest;
       await theirs.goto("/console/playground");
       await theirs.getByText("Compilers has no available credit").waitFor();
@@ -287,7 +291,8 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await dialog.getByRole("radio", { name: /^member/ }).check();
       await checkVisuals(browser, "the dialog for a role");
       await Promise.all([
-        // It is shown for some seconds only, perhaps before the page of the one who did it is up to date.
+        // The notice is shown only for some seconds, perhaps before the page of the user who made the change is
+        // updated.
         theirs.getByText("Your role in Compilers is now member.").first().waitFor(),
         dialog.getByRole("button", { name: "Change role" }).click(),
       ]);
@@ -302,7 +307,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await checkVisuals(guest, "what a member sees of the team");
     });
 
-    test("who is removed is told so by the page that is open", async () => {
+    test("a removed member sees a notice on the open page", async () => {
       await change("Remove");
       await Promise.all([
         guest.page.getByText("You no longer have access to Compilers").first().waitFor(),

@@ -1,4 +1,7 @@
-/** When something is wrong: the API fails or is gone, an address makes no sense, a session or an account comes to its end. */
+/**
+ * Tests the console when something fails: the API fails or is unreachable, an address is invalid, a session or an
+ * account ends.
+ */
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -35,12 +38,12 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
   });
-  /** Whatever the test before left behind when it failed: each begins with a platform that runs and the builder signed in. */
+  /** A failed test may leave any state, so each begins with a running platform and a signed-in builder. */
   beforeEach(async () => {
     if (!isAlive(platform.ready.pids.gateway)) await startAgain();
     await browser.context.setOffline(false);
     await page.unrouteAll();
-    // One address signs in more often here than a person would within a minute.
+    // One address signs in here more often than the limit per minute allows.
     await platform.query("delete from identity_attempt");
     const { email } = platform.ready.builder;
     const session = await page.request.get("/console/api/auth/get-session");
@@ -60,19 +63,19 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     platform = await startPlatform(dataDir, [...FLAGS, "--port", port]);
   };
   const alert = (words: string | RegExp) => page.getByRole("alert").filter({ hasText: words });
-  /** For what leads where the page goes by itself as well, and may be gone by then. */
+  /** Clicks an element if it still exists, because the page may also navigate by itself. */
   const clickIfThere = (target: Locator): Promise<void> =>
     target.evaluateAll((found) => {
       for (const one of found) (one as unknown as { click: () => void }).click();
     });
-  /** Until what is returned is called. */
+  /** Makes requests to this path fail until the returned function is called. */
   const failing = async (path: string, status: number): Promise<() => Promise<void>> => {
     const body = JSON.stringify({ error: { message: "The books are being moved.", type: "server_error" } });
     await page.route(path, (route) => route.fulfill({ status, contentType: "application/json", body }));
     return () => page.unroute(path);
   };
 
-  test("a number or a card that cannot be read says so, leaves the others alone, and can be asked for again", async () => {
+  test("a figure or card that cannot be loaded says so, does not affect others, and can be retried", async () => {
     const mended = await failing("**/console/api/usage?by=day*", 500);
     await page.goto("/console/overview");
     await alert("The books are being moved.").first().waitFor();
@@ -91,7 +94,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "API keys" }).waitFor();
   });
 
-  test("a start that fails can be tried again", async () => {
+  test("a start that fails can be retried", async () => {
     const mended = await failing("**/console/api/auth/get-session", 500);
     await page.goto("/console/keys");
     await alert("The books are being moved.").waitFor();
@@ -100,7 +103,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "API keys" }).waitFor();
   });
 
-  test("without a network a change says so at once, and nothing is lost", async () => {
+  test("without a network, a change fails at once with a message, and the input is kept", async () => {
     await page.goto("/console/keys");
     await page.getByRole("table", { name: "API keys" }).waitFor();
     await browser.context.setOffline(true);
@@ -114,14 +117,14 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Done" }).click();
   });
 
-  test("an address that makes no sense is refused in words, and can be cleared", async () => {
+  test("an invalid address is explained, and can be cleared", async () => {
     for (const [query, words] of [
-      // Said by the filter's field: these are not sent.
+      // The filter's own field reports these, and no request is sent.
       ["outcome=%00", "outcomes are ok, "],
       ["key=nope", "no key of this account has this name"],
       ["q=colour:red", "colour:red: filters are model, key, "],
       ["q=cost%3Efree", "cost>free: use dollars"],
-      // Refused by the API.
+      // The API refuses these.
       ["from=nonsense", '"from" must be a time'],
       ["to=2026-99-99", '"to" must be a time'],
       ["model=unknown", "No model in the catalogue has this ID"],
@@ -140,10 +143,10 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { level: 1 }).waitFor();
   });
 
-  test("a change after the session's end leads to the sign-in and back", async () => {
+  test("a change after the end of the session leads to the sign-in page and back", async () => {
     await page.goto("/console/requests?outcome=ok");
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    // The session ends once the change is on its way: a page that reads by itself would notice before.
+    // The session ends once the change is on its way: a page that loads periodically would notice before.
     await page.route("**/console/api/requests.csv*", async (route) => {
       await browser.context.clearCookies();
       await route.continue();
@@ -155,8 +158,8 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?q=outcome%3Aok");
   });
 
-  test("who signs in as somebody else in another tab finds nothing of the first one here", async () => {
-    // An operator's own page may well name the builder's account: only what is of the person tells.
+  test("a user who signs in as someone else in another tab finds nothing of the first user here", async () => {
+    // An operator's page may contain the builder's account name, so only the user's own data is checked.
     const { email } = platform.ready.builder;
     const own = page
       .getByText(email)
@@ -172,14 +175,14 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await other.getByRole("heading", { name: "Sign in" }).waitFor();
     await signIn(other, platform.ready.operator);
     await other.close();
-    // Coming back to the tab, which a browser without a screen does not notice by itself.
+    // Sends the event of returning to the tab, because a headless browser does not.
     await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
     await page.getByRole("heading", { name: "Platform", exact: true }).waitFor();
     await page.getByRole("button", { name: /Accounts and settings for Local operator/ }).waitFor();
     await untilIs("what is the builder's own", () => own.count(), 0);
   });
 
-  test("an account that is suspended under an open page leads to what is left, and says so", async (t) => {
+  test("suspending an account while its page is open leads to a remaining account, with a message", async (t) => {
     const { id } = await accountNamed(operator, "Local builder");
     await page.goto("/console/overview");
     await page.getByRole("table", { name: "Latest requests" }).waitFor();
@@ -197,7 +200,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "Latest requests" }).waitFor();
   });
 
-  test("while the gateway is away the page stays and says so, others open, loading it again works, and it comes back by itself", async () => {
+  test("while the gateway is unreachable the page stays and says so, other pages open, a reload works, and the console recovers without one", async () => {
     const running = page.getByRole("definition").filter({ hasText: /^(Live|Connecting…)$/ });
     const banner = page.getByRole("status").filter({ hasText: /Gateway unreachable since \d\d:\d\d:\d\d/ });
     const latest = page.getByRole("table", { name: "Latest requests" });
@@ -206,13 +209,13 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.goto("/console/overview");
     await running.getByText("Live").waitFor();
     assert.equal(await banner.count(), 0);
-    // The frame is kept once the browser has had the time for it.
+    // The service worker has cached the page's frame.
     await page.evaluate("navigator.serviceWorker.ready.then(() => undefined)");
     await platform.kill();
     await running.getByText("Connecting…").waitFor();
     await banner.filter({ hasText: /showing data from \d\d:\d\d:\d\d/ }).waitFor();
     await latest.waitFor();
-    // A page that was not opened before: its code is there, its data is not.
+    // A page that was not opened before: its code is cached, its data is not.
     await go("Credits");
     await page.getByRole("heading", { name: "Credits", exact: true }).waitFor();
     await alert("The gateway did not respond.").first().waitFor();
@@ -248,7 +251,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     );
   });
 
-  test("what stands before the gateway says that it is away: that is no error of the page's", async () => {
+  test("an answer of the proxy in front of the gateway counts as an unreachable gateway, not as an error of the page", async () => {
     await page.goto("/console/keys");
     await page.getByRole("table", { name: "API keys" }).waitFor();
     await page.route("**/console/api/**", (route) =>
@@ -263,7 +266,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "Models" }).waitFor();
   });
 
-  test("the browser itself remarked on the refusals, and nothing else was said", () => {
+  test("the browser logged the refusals and nothing else", () => {
     const expected =
       /Failed to load resource|ERR_|^error: ApiFault: The books are being moved|status of (401|403|404|400|422|50\d)/;
     assert.deepEqual(

@@ -1,4 +1,7 @@
-/** A builder at the browser: from signing up to a receipt, without a mouse, a purchase, the playground, and the end of a session. */
+/**
+ * A builder's journey in the browser: signing up, a first request and its receipt, keyboard use, a purchase, the
+ * playground, and the end of a session.
+ */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
@@ -46,7 +49,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     );
     return BigInt(row?.balance ?? 0);
   };
-  /** As a client with this key would. */
+  /** Sends a chat as a client with this key would. */
   const chat = async (key: string, content: string): Promise<string> => {
     const response = await fetch(`${platform.ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
@@ -80,7 +83,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
 
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
     await grant(operator, "Analytical engines", 2);
-    // Live: nothing on the page was touched.
+    // The page updates live, without any action on it.
     await page.getByRole("definition").filter({ hasText: "$2.00" }).first().waitFor();
 
     await page.getByRole("button", { name: "Create a key" }).click();
@@ -93,7 +96,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
     assert.ok(clicks > 0 && clicks <= 8, `${clicks} clicks from signing up to the first request`);
-    // A look at another page loses nothing: the key is still in the example.
+    // Visiting another page loses nothing: the key is still in the sample.
     await page.getByRole("link", { name: "Models", exact: true }).click();
     await page.getByRole("heading", { name: "Models" }).waitFor();
     await page.getByRole("link", { name: "Overview", exact: true }).click();
@@ -128,20 +131,20 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     const [, ...args] = check.trim().split(/\s+/);
     assert.match(run(process.execPath, [TOLLGATE, ...args]), /: valid/);
 
-    // The secret was shown once: it is nowhere on the keys page.
+    // The secret is shown only once: the keys page does not contain it.
     await page.goto("/console/keys");
     await page.getByText("first key").waitFor();
     assert.doesNotMatch(await page.content(), SECRET);
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("the keyboard alone creates a key, and the focus returns to where it was", async () => {
+  test("a key is created with only the keyboard, and the focus returns to where it was", async () => {
     await page.goto("/console/overview");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await tabTo(page, "API keys");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "API keys" }).waitFor();
-    // The focus is at the new page's beginning.
+    // The focus is at the beginning of the new page.
     await page.locator("#main:focus").waitFor();
     await tabTo(page, "Create key");
     await page.keyboard.press("Enter");
@@ -150,7 +153,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.keyboard.press("Enter");
     await page.getByText("Copy it now").waitFor();
     await page.getByRole("button", { name: "Copy" }).and(page.locator(":focus")).waitFor();
-    // The focus stays inside while the dialog is open.
+    // The focus stays inside the open dialog.
     for (let presses = 0; presses < 6; presses += 1) {
       await page.keyboard.press("Tab");
       assert.equal(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null"), true);
@@ -162,7 +165,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a purchase returns to the console with the credit available and on the statement", async () => {
+  test("a purchase returns to the console, with the credit available and on the statement", async () => {
     const before = await balance();
     await page.getByRole("link", { name: "Credits", exact: true }).click();
     await page.getByText("a journey of the console").filter({ visible: true }).waitFor();
@@ -179,7 +182,8 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Dismiss" }).click();
     await page.waitForURL(/\/console\/credits$/);
     await page.getByText("has been added").waitFor({ state: "detached" });
-    // Only the provider's own pages were asked for elsewhere; they have no icon, which browsers ask for by themselves.
+    // Only the provider's own pages are requested from another origin; they have no icon, which browsers request
+    // automatically.
     const expected = new RegExp(`^request to ${new URL(paymentsUrl).origin}$|404`);
     assert.deepEqual(
       browser.complaints().filter((said) => !expected.test(said)),
@@ -194,14 +198,14 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
     await untilIs("the model", () => page.getByLabel("Model", { exact: true }).inputValue(), "reason-32b");
     await page.getByText("No messages yet").waitFor();
-    // 512 tokens of output at $0.30 a million are the most of it.
+    // 512 output tokens at $0.30 per million are most of the reserved amount.
     await page
       .getByText(/^Reserves/)
       .filter({ hasText: /\$0\.00015.* up to 512 output tokens/ })
       .waitFor();
   });
 
-  test("the playground shows an answer with its reasoning apart, its tokens and its exact cost", async () => {
+  test("the playground shows an answer, its reasoning separately, its tokens and its exact cost", async () => {
     const text = "The answer is forty two, as it was before and will be again.";
     await playground.message.fill(order({ text, reasoning: "Let me think." }));
     await page.getByText(/^Reserves \$.* prompt tokens/).waitFor();
@@ -222,14 +226,14 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByText(`${record.prompt_tokens} in, ${record.completion_tokens} out`).waitFor();
   });
 
-  test("the playground shows an answer as it is written and, once stopped, what was generated until then and its cost", async () => {
+  test("the playground shows an answer while it is generated; when stopped, it shows the text so far and its cost", async () => {
     const before = await lastRecord(platform);
     await playground.say(order(LONG));
     const part = playground.answer.filter({ hasText: /\w/ });
     await page.getByTestId("answer").nth(1).waitFor();
     await part.waitFor();
     const first = await part.innerText();
-    // It goes on to grow while it runs.
+    // The text continues to grow while the answer runs.
     await eventually("there is more of it", async () => {
       const more = await part.innerText();
       return more.startsWith(first) && more.length > first.length;
@@ -243,10 +247,10 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     assert.equal(await playground.cost.getAttribute("value"), dollars(BigInt(record.charge_pico)));
   });
 
-  test("an ended session leads to the sign-in page and back to the same page", async () => {
+  test("an ended session leads to the sign-in page, and signing in leads back to the same page", async () => {
     await page.goto("/console/requests?model=tiny-3b");
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    // The session ends once the page is at its new address: one that reads by itself would notice before.
+    // The session ends once the page has its new address: a page that loads periodically would notice before.
     const asked = /\/console\/api\/requests\?.*outcome=ok/;
     await page.route(asked, async (route) => {
       await browser.context.clearCookies();
@@ -265,7 +269,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("table", { name: "Requests" }).waitFor();
     await page.getByRole("button", { name: "Remove outcome:ok" }).waitFor();
-    // Refusals are logged by the browser itself; nothing else is.
+    // The browser logs refusals itself; nothing else is logged.
     assert.deepEqual(
       browser.complaints().filter((said) => !said.includes("status of 401")),
       [],
@@ -273,7 +277,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
   });
 });
 
-/** The accessible name, near enough: label, text or title of what has the focus. */
+/** The approximate accessible name (label, text or title) of the focused element. */
 async function focusedName(page: Page): Promise<string> {
   return String(
     await page.evaluate(`(() => {
@@ -283,7 +287,7 @@ async function focusedName(page: Page): Promise<string> {
   );
 }
 
-/** Presses Tab until something of this name has the focus. */
+/** Presses Tab until an element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press("Tab");

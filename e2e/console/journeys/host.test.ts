@@ -1,4 +1,4 @@
-/** A host at the browser, and a real node: added by the page's own commands, earning, paused, retired. */
+/** A host's journey in the browser with a real node: it is added with the page's own commands, earns, is paused and retired. */
 
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
@@ -38,14 +38,14 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   const step = (title: string): Locator => page.getByRole("listitem").filter({ hasText: title });
   const commandOf = async (title: string): Promise<string> =>
     (await step(title).locator("pre").innerText()).split("\n").at(-1) as string;
-  /** Runs the command of a step as it is given, and waits until the page shows the step done. */
+  /** Runs a step's command exactly as shown, and waits until the page shows the step as done. */
   const runStep = async (title: string, command: string): Promise<void> => {
     const { code, said } = await runHostCommand(platform, command, token);
     assert.equal(code, 0, `${command}\n${said}`);
     await readAgain(page);
     await step(title).getByText("(done)").waitFor({ state: "attached" });
   };
-  /** What it prints is read, so that it never waits for a reader. */
+  /** Reads the output continuously, so that the program never blocks on a full pipe. */
   const untilPrinted = (child: ChildProcess, words: string): Promise<void> =>
     unlessHung(
       `it prints "${words}"`,
@@ -71,7 +71,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: /^barn/ }).click();
   };
 
-  test("a host adds a node with the commands that the page shows, and sees each step done", async () => {
+  test("a host adds a node with the commands that the page shows, and sees each step as done", async () => {
     await page.goto("/console/host");
     await page.getByText("No nodes yet").waitFor();
     await page.getByRole("link", { name: "Add a node" }).first().click();
@@ -86,7 +86,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Node name").fill("barn");
     await runStep("Register the machine", await commandOf("Register the machine"));
     await page.getByRole("radio", { name: "Demo model" }).click();
-    // An engine that answers at once stands in for the demo model.
+    // An engine that answers at once replaces the demo model.
     await runStep("Choose models", (await commandOf("Choose models")).replace("--engine demo", "--engine scripted"));
     serving = startHostCommand(platform, await commandOf("Check and serve"), token);
     await untilPrinted(serving, "online ");
@@ -130,7 +130,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await eventually("it serves", async () => (await chat(platform, { text: "again" })).status === 200);
   });
 
-  test("a host renames a node, refused where the name is taken", async () => {
+  test("a host renames a node, and is refused a name that is taken", async () => {
     const taken = await nodeApi("POST", "nodes", { name: "shed" });
     assert.equal(taken.status, 200, await taken.text());
     await page.getByRole("button", { name: "Actions for barn" }).click();
@@ -144,8 +144,8 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "old barn" }).waitFor();
   });
 
-  test("a retired node finishes the request it runs and never comes back", async () => {
-    // All but the last click is done before: the request is still running then.
+  test("a retired node finishes its running request and never comes back", async () => {
+    // Everything but the last click is done first, so that the request is still running at the click.
     await page.getByRole("button", { name: "Actions for old barn" }).click();
     await page.getByRole("menuitem", { name: "Retire" }).click();
     const confirm = page.getByRole("button", { name: "Retire node" });
@@ -158,7 +158,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
       text += Buffer.from(part?.value ?? []).toString("utf8");
       return part?.done === false;
     };
-    // Bytes come before a node has it.
+    // The first bytes are sent before a node has the request.
     while (!/"content":"[^"]/.test(text)) assert.ok(await more(), text);
     await confirm.click();
     await page.getByText("old barn is retired. Running requests complete.", { exact: true }).waitFor();
@@ -174,8 +174,8 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     assert.deepEqual([refused.status, /is retired/.test(await refused.text())], [409, true]);
   });
 
-  test("no page logs an error or asks for another origin", () => {
-    // The browser itself remarks on the name that was taken.
+  test("no page logs an error or requests anything from another origin", () => {
+    // The browser itself logs the refusal of the name.
     const said = browser.complaints().filter((each) => !/status of 409/.test(each));
     assert.deepEqual(said, []);
   });

@@ -1,4 +1,7 @@
-/** An operator at the browser: the platform as it runs, accounts, nodes in quarantine, payouts, the ledger and the audit log. */
+/**
+ * An operator's journey in the browser: the live platform, accounts, quarantined nodes, payouts, the ledger and the
+ * audit log.
+ */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -49,12 +52,12 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  /** Opens a page without loading the console again. */
+  /** Opens a page without reloading the console. */
   const open = (name: string, from: Page = page): Promise<void> =>
     from.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
   const closeDrawer = (): Promise<void> => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
 
-  test("the platform page shows a request in flight and the slot it takes as it happens", async () => {
+  test("the platform page shows a request in flight and the slot it uses as it happens", async () => {
     await page.goto("/console/operator");
     await page.getByText("live", { exact: true }).waitFor();
     await page.getByRole("status", { name: "Verdict" }).getByText("Serving").waitFor();
@@ -66,7 +69,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await now.getByText("0", { exact: true }).waitFor();
   });
 
-  test("the platform page shows four charts and the traffic of a range that is in the address, and proves the ledger", async () => {
+  test("the platform page shows four charts and the traffic of a range that is in the address, and checks the ledger", async () => {
     await untilCounted(platform);
     await page.goto("/console/operator?range=1h");
     const traffic = page.getByRole("table", { name: "Traffic by model" });
@@ -120,7 +123,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Requests per minute").fill("7");
     await page.getByRole("button", { name: "Save limits" }).click();
     await page.getByText("7 requests/min").waitFor();
-    // The other limits stayed the defaults, and an emptied field goes back to its default.
+    // The other limits kept their defaults, and an emptied field returns to its default.
     await page.getByRole("button", { name: "Limits of local" }).click();
     const requests = page.getByLabel("Requests per minute");
     await untilIs("the limits", () => requests.inputValue(), "7");
@@ -175,7 +178,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByText("No payouts yet").waitFor();
   });
 
-  test("the list of nodes is searched by name and state, which are in the address", async () => {
+  test("the list of nodes can be searched by name and state, and the search is in the address", async () => {
     await page.goto("/console/operator/nodes?state=online");
     await page.getByRole("button", { name: /^local-1/ }).waitFor();
     await page.getByRole("searchbox", { name: "Search nodes" }).fill("no such node");
@@ -236,8 +239,8 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await eventually("it serves", async () => (await chat(platform, { text: "back" })).status === 200);
   });
 
-  test("an operator creates, exports and marks a payout as paid; the ledger balances and the audit log has every action", async () => {
-    // Nothing is earned any more once the payout is created.
+  test("an operator creates and exports a payout and marks it as paid; the ledger balances and the audit log has every action", async () => {
+    // No more earnings may arrive once the payout is created.
     await untilCounted(platform);
     await closeDrawer();
     await open("Payouts");
@@ -264,7 +267,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     assert.ok(owed > 0n);
     assert.equal((await host(platform)).balance, 0n);
 
-    // The page's address before it was renamed leads to it.
+    // The page's former address still works.
     await page.goto("/console/operator/books");
     await page.waitForURL("**/console/operator/ledger");
     await page.getByText("The ledger balances").waitFor();
@@ -279,7 +282,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     ]) {
       await log.getByRole("row", { name: act }).first().waitFor();
     }
-    // Filters stand in the address, and the file has what the page shows.
+    // Filters are in the address, and the exported file has what the page shows.
     await page.getByLabel("Action").selectOption({ label: "Grant credit" });
     await page.waitForURL(/action=account.grant/);
     await log
@@ -301,7 +304,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await assertBalanced(platform);
   });
 
-  test("no page logs an error or asks for another origin", () => {
+  test("no page logs an error or requests anything from another origin", () => {
     assert.deepEqual([...browser.complaints(), ...hostBrowser.complaints()], []);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Moves what has just happened into the past days, so that there is something to see in a chart. Every request stays what it was:
- * its counts, its charge, its order. Only its time changes, with the id that holds it and the hour it is summed up in. Such
- * a thing is forbidden by the database itself; its guards are put aside for this one transaction.
+ * Moves recent activity into past days, so that charts have something to show. Requests keep their counts, charges and
+ * order. Only their times change, with the IDs that contain the time and the hours in which they are summed. The
+ * database normally forbids that; its guards are disabled for this one transaction.
  */
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { performAgain } from "./performed.ts";
@@ -9,16 +9,19 @@ import { chances } from "./traffic.ts";
 
 export const DAYS = 30;
 const HOUR_MS = 3_600_000;
-/** What is still under way when the times are moved must not get to be of the future. */
+/** Requests in flight at the move must not end in the future. */
 const NEWEST_MS = 40_000;
 
-/** What was done until then is said to have been done so many hours earlier; its requests are spread from the era before it to there. */
+/**
+ * Activity until this moment is moved this many hours into the past; its requests are spread over the time since the
+ * era before.
+ */
 interface Era {
   until: Date;
   hours: number;
 }
 
-/** Of what people did; the requests have times of their own. */
+/** The time columns of people's actions; requests are moved separately. */
 const DEEDS: Record<string, string[]> = {
   transfer: ["at"],
   operator_action: ["at"],
@@ -34,10 +37,10 @@ const DEEDS: Record<string, string[]> = {
 
 const GUARDED = ["request", "transfer", "operator_action"];
 
-/** `eras` from the oldest to the newest. */
+/** `eras` is sorted from the oldest to the newest. */
 export async function age(platform: Platform, eras: Era[]): Promise<void> {
   const { query } = platform;
-  // In the order of the statement.
+  // The rows are in the order of their new times.
   const requests = await query<{ id: string; era: number }>(
     `select r.id, (select count(*)::int from unnest($1::timestamptz[]) until where until < r.finished_at) as era
        from request r order by era, r.id`,
@@ -71,7 +74,7 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
   for (const [table, columns] of Object.entries(DEEDS)) {
     await query(`update ${table} set ${columns.map(earlier).join(", ")}`);
   }
-  // An invitation that is still open is of today: it would have lapsed since.
+  // An open invitation keeps today's date, because an older one would have expired.
   await query(
     `update account_event set ${earlier("at")} where email not in (select email from account_invitation where accepted_at is null)`,
   );
@@ -96,10 +99,10 @@ async function sumUpAgain(query: Platform["query"]): Promise<void> {
   );
 }
 
-/** The node that served mid-14b was away for so long, yesterday. */
+/** An outage yesterday of the node that served mid-14b. */
 const OUTAGE = { model: "mid-14b", hoursAgo: 26, minutes: 23 };
 
-/** The models are said to have been sampled all along. */
+/** Writes samples of the models for the whole period. */
 async function sampleAgain(query: Platform["query"]): Promise<void> {
   await query("truncate model_hour, incident");
   await query("update model_watch set down_since = null");
@@ -119,12 +122,12 @@ async function sampleAgain(query: Platform["query"]): Promise<void> {
 }
 
 interface Span {
-  /** So many hours ago it begins; it ends where the next one does, the last one now. */
+  /** The span begins this many hours ago and ends where the next one begins; the last one ends now. */
   hours: number;
   count: number;
 }
 
-/** Oldest first: busier by day than by night, on working days than on others. */
+/** Random moments in time order, with more requests by day than by night and on working days than on others. */
 function moments(spans: Span[], now: number): Date[] {
   const next = chances(7);
   const inSpan = (count: number, from: number, to: number): number[] => {

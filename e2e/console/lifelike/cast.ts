@@ -1,4 +1,4 @@
-/** Who is on the platform that is looked at: a builder who also hosts, other builders, machines, and what each calls its own. */
+/** The accounts of the lifelike platform: a builder who also hosts, other builders, machines, and their names for things. */
 
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
@@ -7,10 +7,10 @@ import { ConsoleClient } from "../../console-client.ts";
 
 export const PERSON = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };
 const KEYS = ["production", "staging", "nightly summaries", "evaluation"] as const;
-/** Its key is given so few requests a minute that some are refused. */
+/** This key's limit is so low that some of its requests are refused. */
 const LIMITED_KEY = "evaluation";
 const LIMITED_TO = 20;
-/** Held by one node alone: without it there is no capacity for the model. */
+/** Only one node serves this model: while it is offline, there is no capacity. */
 const LONELY_MODEL = "mid-14b";
 
 const OTHERS = [
@@ -19,7 +19,7 @@ const OTHERS = [
   { person: "Jo Tanaka", email: "jo@example.com", account: "Copper Loop", credit: "5000000" },
 ];
 
-/** Who shares the account of the person, and who is asked to. */
+/** Members of the user's team, and invited people. */
 const TEAM = [
   { name: "Ines Haddad", email: "ines@example.com", role: "member" },
   { name: "Theo Brandt", email: "theo@example.com", role: "billing" },
@@ -56,7 +56,7 @@ function machine(cpu: string, cores: number, gibibytes: number, gpus: object[]):
 export interface Cast {
   operator: ConsoleClient;
   person: ConsoleClient;
-  /** By name. */
+  /** The keys by name. */
   keys: Map<string, string>;
   /** One key of each of the other builders. */
   otherKeys: string[];
@@ -83,7 +83,7 @@ export async function assemble(platform: Platform): Promise<Cast> {
   return { operator, person, keys, otherKeys, nodes };
 }
 
-/** This platform sends no mail: the links are handed over. */
+/** This platform sends no email, so invitation links are used directly. */
 async function gather(platform: Platform, person: ConsoleClient): Promise<void> {
   for (const { name, email, role } of TEAM) {
     const { link } = await person.send<{ link: string }>("POST", "team/invitations", { email, role });
@@ -117,7 +117,7 @@ async function newKey(person: ConsoleClient, name: string, operator: ConsoleClie
   return secret;
 }
 
-/** Each is described anew once it is online: the agent has told of the machine that it really runs on. */
+/** Sets each machine's hardware once it is online, because the agent reported the real machine. */
 async function startMachines(platform: Platform, person: ConsoleClient): Promise<Process[]> {
   const nodes: Process[] = [];
   for (const { name, models, slots, hardware } of MACHINES) {

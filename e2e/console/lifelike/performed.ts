@@ -1,9 +1,9 @@
-/** How requests went is counted anew in their new times, and the nodes that served them are said to have been seen all along. */
+/** Recomputes performance statistics for the moved requests, and writes samples of their nodes for the whole period. */
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { MACHINES } from "./cast.ts";
 
 const PLATFORM = "00000000-0000-0000-0000-000000000000";
-/** How often somebody looked. */
+/** The interval between samples. */
 const SAMPLE_MS = 60_000;
 
 export async function performAgain(query: Platform["query"], days: number): Promise<void> {
@@ -12,7 +12,7 @@ export async function performAgain(query: Platform["query"], days: number): Prom
     "insert into unrolled (request_id, outcome) select id, outcome from request where not starts_with(outcome, 'rate_limit_')",
   );
   await query("select history_roll_up(100000)");
-  // As busy as their requests made them.
+  // Nodes are as busy as their requests made them.
   await query(
     `with grains (grain, length) as (values ('5min', interval '5 minutes'), ('hour', '1 hour'), ('day', '1 day')),
      slots as (

@@ -1,16 +1,16 @@
-/** Requests as a product would send them: several keys, models and lengths; most end well, some do not. The same in every run. */
+/** Requests as a product would send them: several keys, models and lengths; most succeed, some fail. The same in every run. */
 
 import type { Platform } from "@tollgate/stage/dev.ts";
 import { textOf } from "@tollgate/stage/raw-http.ts";
 import type { Cast } from "./cast.ts";
 
 const AT_ONCE = 30;
-/** So many pieces of an answer are read by a client that goes away then. */
+/** A client that leaves reads this many pieces of an answer first. */
 const PIECES_READ = 20;
 const EMBEDDING = "embed-m3";
-/** A key that is for some models only asks for no other. */
+/** A key that is limited to some models asks only for these. */
 export const NIGHTLY = { key: "nightly summaries", models: ["small-8b", "tiny-3b"] };
-/** Out of a hundred requests; what is left over goes to the last. */
+/** Shares in percent; the remainder goes to the last key. */
 const KEY_SHARES: [string, number][] = [
   ["production", 56],
   ["staging", 20],
@@ -30,7 +30,7 @@ const CLIENT_SHARES: [string, number][] = [
   ["OpenAI/JS 5.12.0", 32],
   ["curl/8.5.0", 8],
 ];
-/** Between two tokens, as the larger models are the slower ones. */
+/** The pause between two tokens: larger models are slower. */
 const PACE_MS: Record<string, number> = {
   "tiny-3b": 5,
   "small-8b": 9,
@@ -45,14 +45,14 @@ interface Order {
   model: string;
   client: string;
   promptWords: number;
-  /** For the scripted engine. */
+  /** Instructions for the scripted engine. */
   script: object;
   stream: boolean;
-  /** The client goes away in the middle of the answer. */
+  /** The client leaves in the middle of the answer. */
   leaves: boolean;
 }
 
-/** Numbers from 0 to 1 that look random and are the same every time. */
+/** Pseudo-random numbers from 0 to 1, the same in every run. */
 export function chances(seed: number): () => number {
   let state = seed;
   return () => {
@@ -97,7 +97,7 @@ function orderOf(next: () => number): Order {
 const words = (count: number): string =>
   Array.from({ length: count }, (_, i) => WORDS[(i * 7) % WORDS.length]).join(" ");
 
-/** The builder's requests, and beside every tenth one of another builder's. Resolves when all have ended. */
+/** Sends the builder's requests, and with every tenth one another builder's. Resolves when all have ended. */
 export async function send(
   platform: Platform,
   cast: Cast,

@@ -1,4 +1,4 @@
-/** Questions in the playground and their answers. The engine has no mind of its own: what it says is put into the request on its way. */
+/** Questions in the playground and their answers. The answer of the scripted engine is put into the request on its way. */
 import type { Page } from "playwright-core";
 
 const QUESTION = "A train leaves at 14:10 and arrives at 17:45. How long does the journey take?";
@@ -20,7 +20,7 @@ people.toSorted((a, b) => a.age - b.age);
 | \`sort\` | no |
 | \`toSorted\` | yes |`;
 
-/** What is asked is shown, and this is what the engine is told to say to it. */
+/** The page shows the question, and the engine gets the answer that it must give. */
 async function ask(page: Page, question: string, orders: { text: string; reasoning?: string }): Promise<void> {
   const script = `#script ${JSON.stringify({ ...orders, ttft_ms: 180, delta_ms: 15 })}`;
   await page.route("**/v1/chat/completions", async (route) => {

@@ -1,4 +1,4 @@
-/** What is taken a picture of: each page, with what has to be there first and what is opened on it. */
+/** The pages to take pictures of, with what must be loaded first and what is opened on them. */
 
 import type { Platform } from "@tollgate/stage/dev.ts";
 import type { Page } from "playwright-core";
@@ -8,14 +8,14 @@ import { answer, compare } from "./answer.ts";
 
 export interface Picture {
   name: string;
-  /** Below /console; without one the page stays where it is. */
+  /** The path below /console; without one, the current page stays. */
   path?: string;
-  /** A page of the gateway's own: its whole path. */
+  /** The whole path of a page outside the console. */
   outside?: string;
-  /** There once the page has its data. */
+  /** Text that appears once the page has its data. */
   there: string | RegExp;
   open?: (page: Page, platform: Platform) => Promise<void>;
-  /** Which further looks it is shown in. */
+  /** Further versions of the picture. */
   also?: ("-dark" | "-narrow")[];
 }
 
@@ -73,7 +73,7 @@ const BUILDER: Chapter = {
     { name: "market", path: "/host/market", there: "Actual earnings are lower" },
     { name: "settings", path: "/settings", there: "Active sessions" },
     { name: "search", path: "/requests", there: "reason-32b", open: search },
-    // The last one: the browser stays without a network.
+    // The last page, because the browser stays offline afterwards.
     { name: "away", path: "/overview", there: /reason-32b|small-8b/, open: goAway },
   ],
 };
@@ -99,7 +99,7 @@ const OPERATOR: Chapter = {
 
 export const CHAPTERS: Chapter[] = [OUTSIDE, BUILDER, OPERATOR];
 
-/** The chart of what runs now has a line once there are some samples. */
+/** The live chart has a line once there are some samples. */
 async function liveChart(page: Page): Promise<void> {
   await chart(page);
   const samples = page.getByRole("figure", { name: /Requests in flight/ }).locator("tbody tr");
@@ -112,7 +112,7 @@ async function accountPage(page: Page): Promise<void> {
   await chart(page);
 }
 
-/** One that a reasoning model answered well. On a narrow screen the list is what is shown. */
+/** Opens a request that a reasoning model answered. On a narrow screen only the list is shown. */
 async function openRequest(page: Page): Promise<void> {
   if ((page.viewportSize()?.width ?? 0) < 600) return;
   const rows = page.getByRole("table", { name: "Requests" }).getByRole("row");
@@ -141,7 +141,7 @@ async function openKey(page: Page): Promise<void> {
   await chart(page);
 }
 
-/** At the payment provider's stand-in, and back. */
+/** Pays at the demo payment provider and returns. */
 async function buy(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Buy $20 of credits", exact: true }).click();
   await page.getByRole("button", { name: "Pay", exact: true }).click();

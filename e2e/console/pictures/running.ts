@@ -1,4 +1,4 @@
-/** A few requests that run while the pictures are taken, so that what is live has something to show. */
+/** Keeps a few requests running while the pictures are taken, so that live figures show something. */
 import type { Stage } from "../lifelike/stage.ts";
 
 const RUNNING = [
@@ -7,7 +7,7 @@ const RUNNING = [
   { key: "staging", model: "tiny-3b" },
 ];
 
-/** Resolves once all of them answer; what it gives ends them. */
+/** Resolves once all requests are being answered, with a function that ends them. */
 export async function keepRunning({ platform, cast }: Stage): Promise<() => Promise<void>> {
   const over = new AbortController();
   const reading: Promise<string>[] = [];

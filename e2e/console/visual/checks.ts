@@ -1,6 +1,6 @@
 /**
- * Checks of a page as it stands, in both themes and on every screen: axe finds nothing but trifles, nothing scrolls sideways, no amount
- * is broken in two, and the page logged no errors.
+ * Checks the current page in both themes and on every screen: axe finds nothing above minor, nothing scrolls sideways,
+ * no amount is broken over two lines, and the page logged no errors.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,14 +11,17 @@ import { brokenAmounts } from "./layout.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A telephone, a small screen, a desk. */
+/** The screens of a telephone, a small computer and a desktop. */
 const SCREENS = [
   { width: 360, height: 740 },
   { width: 1024, height: 768 },
   { width: 1280, height: 800 },
 ];
 
-/** Which screen a page is loaded on when it is one of many: each gets its share, and is then turned into the others. */
+/**
+ * Chooses the screen on which one of many pages is loaded, so that each screen is used equally often; then the page is
+ * shown on the others.
+ */
 export async function takeScreen({ page }: BrowserSession, index: number): Promise<void> {
   await page.setViewportSize(SCREENS[index % SCREENS.length] as (typeof SCREENS)[number]);
 }
@@ -28,32 +31,32 @@ const COLOUR_RULES = ["color-contrast", "link-in-text-block"];
 
 interface Findings {
   said: string[];
-  /** The page's body: its theme is named outside, and code that is fetched ahead adds links to the head. */
+  /** The HTML of the page's body, which does not contain the theme or the links for code that is fetched ahead. */
   tree: string;
 }
 
-/** What axe finds on the page as it stands, but for trifles, each with the elements it is about. */
+/** What axe finds on the current page, except minor findings, each with its elements. */
 export async function axeFindings(page: Page): Promise<string[]> {
   return (await findings(page)).said;
 }
 
-/** Where the page is the same as when it was looked at `before`, in another theme, only what colours can change is looked for. */
+/** If the page is the same as `before` in another theme, only the rules about colours run. */
 async function findings(page: Page, before?: Findings): Promise<Findings> {
   const session = await page.context().newCDPSession(page);
   try {
-    // What still fades in has not its colours yet, so it is brought to its end; what never ends (a skeleton's breathing) is
-    // left alone. Not waited for: what is out of sight does not move on by itself.
+    // Ends fade-in animations, whose colours are not final; endless ones, such as a skeleton's, are left alone. Does
+    // not wait, because animations out of sight do not advance.
     await page.evaluate(`document.getAnimations()
       .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
       .forEach((animation) => animation.finish())`);
-    // Through the debugger: the page's own policy lets no other script in.
+    // Loaded through the debugger, because the page's policy allows no other script.
     const { result: loaded } = await session.send("Runtime.evaluate", { expression: "typeof axe" });
     if (loaded.value === "undefined") await session.send("Runtime.evaluate", { expression: AXE });
     const tree = String(
       (await session.send("Runtime.evaluate", { expression: "document.body.outerHTML" })).result.value,
     );
     const rules = tree === before?.tree ? `, runOnly: ${JSON.stringify(COLOUR_RULES)}` : "";
-    // `preload` reads every stylesheet again, for a rule that is off by default.
+    // `preload` is off, because it would read every stylesheet again for a rule that is disabled.
     const { result } = await session.send("Runtime.evaluate", {
       expression: `axe.run({ resultTypes: ["violations"], preload: false${rules} }).then((found) => JSON.stringify(found.violations
         .filter(({ impact }) => impact !== "minor")
@@ -70,13 +73,16 @@ async function findings(page: Page, before?: Findings): Promise<Findings> {
 const pixelsBeyond = (page: Page): Promise<number> =>
   page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 
-/** Nothing to scroll sideways and no amount in two, once what follows the screen's width by a script has followed. */
+/** Waits until nothing scrolls sideways and no amount is broken, because scripts adapt to the width a moment later. */
 async function untilFits(page: Page, where: string): Promise<void> {
   await untilIs(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
   await untilIs(`${where}: amounts broken in two`, () => brokenAmounts(page), []);
 }
 
-/** The page as it stands, in both themes: nothing but trifles for axe, nothing to scroll sideways, no amount in two, no complaints. */
+/**
+ * Checks the current page in both themes: axe finds nothing above minor, nothing scrolls sideways, no amount is broken,
+ * no complaints.
+ */
 export async function checkVisuals({ page, complaints }: BrowserSession, where: string): Promise<void> {
   let before: Findings | undefined;
   for (const theme of ["light", "dark"] satisfies Theme[]) {
@@ -90,19 +96,19 @@ export async function checkVisuals({ page, complaints }: BrowserSession, where: 
   assert.deepEqual(complaints(), [], where);
 }
 
-/** The same on every screen. The page still fits its own screen after it was shown on wider ones. */
+/** The same on every screen. At the end the page must still fit its own screen. */
 export async function checkVisualsOnEveryScreen(browser: BrowserSession, where: string): Promise<void> {
   await onEveryScreen(browser.page, (width) => checkVisuals(browser, `${where}, ${width} pixels wide`));
   await untilFits(browser.page, `${where}, back on its own screen`);
 }
 
-/** Nothing to scroll sideways and no amount in two on any screen, and no complaints. */
+/** Checks on every screen that nothing scrolls sideways, no amount is broken, and there are no complaints. */
 export async function checkFitOnEveryScreen({ page, complaints }: BrowserSession, where: string): Promise<void> {
   await onEveryScreen(page, (width) => untilFits(page, `${where}, ${width} pixels wide`));
   assert.deepEqual(complaints(), [], where);
 }
 
-/** First the one that the page was loaded on, and that again when all is done. */
+/** Begins with the screen on which the page was loaded, and returns to it at the end. */
 export async function onEveryScreen(page: Page, look: (width: number) => Promise<void>): Promise<void> {
   const own = page.viewportSize() ?? assert.fail("the page has no size");
   const isOther = ({ width }: { width: number }): number => Number(width !== own.width);
@@ -113,7 +119,7 @@ export async function onEveryScreen(page: Page, look: (width: number) => Promise
   await turn(page, own);
 }
 
-/** What the page draws by a script has been told of its new width when two frames have passed. */
+/** After two frames, scripts that draw by width know the new width. */
 async function turn(page: Page, screen: { width: number; height: number }): Promise<void> {
   await page.setViewportSize(screen);
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");

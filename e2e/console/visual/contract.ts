@@ -9,7 +9,7 @@ const ROUTES: Route[] = [consoleApi, publicApi].flatMap(({ tables }) =>
   tables.flatMap(({ routes }): Route[] => Object.values(routes)),
 );
 
-/** What does not fit, each with the field's place; empty where all fits. */
+/** The fields that do not fit, each with its place; empty if all fit. */
 export function mismatches(recorded: Recorded): string[] {
   const [method, address = ""] = recorded.request.split(" ");
   const { pathname, searchParams } = new URL(address, "http://gateway");
@@ -22,7 +22,7 @@ export function mismatches(recorded: Recorded): string[] {
   ];
 }
 
-/** The route with the fewest parameters goes first, as on the server. */
+/** Routes with fewer parameters are tried first, as on the server. */
 function routeOf(place: string): Route | undefined {
   const parameters = ({ at }: Route): number => at.split("{").length;
   const fits = ({ at }: Route): boolean =>

@@ -1,13 +1,13 @@
 /**
- * How a page that is open is laid out, measured as it stands: an amount is not broken in two, the figure of a row of figures is on
- * one line, a dialog shades what it was opened from.
+ * Measures the layout of the current page: no amount is broken over two lines, figures in a row of figures are on one
+ * line, a dialog shades the drawer that it was opened from.
  */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 
 /**
- * Runs in the page. Words are what has no white space in it, also where it goes through several elements of one line (an amount's
- * digits below a cent are smaller); a run is the words that a block breaks into lines.
+ * Runs in the page. A word is text without white space, even across several elements of a line (digits below a cent are
+ * smaller); a run is the words that a block breaks into lines.
  */
 const IN_PAGE = `
   const blocks = new Map();
@@ -58,9 +58,9 @@ const IN_PAGE = `
   const said = (element) => element.textContent.trim().slice(0, 80);
 `;
 
-/** A number with what may stand around it. */
+/** Matches a number with its surrounding characters. */
 const AMOUNT = String.raw`/^[(+\-−]*\$?\d[\d,.]*%?[),.;:]*$/`;
-/** What belongs to the number before it. */
+/** Matches characters that belong to the number before them. */
 const END = "/^%?[),.;:]*$/";
 
 const BROKEN_AMOUNTS = `(() => {
@@ -79,7 +79,7 @@ const BROKEN_AMOUNTS = `(() => {
   return found;
 })()`;
 
-/** What is broken in two in cells, entries and values of the page as it stands. */
+/** The amounts in cells, entries and values of the current page that are broken over two lines. */
 export const brokenAmounts = (page: Page): Promise<string[]> => page.evaluate(BROKEN_AMOUNTS);
 
 const WRAPPED_FIGURES = `(() => {
@@ -98,12 +98,12 @@ const WRAPPED_FIGURES = `(() => {
 
 interface Figures {
   figures: number;
-  /** How many of them are amounts with digits below a cent. */
+  /** The number of amounts with digits below a cent. */
   amounts: number;
   wrapped: string[];
 }
 
-/** The figures of the page's rows of figures stand on one line each, amounts among them, and would with longer amounts. */
+/** Checks that every figure in rows of figures is on one line, including amounts, and would be with longer amounts. */
 export async function assertFiguresOnOneLine(page: Page, where: string): Promise<void> {
   const { figures, amounts, wrapped } = await page.evaluate<Figures>(WRAPPED_FIGURES);
   assert.ok(figures > 0 && amounts > 0, `${where}: ${figures} figures, ${amounts} amounts`);
@@ -125,7 +125,7 @@ const UNSHADED = `(() => {
   return drawer.contains(top);
 })()`;
 
-/** The drawer that the open dialog was opened from lies below the dialog's shade, where the dialog leaves it to be seen. */
+/** Checks that the open dialog shades the drawer below it, wherever the dialog does not cover the drawer. */
 export async function assertDrawerIsShaded(page: Page): Promise<void> {
   assert.equal(await page.locator("[role=dialog]").count(), 2, "a drawer, and a dialog over it");
   assert.equal(await page.evaluate(UNSHADED), false, "the drawer lies above the dialog's shade");

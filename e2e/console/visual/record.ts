@@ -1,6 +1,6 @@
 /**
- * Records the answers that the visual suites replay: `node e2e/console/visual/record.ts`. Starts a platform that looks as after a month of
- * use, takes every tour on it in a browser, and writes what the APIs answered into `recorded/`.
+ * Records the answers that the visual suites replay: `node e2e/console/visual/record.ts`. Starts a platform that looks
+ * as after a month of use, takes every tour on it in a browser, and writes the APIs' answers into `recorded/`.
  */
 import { untilCounted } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
@@ -22,7 +22,10 @@ try {
   await stage.close();
 }
 
-/** What the pages have most to say about: a budget nearly used, one used up, an incident that ended and one that goes on. */
+/**
+ * Adds the states about which the pages show most: a budget nearly used and one used up, an ended incident and an
+ * ongoing one.
+ */
 async function addTroubles({ platform, cast }: Stage): Promise<void> {
   const key = cast.keys.get(NIGHTLY.key) as string;
   await (await chat({ ready: { ...platform.ready, api_key: key } }, { tokens: 40 })).text();
@@ -55,7 +58,7 @@ async function addTroubles({ platform, cast }: Stage): Promise<void> {
   await addNotifications(platform);
 }
 
-/** One of each kind that a builder gets, and how telling of them went. */
+/** Adds one notification of each kind that a builder gets, with their delivery states. */
 async function addNotifications(platform: Stage["platform"]): Promise<void> {
   await platform.query(
     `with of as (

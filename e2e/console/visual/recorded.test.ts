@@ -1,4 +1,4 @@
-/** The recorded answers fit the declared APIs, and hold no secret. */
+/** Checks that the recorded answers match the declared APIs and contain no secrets. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { mismatches } from "./contract.ts";
@@ -11,7 +11,7 @@ describe("the recorded answers", () => {
     test(`${file} fits the API's declaration`, () => assert.deepEqual(mismatches(recorded), [], file));
   }
 
-  test("an answer with a field that is missing, wrong or unknown is refused with the field's place", () => {
+  test("an answer with a missing, wrong or unknown field is refused with the field's place", () => {
     const recorded: Recorded = { as: "builder", request: "GET /console/api/balance", status: 200 };
     const body = { object: "balance", as_of: 1, balance_micro: "1.000000", held_micro: 0, more: true };
     const [first, ...others] = mismatches({ ...recorded, body });
@@ -21,13 +21,13 @@ describe("the recorded answers", () => {
     assert.match(mismatches({ ...recorded, request: "GET /console/api/gone" }).join(), /no route is declared/);
   });
 
-  test("an event that its stream does not declare is refused", () => {
+  test("an event that the stream's declaration lacks is refused", () => {
     const events = [{ event: "weather", data: {} }];
     const found = mismatches({ as: "builder", request: "GET /console/api/live", status: 200, events });
     assert.match(found.join(), /^events\.0: .*weather/);
   });
 
-  test("ids, keys and tokens are made up", () => {
+  test("IDs, keys and tokens are made up", () => {
     const text = JSON.stringify([...recording.values()]);
     const ids = text.match(/\b(?:[a-z]{2,8}_|chatcmpl-)[0-7][0-9a-hjkmnp-tv-z]{25}\b/g) ?? [];
     const secrets = text.match(/\bt(?:sk|ht)_live_\w+/g) ?? [];

@@ -1,4 +1,4 @@
-/** Takes tours on a running platform and writes what the APIs answered. */
+/** Takes tours on a running platform and writes the APIs' answers. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Ready } from "@tollgate/stage/dev.ts";
@@ -59,7 +59,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** A list that goes on ends after its first rows: the others add nothing to look at, and every check reads all of them. */
+/** Long lists end after their first rows: the others add nothing to a page, and every check reads all rows. */
 function shortened(answer: Recorded): Recorded {
   const { data, next_cursor: next } = (answer.body ?? {}) as { data?: unknown; next_cursor?: unknown };
   if (!Array.isArray(data) || typeof next !== "string") return answer;

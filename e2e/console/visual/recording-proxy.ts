@@ -1,20 +1,20 @@
-/** Stands between a browser and a platform and keeps the answers of the APIs. */
+/** A proxy between browser and platform that records the answers of the APIs. */
 import { createServer, request as forward, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Recorded, RecordedEvent, Role } from "./recording.ts";
 
 /** The APIs that pages read; everything else is served from the sources in a replay. */
 const RECORDED = /^\/(console\/api|v1|status\.json)/;
-/** So many events of a stream that goes on. */
+/** The maximum number of recorded events of an endless stream. */
 const EVENTS_MAX = 12;
 
 interface RecordingProxy {
   baseUrl: string;
-  /** Records from here on, as somebody's answers; nobody's: passes everything on only. */
+  /** Records answers for this role from now on; undefined: only forwards. */
   recordAs(role: Role | undefined): void;
-  /** How many answers are still on their way, but for streams. */
+  /** The number of answers that have not ended, except streams. */
   pending(): number;
-  /** The last whole answer to each request: what was opened from a list is in the list. */
+  /** The last complete answer to each request, so that lists contain what was opened from them. */
   answers(): Recorded[];
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export async function startRecordingProxy(platformUrl: string): Promise<Recordin
         const sent = sentBytes?.toString() ?? "";
         const key = `${as} ${method} ${url} ${sent}`;
         const content = contentOf(got.headers["content-type"] ?? "", pieces.toString());
-        // A page that was left at once has heard little of its stream.
+        // Keeps the longer recording of a stream, because a page that was left at once received little.
         if ((answers.get(key)?.events?.length ?? 0) > (content.events?.length ?? 0)) return;
         answers.set(key, {
           as,
@@ -50,7 +50,7 @@ export async function startRecordingProxy(platformUrl: string): Promise<Recordin
           ...content,
         });
       };
-      // A page that is left ends its streams; what they said until then is their record.
+      // Leaving a page ends its streams; the events so far are recorded.
       got.once("close", keep);
     });
     onward.on("error", () => answer.destroy());
@@ -88,7 +88,7 @@ function contentOf(type: string, text: string): Pick<Recorded, "body" | "events"
   return type.startsWith("application/json") ? { body: JSON.parse(text) } : { body: text };
 }
 
-/** The whole events of a stream. */
+/** The complete events of a stream. */
 function eventsIn(text: string): RecordedEvent[] {
   const blocks = text.split("\n\n").slice(0, -1);
   return blocks.flatMap((block) => {

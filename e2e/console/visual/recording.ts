@@ -1,34 +1,34 @@
-/** The recorded answers: one JSON file for each request that a page made, in a folder for each kind of visitor. */
+/** The recorded answers: one JSON file per request of a page, in a folder for each kind of visitor. */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const FOLDER = fileURLToPath(new URL("recorded", import.meta.url));
-/** When the answers were recorded. Pages ask for times relative to now, so every replay stands at this time. */
+/** The time of the recording. Pages ask for times relative to now, so every replay uses this time. */
 const MOMENT = join(FOLDER, "moment.json");
 
-/** Who asks: somebody who is not signed in, the builder who also hosts, the operator. */
+/** The visitor: someone without a session, the builder who also hosts, or the operator. */
 export type Role = "visitor" | "builder" | "operator";
 
 export interface RecordedEvent {
   event?: string;
-  /** Parsed where it is JSON. */
+  /** Parsed if it is JSON. */
   data: unknown;
 }
 
 export interface Recorded {
   as: Role;
-  /** `GET /console/api/keys?limit=100`. */
+  /** For example `GET /console/api/keys?limit=100`. */
   request: string;
-  /** The body of a request that has one. */
+  /** The request's body, if it has one. */
   sent?: unknown;
   status: number;
   body?: unknown;
-  /** In place of a body, where the answer is a stream of server-sent events. */
+  /** Used instead of a body if the answer is a stream of server-sent events. */
   events?: RecordedEvent[];
 }
 
-/** By its path in the folder. */
+/** The recorded answers by their paths in the folder. */
 type Recording = Map<string, Recorded>;
 
 export const readMoment = (): Date => new Date(JSON.parse(readFileSync(MOMENT, "utf8")).at);
@@ -38,7 +38,7 @@ export function readRecording(): Recording {
   return new Map(files.map((file) => [file, JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Recorded]));
 }
 
-/** Replaces what was recorded before. */
+/** Replaces the former recording. */
 export function writeRecording(answers: Recorded[], moment: Date): void {
   rmSync(FOLDER, { recursive: true, force: true });
   const taken = new Set<string>();
@@ -52,7 +52,7 @@ export function writeRecording(answers: Recorded[], moment: Date): void {
   writeFileSync(MOMENT, JSON.stringify({ at: moment }));
 }
 
-/** `POST /console/api/operator/accounts/acc_1/grant?x=1` → `POST-operator-accounts-acc_1-grant,x=1`. */
+/** For example `POST /console/api/operator/accounts/acc_1/grant?x=1` → `POST-operator-accounts-acc_1-grant,x=1`. */
 function nameOf(request: string): string {
   const plain = decodeURIComponent(request)
     .replace(/^GET /, "")

@@ -1,7 +1,7 @@
-/** Replaces ids and secrets by numbered ones, the same everywhere, so that a recording holds no secret. */
+/** Replaces IDs and secrets consistently with numbered ones, so that a recording contains no secret. */
 import type { Recorded } from "./recording.ts";
 
-/** Each with how its replacement is made from a number: as long as the original, so that it is as wide on a page. */
+/** Each kind makes its replacement from a number, as long as the original, so that pages look the same. */
 const KINDS: { pattern: RegExp; replacement: (found: string, number: number) => string }[] = [
   {
     // An id: `key_06dfk3v8qe7z2m4x9t1c5n0bga`.
