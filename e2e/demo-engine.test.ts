@@ -1,4 +1,4 @@
-/** The demo model through the whole platform: real text from a real engine, counted and billed. */
+/** Tests the demo model on a whole platform: real text from a real engine, counted and billed. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";

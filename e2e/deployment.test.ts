@@ -1,6 +1,7 @@
 /**
- * A copy of the database, as a restored backup is one, must not join the plane of the original and take its nodes' work: it is
- * refused with a line that says what to do. As a fork it has a plane of its own; a plane whose database is lost is adopted.
+ * A copy of the database, such as a restored backup, must not join the original's plane and use its nodes: it is
+ * refused with a message that says what to do. As a fork it uses a plane of its own; a plane whose database is lost can
+ * be adopted.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -21,13 +22,13 @@ interface Shown {
 }
 
 describe("deployments", { skip }, () => {
-  /** The original's, with one gateway. */
+  /** The original platform, with one gateway. */
   let live: ProcessStage;
-  /** From the same template: a copy and its original are the same until one of them is used. */
+  /** A database from the same template: copy and original are identical until one of them is used. */
   let copy: TestDatabase;
   let own: NatsPlane;
   let dataDir: string;
-  /** Settings of gateways and commands: of the original, and of its copy on the original's plane. */
+  /** Settings of gateways and commands for the original, and for its copy on the original's plane. */
   let [atOriginal, atCopy]: Env[] = [];
 
   before(async () => {
@@ -46,7 +47,7 @@ describe("deployments", { skip }, () => {
     await removeDataDir(dataDir);
   });
 
-  /** What a gateway says that does not start. */
+  /** Returns the error of a gateway that does not start. */
   const refusal = async (env: Env | undefined): Promise<string> => {
     const run = tollgate(["serve"], { ...env, PORT: "0", DATA_DIR: dataDir });
     assert.equal(await run.ended, 1, run.output());
@@ -65,7 +66,7 @@ describe("deployments", { skip }, () => {
     return JSON.parse(said) as Shown;
   };
 
-  test("the plane refuses a copy of its deployment, and a fork with the same plane; a fork with its own plane serves", async (t) => {
+  test("the plane refuses a copy of its deployment and a fork that uses the same plane, and a fork with its own plane serves", async (t) => {
     const [original, copied] = await Promise.all([shown(atOriginal), shown(atCopy)]);
     assert.equal(original.id, copied.id);
     assert.deepEqual([original.gateways, copied.gateways, original.plane.state], [1, 0, "own"]);

@@ -1,6 +1,6 @@
 /**
- * Every way a request can end, driven through a whole platform by the scripted engine, and what ledger and history say
- * of it afterwards. (A gateway that dies is in lifecycle.test.ts.)
+ * Tests every way in which a request can end, on a whole platform with the scripted engine, and the ledger and history
+ * entries that follow. (lifecycle.test.ts tests gateways that die.)
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ interface NodeStats {
   reliability: { failures: number };
 }
 
-// At the same time, because most of it is waiting for deadlines.
+// Runs both planes at the same time, because most of it is waiting for deadlines.
 describe("endings", { concurrency: 3 }, () => {
   describe("endings, on the embedded hub", { concurrency: 1 }, () => suite("hub"));
   describe("endings, on NATS", { skip: skipWithoutNats, concurrency: 1 }, () => suite("nats"));
@@ -37,7 +37,7 @@ describe("endings", { concurrency: 3 }, () => {
 function suite(plane: "hub" | "nats"): void {
   let stage: InProcessStage;
   let builder: Builder;
-  /** Of both nodes. */
+  /** The host of both nodes. */
   let host: Host;
   before(async () => {
     stage = await openStage({ as: "in-process", plane, clock: "running" });
@@ -52,7 +52,7 @@ function suite(plane: "hub" | "nats"): void {
 
   const post = (orders: object, more: object = {}, signal?: AbortSignal): Promise<Response> =>
     ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more }, signal);
-  /** Sends a request of a new builder and returns the answer with its record, what the builder paid and what the host earned. */
+  /** Sends a new builder's request and returns the answer with its record, what the builder paid and what the host earned. */
   const ending = async (orders: object, more: object = {}) => {
     const payer = await stage.builder();
     const response = await ask(stage, payer.key, { model: "tiny-3b", prompt: script(orders), ...more });
@@ -81,13 +81,13 @@ function suite(plane: "hub" | "nats"): void {
   const assertFree = ({ record, paid, earned, share }: Awaited<ReturnType<typeof ending>>): void => {
     assert.deepEqual([paid, earned, record.charge_pico, share], [0n, 0n, "0", undefined]);
   };
-  /** Everything the builder paid went to the platform. */
+  /** Asserts that everything the builder paid went to the platform. */
   const assertUnpaid = ({ record, paid, earned }: Awaited<ReturnType<typeof ending>>): void => {
     assert.equal(paid, due(record));
     assert.deepEqual([BigInt(record.charge_pico), earned, record.host_account_id], [paid, 0n, null]);
     assert.notEqual(record.node_id, null, "who served it stays on the record");
   };
-  /** The host's share of what the builder paid is in the reserve, with the reason. */
+  /** Asserts that the host's share is in the reserve, with the reason. */
   const assertWithheld = (end: Awaited<ReturnType<typeof ending>>, reason: string): void => {
     assertUnpaid(end);
     const { share, paid } = end;
@@ -105,7 +105,7 @@ function suite(plane: "hub" | "nats"): void {
     (await node<{ data: { id: string; state: string }[] }>("GET")).data;
   const stats = (): Promise<NodeStats[]> =>
     nodes().then((all) => Promise.all(all.map(({ id }) => node<NodeStats>("GET", `/${id}/stats`))));
-  /** The failures that count against the nodes, all together. */
+  /** The number of failures that count against all nodes. */
   const failures = async (): Promise<number> =>
     (await stats()).reduce((sum, { reliability }) => sum + reliability.failures, 0);
   const code = (text: string): string => (JSON.parse(text) as { error: { code: string } }).error.code;
@@ -236,7 +236,7 @@ function suite(plane: "hub" | "nats"): void {
     const before = await ending({ tokens: 20, garbage: true }, { stream: true });
     assert.equal(code(events(before.text).at(-1) as string), "upstream_failed");
     assertFree(before);
-    // Paced, so that the words are on their way to the client before the garbage.
+    // Paced, so that the words are sent to the client before the malformed frame.
     const end = await ending({ text: "one two three four", delta_ms: 50, garbage_after: 3 }, { stream: true });
     const seen = events(end.text);
     assert.equal(code(seen.at(-1) as string), "upstream_failed");
@@ -307,7 +307,7 @@ function suite(plane: "hub" | "nats"): void {
     });
 
     test("an answer takes longer than a node may be silent while its tokens keep coming, streamed or not", async () => {
-      // What counts as quiet, to the millisecond, is in gateway/src/dispatch/{silence,dispatcher}.test.ts.
+      // gateway/src/dispatch/{silence,dispatcher}.test.ts test the exact times of silence.
       const orders = { tokens: 8, delta_ms: 400 };
       const [whole, streamed] = await Promise.all([post(orders), post(orders, { stream: true })]);
       assert.equal(whole.status, 200);
@@ -335,7 +335,7 @@ function suite(plane: "hub" | "nats"): void {
   });
 }
 
-/** Alone on its platform: an account that shares the model's ceiling with others who asked lately could not fill every slot. */
+/** Uses its own platform: an account that shares a model's slots with other recent users could not fill all of them. */
 function clientLeaves(plane: "hub" | "nats"): void {
   let stage: InProcessStage;
   before(async () => {
@@ -384,7 +384,7 @@ function jobTimeout(): void {
   });
   after(() => stage?.close());
 
-  test("stalls, is billed for its output, is not retried, and its share is withheld", async () => {
+  test("stalls, is billed for its output and not retried, and its share is withheld", async () => {
     const { key } = await stage.builder();
     const prompt = script({ tokens: 1_000, delta_ms: 300 });
     const response = await ask(stage, key, { model: "tiny-3b", prompt, max_tokens: 1_000 });

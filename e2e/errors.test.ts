@@ -1,6 +1,6 @@
 /**
- * Every error of the public API, every stream's form and every whole answer, produced on a whole platform and compared
- * with golden files: status, the contract's headers, and the body byte for byte.
+ * Compares every error of the public API, every kind of stream and every whole answer with golden files: status, the
+ * headers in the contract, and the body byte for byte.
  */
 
 import assert from "node:assert/strict";
@@ -49,7 +49,7 @@ describe("golden files", () => {
       inFlight: await key(rich, { inFlight: 0 }),
       dayBudget: await key(rich, { budgetDay: 1_500_000n }),
       monthBudget: await key(rich, { budgetMonth: 1_500_000n }),
-      // Long ago: the stage's clock may be behind the database's.
+      // Expired long ago, because the stage's clock may be behind the database's.
       expired: await key(rich, { expiresInS: -3_600 }),
       oneModel: await key(rich, { models: ["embed-m3"] }),
     };
@@ -65,7 +65,7 @@ describe("golden files", () => {
       ...sent,
       headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...sent.headers },
     });
-    // Any site's page can read the public API's answers. A request that is not HTTP has no path.
+    // Pages of any site can read the public API's answers. A malformed request has no path.
     const isOpen = sent.path.startsWith("/v1/") && got.status !== 431;
     assert.equal(got.headers["access-control-allow-origin"], isOpen ? "*" : undefined, sent.path);
     assert.equal(
@@ -138,7 +138,7 @@ describe("golden files", () => {
       ["no_capacity", { text: "one" }, { model: UNSERVED }],
     ];
     for (const [name, orders, more] of streams) {
-      test(`error in a stream: ${name}`, async () => {
+      test(`error event in a stream: ${name}`, async () => {
         const got = await told(orders, { ...more, stream: true });
         await assertGoldenStream(`errors/stream-${name}`, got);
         const last = JSON.parse(events(got.text).at(-1) as string) as { error: object };
@@ -322,7 +322,7 @@ describe("golden files", () => {
   });
 
   test("an internal error is answered 500 with the request ID and no internal details", async () => {
-    // An error that no outage and no migration explains.
+    // Makes the database raise an error that no outage and no migration explains.
     await stage.query(
       `create function hold_fault() returns trigger language plpgsql as $$ begin perform 1 / 0; return new; end $$;
        create trigger hold_fault before insert on hold for each row execute function hold_fault()`,

@@ -1,4 +1,7 @@
-/** From nothing to earning with the commands a host types, against a whole platform. As a process they are in host/src/cli.test.ts. */
+/**
+ * Goes from nothing to the first earnings with the host's commands, on a whole platform. host/src/cli.test.ts tests
+ * them as processes.
+ */
 
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
@@ -27,10 +30,10 @@ describe("a host's command line", () => {
   let stage: InProcessStage;
   let builder: Builder;
   let host: Host;
-  /** Of every command. */
+  /** The terminals of all commands. */
   const terminals: FakeTerminal[] = [];
   const ctrlC = Promise.withResolvers<void>();
-  /** `tollgate-host up`, and what it says. */
+  /** The running `tollgate-host up` and its output. */
   let serving: Promise<number> = Promise.resolve(0);
   const upTerminal = new FakeTerminal();
   const served = (): string => textOf(upTerminal.lines);
@@ -201,7 +204,7 @@ describe("a host's command line", () => {
   });
 });
 
-/** Picodollars as the API writes them: µ with six more digits. */
+/** Formats picodollars as the API does: microdollars with six more digits. */
 function micro(pico: bigint): string {
   const digits = String(pico).padStart(7, "0");
   return `${digits.slice(0, -6)}.${digits.slice(-6)}`;

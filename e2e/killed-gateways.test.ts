@@ -1,4 +1,4 @@
-/** Gateways that are killed in the middle of their work never charge what they did not finish. */
+/** Gateways that are killed during requests never charge what they did not finish. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -7,10 +7,10 @@ import { assertBalanced, builder } from "@tollgate/stage/ledger-check.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
-/** Of the hundred, in each round: more than must be running when the kill comes, fewer than the node has slots. */
+/** How many of a hundred streams are long: enough to be running at the kill, and fewer than the node's slots. */
 const LONG_STREAMS = 40;
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
-/** Short, because the end of it is waited for; what it is by default is the ledger's own test. */
+/** Short, because the test waits for its end; the ledger's own tests check the default. */
 const LEASE_S = 6;
 const SHORT_LEASE = { HOLD_LEASE_S: String(LEASE_S) };
 
@@ -21,7 +21,7 @@ describe("killed gateways", () => {
     dataDir = await newDataDir();
   });
   after(async () => {
-    // Where the test failed it is still there, and the file would not end.
+    // A failed test may have left the process running, and then the file would not end.
     if (started?.process.exitCode === null) started.process.kill("SIGKILL");
     await started?.ended;
     await removeDataDir(dataDir);
@@ -37,7 +37,7 @@ describe("killed gateways", () => {
     for (let round = 1; round <= 10; round++) {
       const platform = await start();
       await raiseLimits(platform);
-      // Some have ended and some are settling when the kill comes; some run longer than anyone looks.
+      // At the kill some have ended and some are settling; the long ones are still running.
       const orders = (i: number): object =>
         i < LONG_STREAMS ? { tokens: 5000, delta_ms: 100 } : { tokens: 5 * (i - LONG_STREAMS + 1), delta_ms: 4 };
       const ended = Array.from({ length: streams }, (_, i) =>
@@ -58,7 +58,7 @@ describe("killed gateways", () => {
     await eventually("every hold has ended", async () => (await builder(last)).held === 0n);
     assert.equal((await last.query("select id from hold")).length, 0);
     await assertBalanced(last);
-    // A charge appears once per request; a lost request is never charged.
+    // Each request has at most one charge, and a lost request has none.
     assert.deepEqual(
       await last.query("select operation from ledger_entry where kind = 'charge' group by 1 having count(*) > 1"),
       [],

@@ -1,4 +1,4 @@
-/** Starting, stopping, dying and starting again: what a person at the terminal sees, and what is left behind. */
+/** Starting, stopping, crashing and restarting a platform: what the terminal shows, and what remains. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -18,7 +18,7 @@ const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres as number, ...pids.nodes];
 const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
 
-/** One after the other, each on what the one before left: the database is its own, as a person has it, and costs seconds. */
+/** Tests run in order on the same data: the platform starts its private database, which takes seconds. */
 describe("a platform's life cycle", () => {
   let dataDir: string;
   let platform: Platform;
@@ -63,7 +63,7 @@ describe("a platform's life cycle", () => {
     assert.equal((await chat(platform, { text: "still here" })).status, 200);
   });
 
-  test("kill -9 during a stream: the next start serves, charges nothing twice and leaves no process", async () => {
+  test("kill -9 during a stream: the next start serves, charges nothing twice and leaves no old process", async () => {
     const first = platform;
     const stream = await chat(first, { tokens: 100_000, delta_ms: 100 }, { stream: true });
     const reader = stream.body?.getReader();
@@ -83,8 +83,8 @@ describe("a platform's life cycle", () => {
     );
     assert.equal((await chat(second, { text: "alive" })).status, 200);
     await assertBalanced(second);
-    // The lost request keeps its hold until its lease ends; here the lease is made to end now. The first sweep may find that
-    // no one swept for a while, and give its time back.
+    // The lost request keeps its hold until its lease ends, so the test ends the lease now. The first sweep may extend
+    // leases because none ran for a while, so this is repeated.
     await eventually("the dead gateway's hold is given back", async () => {
       await second.query("update hold set expires_at = now() - interval '1 second'");
       return (await builder(second)).held === 0n;
@@ -109,7 +109,7 @@ describe("a start", () => {
 
   test("writes the ready file after the screen shows that the platform is ready", async () => {
     const readyFile = join(dataDir, "ready.json");
-    // The file is written under this name and then renamed. Writing into a pipe waits for its reader.
+    // The file is written under this name and then renamed. As a pipe, it blocks the writer until the test reads it.
     await openDatabase(dataDir);
     const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
     assert.equal(status, 0, "mkfifo");
@@ -119,7 +119,7 @@ describe("a start", () => {
       () => undefined,
       (error: Error) => error,
     );
-    // Read in any case, or the platform would wait for ever.
+    // Must be read in any case, or the platform would wait for ever.
     const { pids } = JSON.parse(await readFile(`${readyFile}.new`, "utf8")) as Platform["ready"];
     process.kill(pids.gateway, "SIGINT");
     assert.equal(await started.ended, 0);
@@ -137,7 +137,7 @@ describe("a start", () => {
     assert.equal(await platform.stop(), 0);
   });
 
-  test("names a paused or quarantined local node and the remedy, and gets ready without it", async () => {
+  test("names a paused or quarantined local node and the remedy, and becomes ready without it", async () => {
     const flags = [...FLAGS, "--nodes", "2"];
     const first = await startPlatform(dataDir, flags);
     const own = (platform: Platform, path = "", method = "GET") =>
@@ -184,7 +184,7 @@ describe("a platform without an operator", () => {
     await eventually("the log says how", async () => told.test(await first.log()));
     const [, consoleUrl, command = ""] = told.exec(await first.log()) ?? [];
     assert.equal(consoleUrl, `${first.baseUrl}/console`);
-    // As an operator would: with the settings of the gateway, while it runs.
+    // Runs the printed command with the settings of the running gateway, as an operator would.
     const [, ...args] = command.split(" ");
     const made = spawnSync(process.execPath, [join(ROOT, "gateway/bin/tollgate.mjs"), ...args, "--password", "-"], {
       env: { ...process.env, ...databaseOf(dataDir) },
@@ -265,7 +265,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for wrong 
 
   test("reports an address of another machine, with the setting to change", async () => {
     const env = { ...(await openDatabase(dataDir)), DATA_DIR: dataDir, PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
-    // 192.0.2.1 is reserved for documentation: no machine has it.
+    // 192.0.2.1 is reserved for documentation, so no machine has it.
     const settings = { HOST: { PLANE_HOST: "127.0.0.1" }, INTERNAL_HOST: {}, PLANE_HOST: {} };
     for (const [setting, others] of Object.entries(settings)) {
       const line = await refused(["serve"], { ...env, ...others, [setting]: "192.0.2.1" });
@@ -318,7 +318,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for wrong 
   });
 });
 
-/** The one line that a failed command prints. */
+/** Returns the only line that a failed command prints. */
 function complaint(output: string): string {
   const lines = output.split("\n").filter((line) => line.startsWith("error: "));
   assert.equal(lines.length, 1, output);

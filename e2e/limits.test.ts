@@ -1,7 +1,7 @@
 /**
- * The limits of keys and models on two gateways that share a database, a NATS server and Valkey: requests are refused exactly at the
- * limit wherever they arrive, with the time to retry. Time is the stage's clock, also in Valkey. The windows of whole minutes are in
- * gateway/src/limits/limits.test.ts.
+ * Tests the limits of keys and models on two gateways that share a database, a NATS server and Valkey: requests are
+ * refused exactly at the limit on whichever gateway they arrive, with the time to retry. Time is the stage's clock,
+ * also in Valkey. gateway/src/limits/limits.test.ts tests whole minutes.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,14 +19,14 @@ import { findServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
 
 const skip = findServer() === undefined && "neither valkey-server nor redis-server is installed";
-/** Without their servers, one gateway that counts by itself. */
+/** Without NATS and Valkey, a single gateway counts by itself. */
 const GATEWAYS = skip || skipWithoutNats ? 1 : 2;
-/** The catalogue lets in two of these on the whole platform, whatever the nodes could take. */
+/** The catalogue allows two requests of this model on the whole platform, however many slots nodes have. */
 const CAPPED = "small-8b";
 const ENDLESS = { tokens: 100_000, delta_ms: 100 };
 const STEP_MS = 100;
 
-/** An answer that was read. */
+/** An answer with its text. */
 interface Told {
   response: Response;
   text: string;
@@ -40,13 +40,13 @@ const remaining = (answers: Told[], of: "requests" | "tokens"): (string | null)[
   answers.map(({ response }) => header(response, `x-ratelimit-remaining-${of}`));
 const times = <T>(count: number, value: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => value(i));
 
-/** Waits for it while the stage's clock moves, step by step. */
+/** Waits for an outcome while the stage's clock advances step by step. */
 const asTimePasses = <T>({ clock }: InProcessStage, what: string, check: () => T | Promise<T>, stepMs = STEP_MS) =>
   eventually(what, () => {
     clock.advance(stepMs);
     return check();
   });
-/** What a promise comes to that needs time. */
+/** Waits for a promise that needs time to pass. */
 async function inTime<T>(stage: InProcessStage, what: string, promise: Promise<T>): Promise<T> {
   let isSettled = false;
   const settled = promise.finally(() => {
@@ -65,7 +65,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
   let stage: InProcessStage;
   let account: string;
   before(async () => {
-    // Budgets are of a day by the database's clock and by the stage's, which stands still.
+    // Budgets depend on the day by the database's clock and by the stage's, which stands still.
     await clearOfMidnight();
     const env = async (folder: string) => ({
       CATALOGUE_FILE: await writeCatalogue(folder, { [CAPPED]: { admission_max: 2 } }),
@@ -80,7 +80,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
 
   const newKey = (traits: KeyTraits = {}): Promise<MadeKey> => makeKey(stage.query, account, traits);
   const newToken = async (traits: KeyTraits = {}): Promise<string> => (await newKey(traits)).token;
-  /** The n-th request goes to one gateway, the next to the other. */
+  /** Requests alternate between the gateways. */
   const at = (n: number) => stage.gateways[n % GATEWAYS] as InProcessStage["gateway"];
   const models = (key: string, n = 0): Promise<Response> =>
     fetch(`${at(n).baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -91,19 +91,22 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
       { model: "tiny-3b", prompt: `#script ${JSON.stringify(orders)}`, max_tokens: 500, ...more },
       signal,
     );
-  /** One after the other, each read to its end. */
+  /** Sends requests one after the other and reads each answer to its end. */
   const inTurn = async (count: number, request: (n: number) => Promise<Response>): Promise<Told[]> => {
     const answers: Told[] = [];
     for (let n = 0; n < count; n++) answers.push(await told(await request(n)));
     return answers;
   };
-  /** Starts so many endless streams at once, on all gateways; how they were answered, and what ends them. */
+  /**
+   * Starts this many endless streams at the same time on all gateways. Returns their answers, and a function that ends
+   * them.
+   */
   const flood = async (key: string, count: number, model = "tiny-3b") => {
     const gone = new AbortController();
     const order = { stream: true, model, max_tokens: 5_000 };
     const answers = await Promise.all(times(count, (n) => chat(key, ENDLESS, order, n, gone.signal)));
     const refused = await Promise.all(answers.filter(({ status }) => status !== 200).map(told));
-    // Read, or the client would take them for forgotten.
+    // Reads the streams, because otherwise the gateway would treat their clients as gone.
     const reading = answers.filter(({ status }) => status === 200).map((answer) => answer.text().catch(() => "gone"));
     const end = async (): Promise<void> => {
       gone.abort();
@@ -115,20 +118,20 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
   const assertRetryIn = (response: Response, seconds: string): void =>
     assert.deepEqual([header(response, "retry-after"), header(response, "x-should-retry")], [seconds, "true"]);
   const leftOfMinuteMs = (): number => 60_000 - (stage.clock.now() % 60_000);
-  /** A window is new with the next minute: Retry-After is what is left of this one, in whole seconds. */
+  /** Asserts that Retry-After is the rest of the current minute in whole seconds, because a window begins with each minute. */
   const assertRetryNextMinute = (response: Response, window: "requests" | "tokens"): void => {
     const left = leftOfMinuteMs();
     const reset = left < 1000 ? `${left}ms` : left === 60_000 ? "1m0s" : `${left / 1000}s`;
     assert.equal(header(response, `x-ratelimit-reset-${window}`), reset);
     assertRetryIn(response, String(Math.ceil(left / 1000)));
   };
-  /** In steps, so that nodes and gateways hear of each other meanwhile. */
+  /** Advances time in steps, so that nodes and gateways exchange reports meanwhile. */
   const pass = async (ms: number): Promise<void> => {
     const until = stage.clock.now() + ms;
     await asTimePasses(stage, "time passes", () => stage.clock.now() >= until, 1000);
   };
 
-  test("64 requests of a key run at once; the 65th returns 429 with a retry after 1 s, until one has ended", async () => {
+  test("64 requests of a key run at the same time; the 65th returns 429 with a retry after 1 s, until one has ended", async () => {
     const key = await newToken();
     const { admitted, refused, codes, end } = await flood(key, 65);
     assert.deepEqual([admitted, codes], [64, ["rate_limit_streams"]]);
@@ -191,7 +194,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     }
   });
 
-  test("billed tokens count against the token budget, also of a failed request; free requests take nothing", async () => {
+  test("billed tokens count against the token budget, also those of a failed request; free requests use none of it", async () => {
     for (const stream of [false, true]) {
       const key = await newToken();
       const [free, before] = await inTurn(2, (n) =>
@@ -224,7 +227,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     await end();
   });
 
-  test("GET /v1/models counts as a request and leaves its slot when it is answered", async () => {
+  test("GET /v1/models counts as a request and frees its slot once it is answered", async () => {
     const key = await newToken({ inFlight: 1 });
     const listed = await inTurn(20, (n) => models(key, n));
     assert.deepEqual(new Set(statuses(listed)), new Set([200]));
@@ -241,7 +244,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     assert.deepEqual(new Set(statuses(answers)), new Set([200]));
   });
 
-  test("a model at the catalogue's ceiling returns 429 with a retry after 1 s on every gateway; other models serve", async () => {
+  test("a model at the catalogue's limit returns 429 with a retry after 1 s on every gateway; other models serve", async () => {
     const key = await newToken();
     const { admitted, refused, codes, end } = await flood(key, 4, CAPPED);
     assert.deepEqual([admitted, codes], [2, ["rate_limit_sku_capacity", "rate_limit_sku_capacity"]]);
@@ -257,7 +260,7 @@ describe(`limits, on ${GATEWAYS} gateways`, () => {
     assert.equal((await chat(key, { text: "x" }, { model: CAPPED })).status, 200);
   });
 
-  test("a model's default ceiling is twice the connected slots, and at least 8", async () => {
+  test("a model's default limit is twice the connected slots, and at least 8", async () => {
     for (const [model, slots, ceiling] of [
       ["mid-14b", 1, 8],
       ["small-7b-alt", 6, 12],

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL fails over to a standby that had stopped replicating, so recent commits are missing. The gateways enter them again from their
- * journals. Then the old primary comes back unfenced at the same address, and is refused.
+ * PostgreSQL fails over to a standby that had stopped replicating, so recent commits are missing. The gateways enter
+ * them again from their journals. Then the old primary comes back unfenced at the same address, and is refused.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -52,7 +52,7 @@ describe("a failover that lost the end of the database's history", () => {
 
   const chat = (orders: object, more: object = {}, by = key): Promise<Response> =>
     ask(gateway, by, { model: MODEL, prompt: script(orders), ...more });
-  /** The ids of requests that were answered in full. */
+  /** Sends requests and returns the IDs of those that were answered completely. */
   const answered = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
     let left = count;
@@ -97,7 +97,7 @@ describe("a failover that lost the end of the database's history", () => {
     const lost = await answered(ANSWERS);
     await admin("key", "revoke", publicId("key", revoked.id as Uuid));
     await eventually("the revocation is in the journal", () => journaled(`"id":"${revoked.id}"`));
-    // Its hold is lost, and it is answered after the failover.
+    // The hold of this request is lost, and the request is answered after the failover.
     const inFlight = await chat({ tokens: 200, delta_ms: 20 }, { stream: true });
     const rest = await begun(inFlight);
     const inFlightId = requestUuid(inFlight.headers.get("x-request-id") as string);

@@ -1,6 +1,7 @@
 /**
- * Nodes and planes that became unreachable while they serve: agents that are frozen, killed or cut off the network, and a gateway that loses its
- * NATS server. The gateway runs in this process, on a clock that the test moves; so no outcome depends on how fast the machine is.
+ * Nodes and planes that become unreachable while they serve: agents that are frozen, killed or cut off, and a gateway
+ * that loses its NATS server. The gateway runs in this process on a clock that the test moves, so no outcome depends on
+ * the machine's speed.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -25,7 +26,7 @@ const PRICE = { in: 20_000n, out: 40_000n };
 /** More words than any test reads. */
 const ENDLESS = { tokens: 100_000, delta_ms: 20 };
 
-/** Requests of one builder, answered by the scripted engine as `orders` say. */
+/** Sends one builder's requests, which the scripted engine answers as `orders` say. */
 class Client {
   readonly #stage: InProcessStage;
   readonly #builder: Builder;
@@ -46,7 +47,7 @@ class Client {
     return response.status === 200;
   }
 
-  /** A stream, once `words` words of it have come. */
+  /** Starts a stream and resolves once `words` words of it have arrived. */
   async stream(orders: object, more: object = {}, words = 5): Promise<Flow> {
     const flow = new Flow(await this.chat(orders, { stream: true, ...more }));
     while (flow.words < words) assert.ok(await flow.read(), flow.text);
@@ -70,12 +71,12 @@ class Flow {
   }
 
   get words(): number {
-    // What comes together is one event.
+    // Pieces that arrive together are one event, so words are counted.
     const said = [...this.text.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text).join("");
     return said.split(/\s+/).filter((word) => word !== "").length;
   }
 
-  /** False at its end. */
+  /** Returns false at the end of the stream. */
   async read(): Promise<boolean> {
     const { value, done } = await this.#parts.next();
     this.text += value ?? "";
@@ -105,7 +106,7 @@ for (const plane of ["hub", "nats"] as const) {
   describe(`a node that becomes unreachable, on ${plane}`, { skip: plane === "nats" && skipWithoutNats }, () => {
     let stage: InProcessStage;
     let client: Client;
-    /** Serves "small-8b" alone; the other serves "mid-14b" alone; both serve "tiny-3b". */
+    /** `steady` is the only node of "small-8b" and `lost` the only one of "mid-14b"; both serve "tiny-3b". */
     let steady: Process;
     let lost: Process;
 
@@ -149,10 +150,7 @@ for (const plane of ["hub", "nats"] as const) {
       }
     };
 
-    /**
-     * Moves the clock by 50 ms with each word of a stream of the node that is well: no time passes in which that node could not
-     * speak.
-     */
+    /** Moves the clock by 50 ms with each word of the working node's stream, so that this node never seems silent. */
     async function pacedBySteady(run: () => Promise<void>): Promise<void> {
       const gone = new AbortController();
       const response = await client.chat(ENDLESS, { model: "small-8b", stream: true }, gone.signal);
@@ -189,7 +187,7 @@ for (const plane of ["hub", "nats"] as const) {
       });
     });
 
-    test("a killed node's streams stall immediately, and its slots are removed", async () => {
+    test("a killed node's streams stall immediately, and its slots disappear", async () => {
       const [streams, other] = await Promise.all([
         Promise.all(Array.from({ length: 3 }, () => client.stream(ENDLESS, { model: "mid-14b" }))),
         client.stream({ tokens: 100, delta_ms: 20 }, { model: "small-8b" }),
@@ -238,12 +236,12 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
     await rm(directory, { recursive: true });
   });
 
-  test("its stream stalls and is billed for its output, and it serves again when the network recovers", async () => {
+  test("stalls the node's stream, which is billed for its output, and serves again when the network recovers", async () => {
     const { clock } = stage;
     const stream = await client.stream(ENDLESS);
     network.cut();
     const stalled = stream.rest();
-    // What it had sent before may still be on its way.
+    // Output that the node sent before may still be in flight.
     clock.advance(1_000);
     await eventually("its silence is noticed", async () => {
       clock.advance(100);
@@ -268,7 +266,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
 });
 
 const DEADLINE_MS = 20_000;
-/** Output that the gateway keeps back for as long as it is made, because a stop string could still come of it. */
+/** Output that the gateway holds back completely, because it might become a stop string. */
 const KEPT_BACK = Array(20).fill("x").join(" ");
 const KEPT_BACK_STREAM = { stream: true, stop: `${KEPT_BACK} y` };
 const IN_PIECES = { tokens: 40, delta_ms: 20 };
@@ -370,7 +368,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     await busy(2);
     cable.unplug();
     await eventually("new ones are refused", async () => !(await client.serves("tiny-3b")));
-    // More than the ceiling of a model without nodes.
+    // More requests than a model without nodes may have in flight.
     const refused = await Promise.all(
       Array.from({ length: 24 }, (_, i) => client.chat({ text: "x" }, { stream: i % 2 === 0, user: "at the door" })),
     );

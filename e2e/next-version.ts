@@ -1,7 +1,7 @@
 /**
- * A version that follows these sources and is made up, so that an upgrade has something to change whatever was last released: one
- * migration that adds, a function with another body, and a function that takes the place of one that requests cannot do
- * without. The old one goes in the phase after, and gateways of these sources fail from then on.
+ * Makes up a version after the current sources, so that an upgrade always has something to change: a migration that
+ * adds, a function with a changed body, and a function that replaces one that requests need. The after-phase migration
+ * removes the old function, and gateways of the current sources fail from then on.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { copyVersion } from "@tollgate/stage/versions.ts";
 
 export interface NextVersion {
   root: string;
-  /** The names of its migrations. */
+  /** The names of the version's migrations. */
   before: string;
   after: string;
 }

@@ -1,6 +1,6 @@
 /**
- * The node API on a whole platform: its refusals, what a node's host sees of it, work and earnings, quarantine. Who may ask what is
- * in gateway/src/routes/contract/authorisation.test.ts.
+ * Tests the node API on a whole platform: its refusals, what a host sees of its node, jobs and earnings, quarantine.
+ * gateway/src/routes/contract/authorisation.test.ts tests permissions.
  */
 
 import assert from "node:assert/strict";
@@ -64,7 +64,7 @@ describe("the node API", () => {
     await refused(400, "invalid_cursor", "GET", "/earnings?cursor=abc");
   });
 
-  test("credentials without elected models, and transitions that the state forbids, are answered 409", async () => {
+  test("credentials without chosen models, and transitions that the state forbids, are answered 409", async () => {
     const { id } = await register("for-409");
     await refused(409, "no_elected_builds", "POST", `/nodes/${id}/credentials`);
     assert.match(await refused(409, "node_state_conflict", "POST", `/nodes/${id}/resume`), /registered/);
@@ -94,7 +94,7 @@ describe("the node API", () => {
     await eventually("it serves again", async () => (await chat({ text: "x" })).status === 200);
   });
 
-  test("a model that is no longer elected is not served, and the others are", async () => {
+  test("a model that is no longer chosen is not served, and the others are", async () => {
     const { id } = node;
     await call("PUT", `/nodes/${id}/elections`, { models: ["embed-m3"] });
     assert.equal((await chat({ text: "x" })).status, 503);
@@ -183,7 +183,7 @@ describe("the node API", () => {
 describe("automatic quarantine", () => {
   let stage: InProcessStage;
   before(async () => {
-    // Without canaries, and with a ceiling that the scripted engine keeps.
+    // No canaries, and a maximum speed that the scripted engine does not exceed.
     const plain = { [MODEL]: { canaries: [], tps_max: 1e9 } };
     stage = await openStage({
       as: "in-process",

@@ -1,6 +1,6 @@
 /**
- * Started by a Node that is too old for the sources, the commands run themselves on the pinned one, in a second process. That
- * process is as the first: it gets its signals, gives its exit code, and does not outlive it.
+ * When started with a Node that is too old for the sources, the commands run themselves with the pinned Node in a
+ * second process. The second process gets the signals of the first, passes its exit code on, and does not outlive it.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
@@ -20,7 +20,7 @@ const skip =
     ? "children are found in /proc"
     : older === undefined && "no Node older than 24 is installed";
 
-/** Outside of node_modules, where the pinned one is. */
+/** Searches outside of node_modules, which contains the pinned one. */
 function findOlderNode(): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules"));
   return folders
@@ -44,9 +44,9 @@ describe("started by an older Node.js", { skip }, () => {
   interface Run {
     child: ChildProcess;
     output: () => string;
-    /** The process that does the work. */
+    /** Returns the ID of the second process. */
     worker: () => Promise<number>;
-    /** Resolves when everyone who could write to the output has gone, with what the first process ended by. */
+    /** Resolves with the end of the first process once every process that could write to the output has ended. */
     ended: Promise<[number | null, NodeJS.Signals | null]>;
   }
 

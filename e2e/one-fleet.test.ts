@@ -1,6 +1,7 @@
 /**
- * Two gateways on one database and one NATS server share their nodes: a node that enrolled at one serves requests that arrive at the
- * other, is barred from both at once, and what one sees of it counts at the other. Both come back by themselves after the server was unreachable.
+ * Two gateways on one database and one NATS server share their nodes: a node that enrolled at one serves requests that
+ * arrive at the other, is barred from both at once, and failures that one gateway sees count at the other. Both recover
+ * by themselves after the server was unreachable.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -21,7 +22,7 @@ type Gateway = InProcessStage["gateway"];
 describe("one fleet", { skip }, () => {
   let stage: InProcessStage;
   let builder: Builder;
-  /** It enrolled at A; most requests arrive at B. */
+  /** The node enrolled at A; most requests arrive at B. */
   let node: StageNode;
   let [a, b]: Gateway[] = [];
 
@@ -41,7 +42,7 @@ describe("one fleet", { skip }, () => {
     for (const gateway of [a, b])
       await eventually("it serves", async () => (await chat(gateway, { text: "x" })).status === 200);
   };
-  /** A stream whose output flows, and does for longer than anything here takes; `rest` reads it to its end. */
+  /** Starts a stream that outlasts the test; `rest` reads it to its end. */
   const flowing = async (gateway: Gateway | undefined) => {
     const response = await chat(gateway, { tokens: 100_000, delta_ms: 50 }, { stream: true });
     const parts = partsOf(response);

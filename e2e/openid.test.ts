@@ -1,6 +1,6 @@
 /**
- * Signing in by OpenID providers that no one here wrote, through their own pages: `oidc-provider`, which tells email address
- * and name in UserInfo alone, and Dex, which tells them in the ID token.
+ * Signs in through unmodified OpenID providers and their own pages: `oidc-provider`, which returns email address and
+ * name only in UserInfo, and Dex, which puts them into the ID token.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -51,7 +51,7 @@ before(async () => {
   const env = { PUBLIC_URL: origin, OIDC_PROVIDERS: JSON.stringify(withMistake) };
   platform = await startPlatform(dataDir, ["--no-node", "--port", String(port)], env);
 });
-// One address signs in more often here than a person would within a minute.
+// One address signs in here more often than the limit per minute allows.
 beforeEach(() => platform.query("delete from identity_attempt"));
 after(async () => {
   await platform?.stop();
@@ -59,13 +59,13 @@ after(async () => {
   await removeDataDir(dataDir);
 });
 
-/** Someone with the console open, who goes to a provider and signs in there; where they are sent back to. */
+/** A user starts at the console and signs in at a provider. Returns the URL to which the provider redirects. */
 async function visit(client: ConsoleClient, provider: string, login: string): Promise<URL> {
   const { url } = await client.send<{ url: string }>("POST", "auth/sign-in/openid", { provider });
   const visitor = new Visitor();
   const isBack = ({ origin }: URL): boolean => origin === platform.ready.gateway_url;
   let page = await visitor.open(url, isBack);
-  // The sign-in, and at some providers a consent after it.
+  // The provider's sign-in page, and a page of consent at some providers.
   for (let step = 0; step < 3 && !isBack(page.url); step++) {
     if (login === "nobody") {
       const abort = /href="([^"]*\/abort)"/.exec(page.html)?.[1] ?? assert.fail(`no way to refuse:\n${page.html}`);
@@ -76,7 +76,7 @@ async function visit(client: ConsoleClient, provider: string, login: string): Pr
   return page.url;
 }
 
-/** Where the console sends the browser then. */
+/** Returns the page to which the console redirects. */
 async function comeBack(client: ConsoleClient, url: URL): Promise<string> {
   const response = await fetch(url, {
     redirect: "manual",
@@ -94,7 +94,7 @@ const refusals = async (): Promise<Refusal[]> =>
     .filter((line) => line.includes("OpenID sign-in refused"))
     .map((line) => JSON.parse(line));
 
-/** Refused with this word, which is also in the log, with the reason. */
+/** Asserts a refusal with this code, which is also logged with the reason. */
 async function assertRefused(client: ConsoleClient, url: URL, word: string, reason: RegExp): Promise<void> {
   assert.equal(await comeBack(client, url), `/console/?sign_in=${word}`);
   const isTold = async (): Promise<boolean> => {
@@ -134,7 +134,7 @@ describe("an unmodified oidc-provider", () => {
     });
   }
 
-  test("refuses a repeated callback, and a code alone", async () => {
+  test("refuses a repeated callback, and a callback with only a code", async () => {
     const client = new ConsoleClient(platform);
     const url = await visit(client, "library", "ada");
     await assertRefused(new ConsoleClient(platform), url, "expired", /^state_mismatch$/);

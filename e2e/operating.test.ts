@@ -1,6 +1,6 @@
 /**
- * The platform as its operators run it: console API, receipts, the check of the ledger, a new catalogue. What an operator changes takes
- * effect at once, and requests in flight end normally.
+ * Tests the platform as its operators run it: console API, receipts, ledger checks, a new catalogue. An operator's
+ * changes take effect at once, and requests in flight end normally.
  */
 import assert from "node:assert/strict";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ import { ConsoleClient } from "./console-client.ts";
 
 const PASSWORD = "a password of these tests";
 const OPERATOR = "operator@example.test";
-/** $1. */
+/** One dollar in microdollars. */
 const CREDIT_MICRO = "1000000";
 
 describe("operating a platform", () => {
@@ -33,7 +33,7 @@ describe("operating a platform", () => {
   let owner: ConsoleClient;
   let builder: Builder;
   let host: Host;
-  /** The first request of the platform. */
+  /** The ID of the platform's first request. */
   let firstId: string;
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "tollgate-operating-"));
@@ -129,7 +129,7 @@ describe("operating a platform", () => {
     }
   });
 
-  test("a new key works at once, and its request is in the history, the sums and the statement, to the picodollar", async () => {
+  test("a new key works at once, and its request is in the history, the totals and the statement, exact to the picodollar", async () => {
     const { client, keyId, response, keys } = await inOne(
       "day",
       async () => {
@@ -174,7 +174,7 @@ describe("operating a platform", () => {
     }
   });
 
-  test("the keys of a suspended builder return 401, its running request ends normally, and its keys work again when it is restored", async () => {
+  test("the keys of a suspended builder return 401, the running request ends normally, and the keys work again when the account is restored", async () => {
     const { client, account, key } = await newBuilder();
     const running = await chat(key, { tokens: 60, delta_ms: 50 }, { stream: true });
     const id = running.headers.get("x-request-id") as string;
@@ -195,7 +195,7 @@ describe("operating a platform", () => {
     assert.notEqual(record.charge_micro, "0.000000");
   });
 
-  test("the nodes of a suspended host get no new work, finish what they run, and serve again when it is restored", async () => {
+  test("the nodes of a suspended host get no new jobs, finish their running ones, and serve again when the account is restored", async () => {
     const running = await chat(builder.key, { tokens: 60, delta_ms: 25 }, { stream: true });
     const account = publicId("acc", host.account as Uuid);
     await operator.send("POST", `operator/accounts/${account}/suspend`, { reason: "complaints" });
@@ -319,7 +319,7 @@ describe("operating a platform", () => {
     );
   });
 
-  test("the check of the ledger passes while requests are served, and fails on a wrong record", async () => {
+  test("the ledger check passes while requests are served, and fails on a wrong record", async () => {
     const good = await admin(stage, ledgerCheck, { json: true });
     assert.equal(good.code, 0, good.output);
     const proof = JSON.parse(good.output) as { balanced: boolean; checks: { name: string; checked: number }[] };
@@ -338,7 +338,7 @@ describe("operating a platform", () => {
     await wrong(-1);
   });
 
-  test("the gateway takes a new catalogue without a restart, and refuses one that changes a price in place", async () => {
+  test("the gateway loads a new catalogue without a restart, and refuses one that changes a price in place", async () => {
     const reload = async (): Promise<void> => assert.equal((await admin(stage, catalogueReload)).code, 0);
     const price = async (): Promise<number> => {
       const { data } = (await (await get("/v1/catalog/rates")).json()) as { data: { price_in_micro_1m: number }[] };

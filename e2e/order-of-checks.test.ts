@@ -1,6 +1,7 @@
 /**
- * The order of the checks is part of the contract: a request that breaks two rules gets the answer of the earlier one. Every
- * pair of checks is tried, whole and streamed, and afterwards the history holds exactly the requests it should.
+ * The order of checks is part of the contract: a request that breaks two rules gets the answer of the earlier one.
+ * Tests every pair of checks, whole and streamed, and that the history then contains exactly the requests that it
+ * should.
  */
 
 import assert from "node:assert/strict";
@@ -14,13 +15,13 @@ import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 
 const FREE = "tiny-3b";
 const FULL = "small-8b";
-/** No node is connected for it, so that dispatch fails at once. */
+/** A model without a connected node, so that dispatch fails at once. */
 const UNSERVED = "small-7b-alt";
-/** Of the account that can pay. */
+/** The credit of the account that can pay. */
 const CREDIT = 5_000_000_000_000n;
 const TOO_LONG = 10 * 1024 * 1024 + 1;
 
-/** A request in the parts that checks look at. Each check below breaks one of them and leaves the others alone. */
+/** A request divided into the parts that checks look at. Each check below breaks one part and leaves the others alone. */
 interface Draft {
   path: string;
   method: string;
@@ -28,12 +29,12 @@ interface Draft {
   account: "rich" | "poor" | "broke";
   claimsBytes: number | undefined;
   padding: string;
-  /** What the body's text ends with. */
+  /** The end of the body's text. */
   close: string;
   model: string;
   text: string;
   fields: object;
-  /** For the scripted engine. */
+  /** Instructions for the scripted engine. */
   orders: object;
 }
 
@@ -55,9 +56,9 @@ interface Check {
   name: string;
   breaks: (draft: Draft) => void;
   status: number;
-  /** The code, or where there is none the type with what it is about. */
+  /** The error code, or, without one, the type with the field or subject. */
   answer: string | RegExp;
-  /** On a stream it comes as the terminal event, and the status was 200. */
+  /** In a stream the error comes as the last event, after a 200. */
   late?: true;
 }
 
@@ -110,7 +111,7 @@ const checks: Check[] = [
     answer: /^invalid_request_error: (messages|input)\[0\]/,
   },
   {
-    // Of the wrong kind for the endpoint, so that the model can be full as well.
+    // A model of the wrong kind for the endpoint, so that the model can be full as well.
     name: "model",
     breaks: (d) => Object.assign(d, { path: d.path.replace("chat/completions", "embeddings") }),
     status: 404,
@@ -130,14 +131,14 @@ const checks: Check[] = [
   },
   {
     name: "hold",
-    // Who has nothing at all has not enough either.
+    // An account without any credit also lacks enough for the hold.
     breaks: (d) => Object.assign(d, { account: d.account === "broke" ? "broke" : "poor" }),
     status: 402,
     answer: "hold_exceeds_balance",
   },
   {
     name: "dispatch",
-    // The model that is full has a node: there the node declines.
+    // The full model has a node, so the node declines instead.
     breaks: (d) => (d.model === FULL ? Object.assign(d.orders, { busy: true }) : Object.assign(d, { model: UNSERVED })),
     status: 503,
     answer: "no_capacity",
@@ -157,9 +158,9 @@ describe("order of checks", () => {
   let accounts: Record<Draft["account"], string>;
   const keys = new Map<string, Promise<string>>();
   let lastMade: Promise<unknown> = Promise.resolve();
-  /** The stream that keeps a model full: it goes on when the clock does. */
+  /** The stream that keeps a model full; it continues when the clock moves. */
   let filling: Response;
-  /** What was asked, and whether it must be in the history. */
+  /** The requests sent, and whether each must be in the history. */
   const asked: { requestId: string; recorded: boolean; what: string }[] = [];
 
   before(async () => {
@@ -168,7 +169,8 @@ describe("order of checks", () => {
       nodes: [{ models: [FREE, FULL] }],
       env: async (folder) => ({
         CATALOGUE_FILE: await writeCatalogue(folder, { [FULL]: { admission_max: 1 } }),
-        // An account has a quarter of it: room for the longest bodies of as many tests as run at once.
+        // An account may use a quarter of the budget: enough for the longest bodies of all tests that run at the same
+        // time.
         BODY_BUDGET_MB: "512",
       }),
     });
@@ -184,7 +186,7 @@ describe("order of checks", () => {
   });
   after(() => stage?.close());
 
-  /** Made when first needed, one after the other. */
+  /** Keys are created when first needed, one after the other. */
   const keyOf = ({ account, key }: Draft): Promise<string> => {
     const traits = JSON.stringify([account, key]);
     const known = keys.get(traits);
@@ -216,7 +218,7 @@ describe("order of checks", () => {
     };
     return await send(stage.baseUrl, sent);
   };
-  /** The code; without one the type, with the field or the word JSON where there is one. */
+  /** The error code; without one, the type with the field, or with the word JSON. */
   const answerOf = ({ text }: Got): string => {
     const last = text.startsWith("data: ") ? (events(text).at(-1) as string) : text;
     const { error } = JSON.parse(last) as {
@@ -270,7 +272,7 @@ describe("order of checks", () => {
     }
   });
 
-  test("a request without credit is answered before its body, and keeps no slot in flight", async () => {
+  test("a request without credit is answered before its body is read, and occupies no slot in flight", async () => {
     const { token } = await makeKey(stage.query, accounts.broke, { inFlight: 1 });
     const headers = { authorization: `Bearer ${token}` };
     const sent = { path: sound().path, headers, claimsBytes: 1_000_000 };
@@ -296,7 +298,7 @@ describe("order of checks", () => {
     assert.equal(await status(), 404);
   });
 
-  test("a request answered 400, 401, 402, 404, 405 or 413 leaves no record and costs nothing; a 429 and what was dispatched leave one", async () => {
+  test("a request answered 400, 401, 402, 404, 405 or 413 leaves no record and costs nothing; a 429 or a dispatched request leaves one", async () => {
     stage.clock.advance(500);
     assert.match(await filling.text(), /\[DONE\]/);
     await stage.noHolds();
@@ -304,9 +306,9 @@ describe("order of checks", () => {
     const recorded = new Set(rows.map(({ id }) => id));
     const wrong = asked.filter(({ requestId, recorded: due }) => recorded.has(requestUuid(requestId)) !== due);
     assert.deepEqual(wrong, []);
-    // And nothing else: only the request that kept the model full.
+    // The only other record is of the request that kept the model full.
     assert.equal(recorded.size, asked.filter((one) => one.recorded).length + 1);
-    // What left no record cost nothing.
+    // Requests without a record cost nothing.
     const charged = rows.reduce((sum, { charge_pico }) => sum + BigInt(charge_pico), 0n);
     assert.equal(await stage.balance(accounts.rich), CREDIT - charged);
     assert.equal(await stage.balance(accounts.poor), 1n);

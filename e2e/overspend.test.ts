@@ -1,4 +1,4 @@
-/** An account can never spend what it does not have. */
+/** Tests that an account can never spend more than it has. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -12,7 +12,7 @@ import { checkLedger } from "../gateway/src/ledger/check.ts";
 import { SHARING_MS } from "../gateway/src/limits/limits.ts";
 
 const MODEL = "tiny-3b";
-/** The answer runs into its cap, so that the charge is the whole hold; it begins half a second later, so that requests overlap. */
+/** The answer reaches its cap, so that the charge equals the hold; it starts half a second late, so that requests overlap. */
 const REQUEST = { model: MODEL, prompt: script({ tokens: 40, overrun: true, ttft_ms: 500 }), max_tokens: 20 };
 const AT_ONCE = 200;
 
@@ -25,7 +25,7 @@ interface Refusal {
 
 describe("overspending", () => {
   let stage: InProcessStage;
-  /** Of one request. */
+  /** The price of one request. */
   let price: bigint;
   before(async () => {
     const node = { models: [MODEL] };
@@ -38,9 +38,9 @@ describe("overspending", () => {
   });
   after(() => stage?.close());
 
-  /** The errors of those that were refused. */
+  /** Returns the errors of the refused requests. */
   const manyAtOnce = async (key: string): Promise<Refusal[]> => {
-    // No one else asked lately, so the account need not share the model's ceiling.
+    // After this time no other account counts as a recent user of the model, so this one need not share its limit.
     stage.clock.advance(SHARING_MS + 1);
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {

@@ -1,6 +1,6 @@
 /**
- * The npm packages as people get them: packed, installed in empty folders, and run there. Nothing of the workspace is near them,
- * so that what they lack shows.
+ * Packs the npm packages, installs them in empty folders and runs them there. The workspace is out of reach, so that
+ * missing files show.
  */
 
 import assert from "node:assert/strict";
@@ -22,13 +22,13 @@ import { versionOf } from "../tools/release/versions.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** What npm says where it reaches no registry and has not kept what it needs. */
+/** npm's errors if it reaches no registry and its cache lacks a package. */
 const NO_REGISTRY = /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT/;
 const MEBIBYTE = 1 << 20;
-/** The oldest Node that the host's package promises to run on. */
+/** The oldest Node that the host's package supports. */
 const OLDEST = PACKAGES.find(({ name }) => name === "tollgate-host")?.nodeMajor;
 
-/** Without what the npm that runs the tests left for its scripts, which would be taken for settings of this one. */
+/** Removes variables that npm sets for its scripts, because the npm started here would take them for its own settings. */
 const { npm_config_local_prefix: _prefix, INIT_CWD: _cwd, ...ENVIRONMENT } = process.env;
 
 suite("packages", () => {
@@ -101,7 +101,7 @@ suite("packages", () => {
     assert.deepEqual(modules, ["tollgate-host/package.json"]);
   });
 
-  test("the gateway package has its runtime files, without PostgreSQL, sources or build tools", (t) => {
+  test("the gateway package contains its runtime files, but no PostgreSQL, sources or build tools", (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     assert.ok(mebibytesOf("tollgate") <= 120, `it takes ${mebibytesOf("tollgate")} MiB`);
     const modules = join(place, "tollgate", "node_modules");
@@ -111,7 +111,7 @@ suite("packages", () => {
     assert.deepEqual(globSync("tollgate/**/*.{ts,tsx,test.js}", { cwd: modules }), []);
   });
 
-  test("the host runs on the oldest Node.js it supports, and the gateway names the version it needs", async (t) => {
+  test("the host runs on the oldest supported Node.js, and the gateway names the version that it needs", async (t) => {
     if (unreachable !== undefined) return t.skip(unreachable);
     const on = (name: string) => run(oldestNode(), [commandOf(name), "--help"], { cwd: join(place, name) });
     assert.match((await run(oldestNode(), ["--version"])).stdout, new RegExp(`^v${OLDEST}\\.`));
@@ -172,7 +172,7 @@ suite("packages", () => {
     const body = (await answer.json()) as { usage: { completion_tokens: number } };
     assert.equal(answer.status, 200, JSON.stringify(body));
     assert.ok(body.usage.completion_tokens > 0);
-    // A long one is read and counted by threads of their own, whose scripts have to be there.
+    // Worker threads read and count a long prompt, so their scripts must be in the package.
     const long = await fetch(`${ready.gateway_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${ready.api_key}`, "content-type": "application/json" },

@@ -1,4 +1,7 @@
-/** Buying credits on a whole platform: by clicking through the demonstration, by itself, and with kill -9 in the middle. */
+/**
+ * Tests purchases of credit on a whole platform: through the demo provider's pages, automatically, and with kill -9 in
+ * the middle.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -17,7 +20,7 @@ import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 
 const DOLLAR = 1_000_000_000_000n;
-/** What a development platform's builder starts with. */
+/** The starting credit of a development platform's builder. */
 const START = 5n;
 
 interface Answer {
@@ -51,7 +54,7 @@ class Customer {
     return body.url as string;
   }
 
-  /** A card saved as on the provider's page, shown by its last digits when the provider has told of it. */
+  /** Saves a card on the provider's page; returns its last digits once the provider has reported it. */
   async saveCard(last4: string): Promise<void> {
     const { status, body } = await this.ask("POST", "/console/api/credits/method");
     assert.equal(status, 200, JSON.stringify(body));
@@ -85,7 +88,7 @@ class Customer {
   }
 }
 
-/** Follows a page's own form, as a person who presses its button does. */
+/** Submits a page's form as a user does by its button. */
 async function press(pageUrl: string, label: string, fields: Record<string, string> = {}): Promise<Response> {
   const page = await (await fetch(pageUrl)).text();
   const forms = page.match(/<form[\s\S]*?<\/form>/g) ?? [];
@@ -115,11 +118,11 @@ describe("npm start -- --payments demo", () => {
     await removeDataDir(dataDir);
   });
 
-  /** A development platform's letters are in its log. */
+  /** A development platform writes its emails to the log. */
   const wasWritten = async (words: RegExp): Promise<boolean> =>
     words.test(await readFile(join(dataDir, "gateway.log"), "utf8"));
 
-  test("a person buys credit, pays, and returns to the console with the credit", async () => {
+  test("a user buys credit, pays, and returns to the console with the credit", async () => {
     assert.match(platform.output(), new RegExp(`Payments +${paymentsUrl}`));
     const packs = await customer.ask("GET", "/console/api/packs");
     assert.deepEqual(
@@ -185,7 +188,7 @@ describe("npm start -- --payments demo", () => {
     assert.deepEqual([off.enabled, off.failure], [false, "refunded"], "a purchase of its own was taken back");
     await buyer.saveCard("0341");
     await buyer.topUp({ mark: 90, amount: 20, max: 1000 });
-    // Ten minutes later.
+    // Moves the purchase ten minutes into the past.
     await platform.query("update auto_topup set begun_at = begun_at - interval '10 minutes'");
     await eventually("it turned itself off", async () => (await buyer.credits()).top_up.failure === "declined");
     assert.equal((await buyer.credits()).top_up.enabled, false);
@@ -228,7 +231,7 @@ describe("a killed gateway", () => {
 
   test("loses nothing between receipt and commit of a payment, and credits once", async () => {
     const sale = await newSale();
-    // The test's own connection holds the ledger, so that the delivery stops inside its transaction.
+    // The test's own connection locks the ledger, so that the delivery blocks inside its transaction.
     await platform.query("begin");
     await platform.query("select from ledger_account where kind = 'builder' for update");
     demo.deliveries.to(receiver());
@@ -266,7 +269,7 @@ describe("a killed gateway", () => {
       const before = (await builder(platform)).balance / DOLLAR;
       const intents = () => demo.shop.sales.filter(({ mode }) => mode === "intent").length;
       const made = intents();
-      // Events would credit it as well; here the answer alone is to be relied on.
+      // Events would credit the purchase as well, so they are sent elsewhere: only the answer counts here.
       demo.deliveries.to(`${wire.url}/nobody`);
       [wire.hold, wire.held] = [hold, 0];
       await platform.query("update auto_topup set begun_at = begun_at - interval '10 minutes'");
@@ -275,7 +278,7 @@ describe("a killed gateway", () => {
       await platform.kill();
       await platform.ended;
       wire.hold = "nothing";
-      // However long the next gateway takes to start: it does not ask before the test says so.
+      // The next gateway does not retry before the test allows it, however long its start takes.
       const books = await connect(dataDir);
       await books.query("update payment_automatic set next_at = now() + interval '1 hour' where next_at is not null");
       await books.end();
@@ -284,7 +287,7 @@ describe("a killed gateway", () => {
         "select count(*)::int as open from payment_checkout where pack = 'automatic' and state = 'open'",
       );
       assert.deepEqual([row?.open, intents()], [1, made + (hold === "answers" ? 1 : 0)]);
-      // As if the time in which the dead gateway might still be asking were over.
+      // As if the time had passed in which the dead gateway might still retry.
       await platform.query("update payment_automatic set next_at = now() where next_at is not null");
       await balanceIs(platform, before + 20n);
       assert.equal(intents(), made + 1);
@@ -305,7 +308,7 @@ describe("a killed gateway", () => {
     ];
     for (const step of steps) {
       step();
-      // Everything that was ever sent, once more.
+      // Sends every event once more.
       for (const delivery of demo.deliveries.all) demo.deliveries.again(delivery);
       await platform.kill();
       await platform.ended;
@@ -323,12 +326,12 @@ describe("a killed gateway", () => {
   });
 });
 
-/** Between the gateway and the provider: what is asked there passes, and a purchase is held where a test wants it held. */
+/** A proxy between gateway and provider, which can hold purchases back. */
 interface Wire {
   url: string;
-  /** Holds purchases on their way there, or their answers on the way back. */
+  /** Holds back the requests of purchases, or their answers. */
   hold: "nothing" | "questions" | "answers";
-  /** How many are held. */
+  /** The number of held purchases. */
   held: number;
   close(): Promise<void>;
 }
@@ -339,7 +342,7 @@ async function openWire(to: string): Promise<Wire> {
     const { method = "", url = "", headers } = request;
     const body = await text(request);
     const isPurchase = method === "POST" && url === "/v1/payment_intents";
-    // The gateway that waits is killed, and its connection with it: these are never answered.
+    // The gateway that waits is killed with its connection, so these are never answered.
     if (isPurchase && wire.hold === "questions") return void wire.held++;
     const { authorization = "", "idempotency-key": key } = headers;
     const passed = { authorization, ...(key !== undefined && { "idempotency-key": String(key) }) };
@@ -358,7 +361,7 @@ async function openWire(to: string): Promise<Wire> {
   return wire;
 }
 
-test("nothing can be bought without Stripe's secrets, and one of the two alone stops the start", async () => {
+test("credit cannot be bought without Stripe's secrets, and one of the two without the other stops the start", async () => {
   const dataDir = await newDataDir();
   const platform = await startPlatform(dataDir, ["--no-node"]);
   try {

@@ -1,6 +1,6 @@
 /**
- * The gateway behind pgbouncer: Debian 12's 1.18, and one from 1.21 on, which knows prepared statements in transaction pooling. Session
- * pooling serves; the gateway refuses transaction pooling by name.
+ * Tests the gateway behind pgbouncer: Debian 12's version 1.18, and a version from 1.21 on, which supports prepared
+ * statements in transaction pooling. Session pooling works; the gateway refuses transaction pooling and names it.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -23,7 +23,7 @@ const SYSTEM = "/usr/sbin/pgbouncer";
 const REQUESTS = 12;
 /** More than all connections of a gateway. */
 const POOL = 80;
-/** Drops what it would refuse, as operators set it who want a connection first. */
+/** Makes pgbouncer ignore these startup parameters, as operators often configure it. */
 const IGNORING = "ignore_startup_parameters = options,statement_timeout,lock_timeout";
 
 const releases: { of: string; command: string[] | undefined; version: RegExp; without: string }[] = [
@@ -43,7 +43,7 @@ const releases: { of: string; command: string[] | undefined; version: RegExp; wi
 
 for (const { of, command, version, without } of releases) {
   describe(`the gateway behind pgbouncer, ${of}`, { skip: command === undefined && without }, () => {
-    test("is the version that is meant", () => {
+    test("is the expected version", () => {
       const [binary, ...args] = command as [string, ...string[]];
       assert.match(execFileSync(binary, [...args, "--version"], { encoding: "utf8" }), version);
     });
@@ -52,7 +52,7 @@ for (const { of, command, version, without } of releases) {
       ["refuses", ""],
       ["ignores", IGNORING],
     ] as const) {
-      test(`serves in session mode and charges every answer once, when the pooler ${how} startup parameters`, async (t) => {
+      test(`serves in session mode and charges every answer once if the pooler ${how} startup parameters`, async (t) => {
         const { stage, settings } = await open(t, { command: command as string[], mode: "session", more });
         await stage.addGateway(settings);
         await stage.joined();
@@ -87,11 +87,11 @@ for (const { of, command, version, without } of releases) {
 
 interface Pooled {
   stage: ProcessStage;
-  /** Of a gateway behind pgbouncer. */
+  /** The settings of a gateway behind pgbouncer. */
   settings: { DATABASE_URL: string };
 }
 
-/** A stage without gateways, and pgbouncer before its database. */
+/** Opens a stage without gateways, and pgbouncer in front of its database. */
 async function open(
   t: TestContext,
   { command, mode, more }: { command: string[]; mode: string; more: string },
@@ -107,7 +107,7 @@ async function open(
     `${database} = host=127.0.0.1 port=${hosts[0]?.port} user=${user}`,
     ...["[pgbouncer]", "listen_addr = 127.0.0.1", `listen_port = ${port}`, "unix_socket_dir =", "auth_type = any"],
     ...[`pool_mode = ${mode}`, `default_pool_size = ${POOL}`, more],
-    // It does not go on as root.
+    // pgbouncer refuses to run as root.
     process.getuid?.() === 0 ? "user = nobody" : "",
   ];
   await writeFile(file, lines.join("\n"));
@@ -127,7 +127,7 @@ async function open(
   return { stage, settings: { DATABASE_URL: `postgres://${user}@127.0.0.1:${port}/${database}` } };
 }
 
-/** Whether something listens on it. */
+/** Whether the port accepts connections. */
 function accepts(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   return new Promise((resolve) => {

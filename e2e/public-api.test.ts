@@ -1,4 +1,4 @@
-/** The good path of every public endpoint by the official client and by raw HTTP, and exactly what it cost. */
+/** Tests the successful use of every public endpoint, with the official client and with raw HTTP, and its exact cost. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { assertBalanced, builder, host, lastRecord, platformAccount } from "@tollgate/stage/ledger-check.ts";
@@ -67,7 +67,7 @@ describe("the public API", () => {
     await assertBalanced(stage);
   });
 
-  test("a streamed chat comes in chunks of the reference format, then its usage", async () => {
+  test("a streamed chat arrives in chunks of the reference format, then its usage", async () => {
     const stream = await client.chat.completions.create({
       model: "small-8b",
       messages: script({ text: "one two three" }),
@@ -84,7 +84,7 @@ describe("the public API", () => {
     for (const chunk of chunks.slice(0, -1)) assert.equal(chunk.usage, null);
   });
 
-  test("reasoning is separate, counts as output, and the last delta has all of it", async () => {
+  test("reasoning is separate, counts as output, and the last delta contains all of it", async () => {
     const orders = { reasoning: "I think about it.", text: "It is so." };
     const whole = await client.chat.completions.create({ model: "reason-32b", messages: script(orders) });
     const message = whole.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };
@@ -118,7 +118,7 @@ describe("the public API", () => {
     await assertBalanced(stage);
   });
 
-  test("an array of prompts is one prompt and gets one completion, streamed or not", async () => {
+  test("an array of prompts is joined to one prompt and gets one completion, streamed or not", async () => {
     const prompt = [`#script ${JSON.stringify({ text: "four five" })}`];
     const whole = await client.completions.create({ model: "mid-14b", prompt });
     assert.equal(whole.object, "text_completion");
@@ -133,7 +133,7 @@ describe("the public API", () => {
     assert.equal((await lastRecord(stage)).endpoint, "completion");
   });
 
-  test("embeddings are one vector of 1,024 values per input, in order, and are charged for input alone", async () => {
+  test("embeddings are one vector of 1,024 values per input, in order, and only the input is charged", async () => {
     const input = ["first", "second", "first"];
     const list = await client.embeddings.create({ model: "embed-m3", input, encoding_format: "float" });
     assert.equal(list.object, "list");
@@ -252,7 +252,7 @@ describe("the public API", () => {
   });
 
   test("models are listed with their speeds, and rates with the host's share", async () => {
-    // Enough tokens at a steady pace to be measured, and more of them than the probe at the node's start.
+    // Enough tokens at a steady pace to measure the speed, and more than in the probe at the node's start.
     for (let i = 0; i < 3; i++) {
       await client.chat.completions.create({ model: "tiny-3b", messages: script({ tokens: 30, delta_ms: 5 }) });
     }
@@ -333,7 +333,7 @@ describe("the public API", () => {
     assert.equal(await jobs(), before, "nothing was dispatched");
   });
 
-  test("output ends before a stop string even if the engine goes on, and nothing after it is delivered or billed", async () => {
+  test("output ends before a stop string even if the engine continues, and nothing after it is delivered or billed", async () => {
     const [payer, server] = [await builder(stage), await host(stage)];
     const ask = { model: "tiny-3b", messages: script({ text: "one two END three four", ignore_stop: true }) };
     const answer = await client.chat.completions.create({ ...ask, stop: ["nothing", "END"] });
@@ -354,7 +354,7 @@ describe("the public API", () => {
     }
     assert.equal(parts.join(""), "one ");
 
-    // It matches at once: an answer, though an empty one. The prompt is billed, and no other node is asked.
+    // The stop string matches at once, so the answer is empty. The prompt is billed, and no other node is asked.
     const empty = await client.chat.completions.create({ ...ask, stop: "one" });
     assert.deepEqual([empty.choices[0]?.message.content, empty.choices[0]?.finish_reason], ["", "stop"]);
     assert.equal(empty.usage?.completion_tokens, 0);

@@ -1,4 +1,4 @@
-/** Credentials that live for seconds: an agent renews them while it works, and no one notices. */
+/** Tests credentials that expire after seconds: an agent renews them while it works, without any effect on requests. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { lastRecord } from "@tollgate/stage/ledger-check.ts";
 import { type OpenPlane, onEveryPlane } from "@tollgate/stage/plane.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 
-/** Renewed after two thirds: the rest, 8 s, is enough for a machine that is very busy. */
+/** Agents renew after two thirds; the remaining 8 s are enough on a very busy machine. */
 const LIFE_S = 24;
 const DELTA_MS = 200;
 

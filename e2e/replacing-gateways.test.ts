@@ -1,7 +1,7 @@
 /**
- * Two gateways on one database, one NATS server and, where there is one, one Redis, behind a balancer that follows `/readyz`: they are
- * restarted in turn under a steady load, one is killed, and one is asked to stop while requests run. When each step of a stop comes is in
- * gateway/src/assemble/drain.test.ts.
+ * Two gateways on one database, one NATS server and, if installed, one Redis, behind a balancer that follows `/readyz`:
+ * they are restarted in turn under a steady load, one is killed, and one is stopped while requests run.
+ * gateway/src/assemble/drain.test.ts tests the times of a stop's steps.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -19,15 +19,15 @@ import type { Builder, ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 
-/** Of the last test alone. */
+/** Used only in the last test. */
 const MODEL = "small-8b";
 const ENDLESS = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 100 })}`;
 
-/** What was seen of the gateway at one look, in this order. */
+/** The observations of one check of the gateway, made in this order. */
 interface Look {
   ready: string;
   health: string;
-  /** On a connection of its own. */
+  /** The answer on a new connection. */
   answer: number | string;
 }
 
@@ -48,13 +48,13 @@ describe("replacing gateways", { skip }, () => {
   const chat = ({ baseUrl }: GatewayProcess, model: string, prompt: string, more: object = {}): Promise<Response> =>
     ask({ baseUrl }, builder.key, { model, prompt, max_tokens: 5_000, ...more });
 
-  /** Status and words of the internal port; "gone" once no one is there. */
+  /** The status and words of the internal port; "gone" once nothing listens. */
   const told = async ({ internalPort }: GatewayProcess, path: string): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${internalPort}${path}`).catch(() => undefined);
     const body = (await response?.json().catch(() => undefined)) as { status: string } | undefined;
     return body === undefined ? "gone" : `${response?.status} ${body.status}`;
   };
-  /** Asks on a connection of its own; the status, or why there is none. */
+  /** Sends a request on a new connection. Returns the status, or why there is none. */
   const askAnew = async ({ baseUrl }: GatewayProcess): Promise<number | string> => {
     const asked = request(`${baseUrl}/v1/catalog/rates`, { agent: false, headers: { connection: "keep-alive" } });
     asked.end();
@@ -69,7 +69,7 @@ describe("replacing gateways", { skip }, () => {
   const holds = async (count: number) =>
     eventually(`${count} holds`, async () => (await stage.query("select id from hold")).length === count);
 
-  /** Looks at the gateway until it has ended. */
+  /** Observes the gateway repeatedly until it has ended. */
   const watch = async (gateway: GatewayProcess, ended: Promise<unknown>): Promise<Look[]> => {
     const looks: Look[] = [];
     let isOver = false;
@@ -86,7 +86,7 @@ describe("replacing gateways", { skip }, () => {
     });
     return looks;
   };
-  /** One after the other, each only once; not all of them have to be seen. */
+  /** Asserts that states follow in this order, each only once; some may be missing. */
   const assertInOrder = (seen: string[], order: string[]): void => {
     const turns = seen.filter((one, i) => one !== seen[i - 1]);
     assert.deepEqual(
@@ -133,7 +133,7 @@ describe("replacing gateways", { skip }, () => {
     })();
     const whole = chat(gateway, MODEL, ENDLESS);
     await holds(2);
-    // Both slots are taken: these wait for a node.
+    // Both slots are taken, so these wait for a node.
     const waiting = chat(gateway, MODEL, "#script {}");
     const waitingStream = await chat(gateway, MODEL, "#script {}", { stream: true });
     const waitingText = textOf(waitingStream);
@@ -177,7 +177,7 @@ describe("replacing gateways", { skip }, () => {
     const record = await stage.record(stream);
     assert.equal(record?.outcome, "gateway_stopped");
     assert.ok(record.completion_tokens >= words, `${record.completion_tokens} tokens of ${words} words`);
-    // That it is the tokens times their prices is part of the last check.
+    // The last check compares the charge with the tokens and their prices.
     const charge = BigInt(record.charge_pico);
     assert.ok(charge > 0n);
     assert.equal(before.builder - (await stage.balance(builder.account)), charge);

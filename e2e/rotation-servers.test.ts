@@ -1,6 +1,7 @@
 /**
- * The passwords of PostgreSQL and of Valkey are replaced while two gateways serve a steady load, in the steps of
- * docs/operators/secrets.md: both servers take two credentials until every gateway has the new one. No client sees an error.
+ * Replaces the passwords of PostgreSQL and Valkey while two gateways serve a steady load, in the steps of
+ * docs/operators/secrets.md: both servers accept two credentials until every gateway has the new one. No client sees an
+ * error.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -26,7 +27,7 @@ describe("replacing the passwords of servers", { skip }, () => {
   let postgres: Postgres;
   let valkey: Valkey;
   let stage: ProcessStage;
-  /** Of every gateway now. */
+  /** The current settings of every gateway. */
   let settings: Record<string, string>;
   let key = "";
   before(async () => {
@@ -34,7 +35,7 @@ describe("replacing the passwords of servers", { skip }, () => {
     await acl("resetpass", `>${OLD}`);
     settings = { DATABASE_URL: postgres.url, VALKEY_URL: withPassword(OLD), DATABASE_DURABILITY: "checked" };
     stage = await openBalanced({ gateways: 0, env: settings });
-    // One after the other: the first makes the tables.
+    // One after the other, because the first creates the tables.
     for (let i = 0; i < 2; i++) await stage.addGateway();
     await stage.joined();
     key = (await makeKey(postgres.query, await openBuilder(postgres.query, CREDIT), NO_LIMITS)).token;
@@ -49,7 +50,7 @@ describe("replacing the passwords of servers", { skip }, () => {
   });
 
   const withPassword = (password?: string): string => valkey.url.replace("://", `://:${password}@`);
-  /** As `valkey-cli ACL SETUSER default …`, by whichever password holds. */
+  /** Runs `valkey-cli ACL SETUSER default …` with the current password. */
   async function acl(...words: string[]): Promise<void> {
     const redis = new Redis(settings?.VALKEY_URL ?? valkey.url, { lazyConnect: true, retryStrategy: null });
     redis.on("error", () => {});

@@ -1,6 +1,6 @@
 /**
- * Secrets are replaced while two gateways serve a steady load behind a balancer, on one database and one NATS server: every gateway gets
- * the next secret, then it becomes the current one, then the old one is removed. No request fails.
+ * Replaces secrets while two gateways serve a steady load behind a balancer, on one database and one NATS server: every
+ * gateway gets the next secret, then it becomes the current one, then the old one is removed. No request fails.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,7 +19,7 @@ const NEW_PEPPER = "the pepper that takes its place, in these tests";
 const SESSION = "a secret of sessions that is not drawn from the pepper";
 const RECEIPT_SEEDS = ["a", "b"].map((letter) => Buffer.alloc(32, letter).toString("base64url")) as [string, string];
 const newPlaneKey = (): string => createKey("account", systemRandom()).seed;
-/** Short, because the suite waits until nodes have renewed theirs. */
+/** Short, because the suite waits until nodes have renewed their credentials. */
 const CREDENTIALS_S = 20;
 const PERSON = { email: "ada@example.test", password: "correct horse battery" };
 
@@ -48,7 +48,7 @@ describe("replacing secrets", { skip }, () => {
   });
   after(() => stage?.close());
 
-  /** How often the gateways that run now were asked for credentials of the plane. */
+  /** How often the running gateways were asked for credentials of the plane. */
   const credentialsGiven = async (): Promise<number> => {
     const pages = [...stage.gateways].map(({ internalPort }) => fetch(`http://127.0.0.1:${internalPort}/metrics`));
     const texts = await Promise.all(pages.map(async (page) => (await page).text()));
@@ -74,7 +74,7 @@ describe("replacing secrets", { skip }, () => {
     };
     const load = await startSteadyLoad({ query, baseUrl: url, key });
     await load.more(30);
-    /** Replaces each gateway in turn by one with these settings, which starts before the old one has ended. */
+    /** Replaces each gateway in turn with one that has these settings, and that starts before the old one has ended. */
     const roll = async (changes: Record<string, string>): Promise<void> => {
       told = { ...told, ...changes };
       for (const gateway of [...stage.gateways]) {
@@ -105,9 +105,9 @@ describe("replacing secrets", { skip }, () => {
     const headers = { authorization: `Bearer ${hostToken}` };
     assert.equal((await fetch(`${url}/node/v1/nodes`, { headers })).status, 200);
     await eventually("every secret was seen", async () => (await secrets()).code === 0);
-    // Who signed in under the old pepper would be asked to do so again from here on.
+    // Signs in again, because sessions under the old pepper end from here on.
     await person.signIn(PERSON);
-    /** The receipt key has no successor beside it: an operator says that the deployment's is another now. */
+    /** Receipts have only one key at a time, so an operator declares the new one with a command. */
     const receipts = async (what: "set" | "finish"): Promise<void> => {
       const run = tollgate(["admin", "deployment", what, "receipts"], {
         ...stage.env,
@@ -131,7 +131,7 @@ describe("replacing secrets", { skip }, () => {
       PLANE_SIGNING_SEED: `${second},${first}`,
     });
     await roll({ PLANE_SIGNING_SEED: second });
-    // Gateways that are all new since the second key signs.
+    // Gateways started since the second key signs.
     await eventually(
       "the node's credentials are signed with the second key",
       async () => (await credentialsGiven()) > 0,

@@ -1,6 +1,6 @@
 /**
- * Answered while the database is unreachable, and the gateway killed before it is back: the answers are charged all the same, once,
- * from the disk of the gateway that gave them. The database is cut off by a proxy in front of it.
+ * Answers are given while the database is unreachable, and the gateway is killed before the database is back: each
+ * answer is still charged once, from the disk of its gateway. A proxy cuts the database off.
  */
 
 import assert from "node:assert/strict";
@@ -26,10 +26,10 @@ interface Cut {
   close(): Promise<void>;
 }
 
-/** Long enough for all of them to run at once on a busy machine. */
+/** Long enough for all of them to run at the same time on a busy machine. */
 const LONG = { tokens: 80, delta_ms: 100 };
 
-/** Passes everything on to the database, until it is cut: then connections break and none is taken. */
+/** A proxy to the database. After `cut`, connections break and new ones are refused. */
 async function proxyOf(databaseUrl: string): Promise<Cut> {
   const url = new URL(databaseUrl);
   const directory = url.searchParams.get("host");
@@ -111,10 +111,10 @@ describe("answers given while the database is unreachable", () => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     return Number(/^tollgate_slots_busy\{model="tiny-3b"\} (\d+)$/m.exec(text)?.[1]);
   };
-  /** Requests in flight; the database goes; their answers. */
+  /** Sends requests, cuts the database off, and returns the answers. */
   const answers = async (): Promise<string[]> => {
     const asked = Array.from({ length: REQUESTS }, (_, i) => chat(platform, LONG, { stream: i % 2 === 0 }));
-    // By the gateway's own count: the database knows of a hold before the gateway has heard of it.
+    // Uses the gateway's own count, because the database knows of a hold before the gateway does.
     await eventually("all have their credit, and are with the nodes", async () => (await busySlots()) === REQUESTS);
     database.cut();
     const responses = await Promise.all(asked);
@@ -124,11 +124,11 @@ describe("answers given while the database is unreachable", () => {
     }
     return responses.map(({ headers }) => headers.get("x-request-id") as string);
   };
-  /** Every one of them is charged what it cost, once, and nothing else is. */
+  /** Asserts that each request is charged once, and nothing else is. */
   const assertCharged = async (requests: string[], before: bigint): Promise<void> => {
     await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
     await eventually("all are recorded as they ended", async () => {
-      // The newest: what earlier tests left is recorded too. One whose hold ended first is settled late.
+      // Only the newest records, because earlier tests left others. A request whose hold ended first is settled late.
       const rows = await platform.query<{ outcome: string }>("select outcome from request order by id desc limit $1", [
         requests.length,
       ]);
@@ -166,7 +166,7 @@ describe("answers given while the database is unreachable", () => {
   test("are charged once by a gateway that keeps running until the database is back after the lease", async () => {
     const { balance } = await builder(platform);
     const requests = await answers();
-    // As if the outage had lasted longer than the lease: its gateway is cut off and could not renew it.
+    // As if the outage had lasted longer than the lease, which the gateway could not renew.
     const ago = `now() - interval '${LEASE_S + 2} seconds'`;
     await platform.query(`update hold_sweep set at = ${ago}`);
     await platform.query(`update hold set expires_at = ${ago}`);
@@ -184,7 +184,7 @@ describe("answers given while the database is unreachable", () => {
     await platform.kill();
     await platform.ended;
     database.mend();
-    // Another gateway, with another disk, has ended them.
+    // As if another gateway, with another disk, had ended the holds.
     const store = await connect(dataDir);
     await store.query("update hold_sweep set at = now()");
     await store.query("update hold set expires_at = now() - interval '1 second'");

@@ -1,4 +1,7 @@
-/** Spot checks on a whole platform: honest nodes and one that answers junk, from the first request to the quarantine and the money. */
+/**
+ * Tests spot checks on a whole platform with honest nodes and one that answers junk, from the first request to the
+ * quarantine and the withheld money.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
@@ -11,7 +14,10 @@ import { eventually } from "@tollgate/stage/wait.ts";
 const MODEL = "tiny-3b";
 const JUNK = "lorem ipsum dolor sit amet consectetur adipiscing elit";
 const AT_ONCE = 8;
-/** Ends a run in which nothing is found: it takes 100 checks of honest answers, one in five is drawn, and then three bad ones. */
+/**
+ * Ends a run that finds nothing: it needs 100 checks of honest answers, with one answer in five checked, and then three
+ * bad ones.
+ */
 const REQUESTS_MAX = 4_000;
 
 interface Check {
@@ -40,7 +46,7 @@ describe("a node that returns wrong output", () => {
     await stage?.close();
   });
 
-  test("is found by spot checks and quarantined with evidence, and its earnings since are withheld", async () => {
+  test("is found by spot checks and quarantined with evidence, and its later earnings are withheld", async () => {
     const cheat = nodes.at(-1) as HandMadeNode;
     const { key } = await stage.builder();
     const isBarred = async () => (await stage.query("select 1 from node_quarantine")).length > 0;

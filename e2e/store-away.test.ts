@@ -20,7 +20,7 @@ import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing
 
 type Status = z.infer<typeof StatusSchema>;
 
-/** Requests during an outage, each of which could have its line in the log. */
+/** Requests during an outage, each of which might be logged. */
 const REFUSED = 50;
 
 describe("an unreachable database", () => {
@@ -78,7 +78,7 @@ describe("an unreachable database", () => {
     ["the node API", () => ask("/node/v1/nodes", { headers: asHost() })],
     ["a stream of the console", () => ask("/console/api/live", { headers: { cookie } })],
   ];
-  /** The public status of the models. */
+  /** The public status page's data. */
   const status = async (): Promise<Status> => {
     const response = await ask("/status.json");
     assert.equal(response.status, 200);
@@ -98,7 +98,7 @@ describe("an unreachable database", () => {
       await eventually("requests are served", isServed);
       const before = (await log()).length;
       await leave();
-      // What is known for a moment, such as who has credit, is forgotten in a second or so.
+      // Cached values, such as which accounts have credit, expire within about a second.
       const first = await eventually("a request is refused", async () => {
         const answer = await chat(platform, { text: "hello" });
         return answer.status !== 200 && answer;
@@ -165,7 +165,7 @@ describe("an unreachable database", () => {
       return share != null && share > 0 && share < 1;
     });
     await again.kill();
-    // Each second once, down where no gateway sampled.
+    // Every second is counted once, also seconds in which no gateway took a sample.
     const [sums] = await platform.query<{ whole: boolean }>(
       `select sum(samples) = extract(epoch from max(turn.slot) - min(minute.first))::int + 1 as whole
          from model_hour, (select min(slot) as first from model_minute where model = $1) minute, availability_turn turn

@@ -1,7 +1,7 @@
 /**
- * A whole purchase with stripe-mock at the other end. It proves that Stripe's published API takes every request that is sent
- * there, and that whole objects of that API, as they come in events, are understood. What Stripe does with them (that a page
- * takes money, that an event follows) it cannot show: the events are made here and signed as Stripe signs them.
+ * Tests purchases against stripe-mock, which shows that Stripe's published API accepts every request, and that the
+ * gateway understands complete objects of that API in events. It cannot show Stripe's behaviour (that a page takes
+ * money, that an event follows): the events are made here and signed as Stripe signs them.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -35,7 +35,7 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
   const send = (...bodies: string[]): Promise<number[]> =>
     Promise.all(bodies.map((body) => deliver(`${platform.ready.gateway_url}/webhooks/stripe`, body)));
 
-  /** A checkout, and the session when it was paid by `payment`. */
+  /** Opens a checkout; returns its session as paid by `payment`. */
   async function buy(packId: string, payment: string) {
     const { url } = await customer.send<{ url: string }>("POST", "credits/checkout", { pack_id: packId });
     const session = stripe.sessions.at(-1) ?? assert.fail("no session was opened");

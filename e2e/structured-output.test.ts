@@ -1,6 +1,6 @@
 /**
- * Answers in a form that the request asks for: from nodes whose engine keeps to it, at the price of any other answer. Beside
- * the platform's own node there is an older one, which knows nothing of forms and serves a model that no one else does.
+ * Tests output formats: only nodes whose engine supports them serve such requests, at the normal price. Beside the
+ * platform's own node there is an older one, which knows nothing of formats and serves a model of its own.
  */
 
 import assert from "node:assert/strict";
@@ -13,7 +13,7 @@ import { HandMadeNode, type Job } from "@tollgate/stage/nodes/hand-made.ts";
 import { events } from "@tollgate/stage/raw-http.ts";
 import OpenAI from "openai";
 
-/** What only the older node serves. */
+/** A model that only the older node serves. */
 const UNFORMED = "small-8b";
 const PRICE = { in: 20_000n, out: 40_000n };
 const messages = [{ role: "user" as const, content: "Where is the Danube?" }];
@@ -30,7 +30,7 @@ const schema = {
 const FITS = { name: "text", lengthKm: 1, sea: "black" };
 const river = { type: "json_schema" as const, json_schema: { name: "river", schema, strict: true } };
 const nested = (levels: number): object => (levels === 1 ? {} : { type: "array", items: nested(levels - 1) });
-/** Each definition offers the next one twice: under 3 KB, and 2^40 alternatives once it is written out. */
+/** Each definition refers to the next one twice: under 3 KB, and 2^40 alternatives when expanded. */
 const doubling = {
   anyOf: [{ $ref: "#/$defs/d0" }],
   $defs: Object.fromEntries(
@@ -118,7 +118,7 @@ describe("structured output", () => {
     assert.equal(typeof JSON.parse(choices[0]?.message?.content ?? "").answer, "string");
   });
 
-  test("the schema is neither counted nor held for: prompt tokens and charge are the same without it", async () => {
+  test("the schema is neither counted nor held for: prompt tokens and charge are the same as without it", async () => {
     const seen: [number, string][] = [];
     for (const response_format of [undefined, null, { type: "text" }, { type: "json_object" }, river]) {
       const before = (await builder(platform)).balance;
@@ -179,11 +179,11 @@ describe("structured output", () => {
       assert.match(error.message, /keyword "pattern" at #\/properties\/name/);
     }
     assert.deepEqual(await builder(platform), before);
-    // Where no node enforces formats at all, that is what is missing.
+    // If no node supports formats at all, the request is answered 503.
     assert.equal((await post({ model: UNFORMED, response_format: format })).status, 503);
   });
 
-  test("without a supporting node a request returns 503 and is not billed, and plain requests are served", async () => {
+  test("without a supporting node a request returns 503 and is not billed, while plain requests are served", async () => {
     const kept = await formsKept(platform);
     assert.deepEqual([kept.get("tiny-3b"), kept.get(UNFORMED)], [true, false]);
     const before = await builder(platform);

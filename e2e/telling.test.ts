@@ -1,6 +1,6 @@
 /**
- * Observability of a platform under load: metrics that a real Prometheus scrapes, with every alert and panel of deploy/ evaluated; a log
- * line and a trace for each request.
+ * Tests the observability of a platform under load: metrics that a real Prometheus scrapes, with every alert and panel
+ * of deploy/ evaluated, and a log line and a trace for each request.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ import { fill, nameLine, readDashboards } from "../tools/dashboards/dashboards.t
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
-/** Grafana would have longer ones: here is no time for that. */
+/** Shorter intervals than Grafana's, because the test cannot wait that long. */
 const INTERVALS = { rateS: 60, rangeS: 300 };
 const PANELS = readDashboards().flatMap((dashboard) =>
   dashboard.panels.flatMap(({ title, targets }) =>
@@ -33,10 +33,10 @@ const PANELS = readDashboards().flatMap((dashboard) =>
     })),
   ),
 );
-/** What has no figures on a platform on which all is well: no payments, nothing that fails in that way. */
+/** Metrics without values on a healthy platform: no payments, no failures of that kind. */
 const QUIET = [/webhooks\/stripe/, /no_capacity\|rate_limit_sku_capacity/];
 
-/** Every line of every panel has every label that its legend speaks of, and a name that no other has. */
+/** Asserts that every line of every panel has all labels of its legend, and a unique name. */
 async function assertNamed(prometheus: Prometheus): Promise<void> {
   for (const unlabelled of ['tollgate_requests_total{model=""}', 'tollgate_http_answers_total{route=""}'])
     await eventually(unlabelled, async () => (await prometheus.now(unlabelled)).length > 0);
@@ -52,7 +52,7 @@ async function assertNamed(prometheus: Prometheus): Promise<void> {
   }
 }
 
-/** What a panel says now, by the names of its lines. */
+/** The current values of a panel, by the names of its lines. */
 async function figuresOf(prometheus: Prometheus, panel: string): Promise<Record<string, number>> {
   const figures: Record<string, number> = {};
   for (const { filled, legendFormat } of PANELS.filter(({ name }) => name === panel))
@@ -88,10 +88,10 @@ describe("observability", () => {
   let platform: Platform;
   let internal: string;
   let collector: Server;
-  /** May send nothing. */
+  /** A key that may send no request. */
   let barredKey: string;
   const spans: Span[] = [];
-  /** Ids of requests by how they ended. */
+  /** IDs of requests by their outcome. */
   const asked: Record<string, string> = {};
 
   before(async () => {
@@ -103,7 +103,7 @@ describe("observability", () => {
     collector.listen(0, "127.0.0.1");
     await once(collector, "listening");
     dataDir = await newDataDir();
-    // A ledger check's result from before the start is reported at once; later ones are polled once a minute.
+    // The result of a ledger check before the start is reported at once; later ones are polled once a minute.
     await openDatabase(dataDir);
     const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());
@@ -135,7 +135,8 @@ describe("observability", () => {
     await remember("wrong", await chat(platform, {}, { model: "no-such-model" }));
     const stranger = { ready: { ...platform.ready, api_key: "tsk_live_nobody" } };
     await remember("stranger", await chat(stranger, {}));
-    // What is refused unread has no model, what no one serves has no route: lines without a label have to have a name, too.
+    // A request refused before it is read has no model, and an unknown path no route: lines without a label must have a
+    // name too.
     const barred = { ready: { ...platform.ready, api_key: barredKey } };
     await (await chat(barred, {})).text();
     await (await fetch(`${platform.ready.gateway_url}/nowhere`)).text();
@@ -259,7 +260,7 @@ describe("observability", () => {
   test("a real Prometheus accepts the metrics, rules and panels, and returns figures for them", {
     skip: skipWithoutPrometheus,
   }, async () => {
-    // No one listens there.
+    // Nothing listens at the second address.
     const prometheus = await Prometheus.open({ targets: { "gateway-1": internal, "gateway-2": "127.0.0.1:1" } });
     try {
       const rules = await eventually("every rule was looked at", async () => {
@@ -272,7 +273,7 @@ describe("observability", () => {
         async () => (await prometheus.now('up{job="tollgate"} == 1')).length === 1,
       );
       assert.ok(target);
-      // Rates want traffic between two scrapes.
+      // Rates need traffic between two scrapes.
       const missing = new Set(PANELS.filter(({ expr }) => !QUIET.some((quiet) => quiet.test(expr))));
       await eventually("every panel has figures", async () => {
         await load();
@@ -282,7 +283,7 @@ describe("observability", () => {
         throw new Error(`${error.message}: ${[...missing].map(({ name, expr }) => `${name} ${expr}`).join("\n")}`);
       });
       await assertNamed(prometheus);
-      // A scrape that was late leaves a gap until the next one.
+      // A late scrape leaves a gap until the next one.
       await eventually("one of two gateways is shown as ready", async () =>
         isDeepStrictEqual(await figuresOf(prometheus, "overview: Gateways ready"), { ready: 1, of: 2 }),
       );

@@ -29,7 +29,7 @@ interface Asked {
 interface Agents {
   gatewayUrl: string;
   hostToken: string;
-  /** Where they log. */
+  /** The directory of the agents' logs. */
   directory: string;
 }
 
@@ -44,7 +44,7 @@ const agentOf = ({ directory, ...at }: Agents, name: string, trusted?: string) =
     env: trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: trusted },
   });
 
-/** An agent that was not told to trust the plane's certificate says so, and does not get on. */
+/** Asserts that an agent that does not trust the plane's certificate says so and does not connect. */
 async function assertDistrusts(agents: Agents, trusted?: string): Promise<void> {
   const agent = agentOf(agents, "wary", trusted);
   await agent.start();
@@ -75,7 +75,7 @@ describe("TLS of the API and of the embedded hub", () => {
   before(async () => {
     dataDir = await newDataDir();
     await write(made);
-    // Agents go on with their own copies of what they trust.
+    // Agents use their own copies of the trusted certificates.
     const trusted = join(dataDir, "trusted.pem");
     await writeFile(trusted, `${made.cert}\n${ofPlane.cert}`);
     await writeFile(join(dataDir, "api.pem"), made.cert);
@@ -145,7 +145,7 @@ describe("TLS of the API and of the embedded hub", () => {
     await eventually("the new certificate is served", async () => (await models(renewed.cert).catch(() => 0)) === 200);
     await assert.rejects(models(made.cert), /certificate/);
     const sofar = pieces;
-    // On a slow machine it may have ended meanwhile; how is looked at below.
+    // On a slow machine the stream may have ended meanwhile; its end is checked below.
     await eventually("the stream goes on", () => pieces > sofar || isOver);
 
     await write({ cert: "broken", key: "broken" });
@@ -158,7 +158,7 @@ describe("TLS of the API and of the embedded hub", () => {
     const { status, text } = await running;
     assert.equal(status, 200);
     assert.match(text, /data: \[DONE\]\n\n$/);
-    // The local agent trusts the first one.
+    // Restores the first certificate, which the local agent trusts.
     await write(made);
     await eventually("the first one is back", async () => (await models(made.cert).catch(() => 0)) === 200);
   });
@@ -171,7 +171,7 @@ describe("TLS of the API and of the embedded hub", () => {
     assert.match(JSON.parse((await ask(path, { headers }, fresh(made.cert))).text).plane_url, /^tls:/);
     const { status } = await ask("/v1/chat/completions", stream({ text: "under cover" }), fresh(made.cert));
     assert.equal(status, 200);
-    // It trusts the API, and so gets as far as the plane.
+    // The agent trusts the API, so it reaches the plane.
     await assertDistrusts({ gatewayUrl, hostToken, directory: dataDir }, join(dataDir, "api.pem"));
   });
 

@@ -1,7 +1,8 @@
 /**
- * A rolling upgrade under load, on one database, one NATS server and, where there is one, one Redis: gateways of the last release,
- * of these sources, and of a made-up next version, side by side behind a balancer. No one notices, and every answer is charged
- * once. The last release is the commit that gateway/sql/releases names; where the history does not have it, that is said.
+ * A rolling upgrade under load, on one database, one NATS server and, if installed, one Redis: gateways of the last
+ * release, of these sources, and of a made-up next version run side by side behind a balancer. No client sees an error,
+ * and every answer is charged once. gateway/sql/releases names the commit of the last release; the test says so if the
+ * repository's history lacks it.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -18,7 +19,7 @@ import { lastRelease } from "../gateway/src/db/testing/release.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
 
-/** The last release relies on them; the server of the tests has others. */
+/** The last release relies on these defaults; the tests' server has others. */
 const POSTGRES_DEFAULTS = {
   timezone: "UTC",
   datestyle: "ISO, MDY",
@@ -35,7 +36,7 @@ describe("upgrade", { skip }, () => {
   let released: string;
   let next: NextVersion;
 
-  /** A command of that version: its exit code and what it said. */
+  /** Runs a command of that version; returns its exit code and output. */
   async function command(root: string, ...args: string[]): Promise<{ code: number | null; said: string }> {
     const program = join(root, "gateway/bin/tollgate.mjs");
     const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...stage.env } });
@@ -48,7 +49,7 @@ describe("upgrade", { skip }, () => {
     return { code: await new Promise((resolve) => child.once("close", resolve)), said };
   }
 
-  /** Brings the schema to that version's; what it leaves for the end of the roll-out. */
+  /** Migrates the schema to that version; returns the migrations left for the end of the roll-out. */
   async function migrate(root: string): Promise<string[]> {
     const { code, said } = await command(root, "migrate");
     assert.equal(code, 0, said);
@@ -59,7 +60,7 @@ describe("upgrade", { skip }, () => {
     assert.equal(code, 0, said);
   };
 
-  /** The connections of a gateway that has stopped are closed a moment later. */
+  /** The connections of a stopped gateway are closed a moment later. */
   const oneVersionIsConnected = () =>
     eventually("one version is connected", async () => {
       const versions = await stage.query(
@@ -73,7 +74,7 @@ describe("upgrade", { skip }, () => {
   before(async () => {
     released = await unpackVersion((found as { commit: string }).commit);
     next = await makeNextVersion();
-    // Empty: the release makes its own schema, as it did where it runs.
+    // Empty, because the release creates its own schema.
     stage = await openBalanced({ sql: await makeSqlDirectory({ after }), gateways: 0 });
     for (const [name, value] of Object.entries(POSTGRES_DEFAULTS)) {
       const [row] = await stage.query<{ sql: string }>(
@@ -95,13 +96,13 @@ describe("upgrade", { skip }, () => {
     const load = await startSteadyLoad({ query, baseUrl, key });
     await load.more(30);
 
-    // These sources work on the schema of the release before.
+    // The current sources work with the previous release's schema.
     const here = await stage.addGateway({ MIGRATE: "check" });
     await stage.joined();
     await load.more(30);
     await ledgerBalances(ROOT);
 
-    // What only adds, while both serve. The release works on it too.
+    // Applies the migrations that only add, while both versions serve. The old release works with them too.
     const left = await migrate(ROOT);
     await load.more(30);
     await ledgerBalances(released);
@@ -118,14 +119,14 @@ describe("upgrade", { skip }, () => {
     assert.equal(cleared.code, 0, cleared.said);
     await load.more(20);
 
-    // And on to the next version, on which this one works.
+    // Then upgrades to the next version, with whose schema the current one works.
     const plan = await command(next.root, "migrate", "--plan");
     assert.equal(plan.code, 3, plan.said);
     for (const name of [next.before, next.after, "ledger_hold()"]) assert.ok(plan.said.includes(name), plan.said);
     assert.deepEqual(await migrate(next.root), [next.after]);
     await load.more(30);
 
-    // Another one of this version meets a database that is newer, and serves.
+    // Another gateway of this version finds a newer database, and serves.
     const meets = await stage.addGateway();
     assert.match(await readFile(meets.logFile, "utf8"), /newer than this program; it is compatible/);
     await stage.joined();

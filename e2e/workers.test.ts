@@ -1,4 +1,4 @@
-/** One gateway of two worker processes: its workers are replaced and killed under load, and so is the primary process. */
+/** A gateway with two worker processes: its workers are replaced and killed under load, and so is the primary process. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
@@ -23,9 +23,9 @@ describe("a gateway of two workers", () => {
       as: "processes",
       env: {
         WORKERS: String(WORKERS),
-        // Short, because its end is waited for.
+        // Short, because the test waits for its end.
         HOLD_LEASE_S: "6",
-        // A request that waits for a busy machine waits for its turn.
+        // Requests wait instead of failing while the machine is busy.
         DISPATCH_DEADLINE_MS: "600000",
         ...HONEST_NODES,
       },
@@ -42,7 +42,7 @@ describe("a gateway of two workers", () => {
     eventually("all workers serve", async () =>
       (await stage.metrics()).includes(`tollgate_workers{state="serving"} ${WORKERS}\n`),
     );
-  /** Of the primary, those that are workers: the node and the database are not its children here. */
+  /** The primary's child processes, which are all workers: node and database have other parents here. */
   const workerPids = async (): Promise<number[]> => {
     const children = await readFile(`/proc/${stage.pid}/task/${stage.pid}/children`, "utf8");
     return children.trim().split(" ").filter(Boolean).map(Number);
@@ -55,7 +55,7 @@ describe("a gateway of two workers", () => {
       return false;
     }
   };
-  /** Streams that have begun, each on a connection of its own; what each of them came to. */
+  /** Opens streams on separate connections; returns how each of them ends. */
   const openStreams = async (): Promise<{ end: Promise<"whole" | "broken"> }[]> =>
     await Promise.all(
       Array.from({ length: STREAMS }, async () => {
@@ -92,7 +92,7 @@ describe("a gateway of two workers", () => {
     assert.match(await stage.metrics(), /^tollgate_worker_deaths_total 0$/m);
   });
 
-  test("a killed worker breaks its own streams only, and is replaced", async () => {
+  test("a killed worker breaks only its own streams, and is replaced", async () => {
     const streams = await openStreams();
     process.kill((await workerPids())[0] as number, "SIGKILL");
     const ends = await Promise.all(streams.map(({ end }) => end));

@@ -1,6 +1,7 @@
 /**
- * Machines and settings that are not as they should be, under a gateway as a process: too few file descriptors, a clock a day ahead,
- * settings of another deployment, a spool that is left behind. What clients get, what the log says, and which alert of deploy/ fires.
+ * Tests a gateway process on wrongly set-up machines: too few file descriptors, a clock a day ahead, settings of
+ * another deployment, a spool that is left behind. Checks what clients get, what the log says, and which alert of
+ * deploy/ fires.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -26,10 +27,10 @@ import { findServer } from "../gateway/src/limits/testing.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
 const MODEL = "tiny-3b";
-/** File descriptors of the gateway that is short of them. */
+/** The number of file descriptors of the gateway that runs short of them. */
 const FILES = 256;
 const DAY_S = 24 * 60 * 60;
-/** Alerts wait and look back for so long, instead of their minutes. */
+/** The period of alerts, instead of minutes and hours. */
 const PERIOD_S = 20;
 
 const opened = async (
@@ -40,7 +41,7 @@ const opened = async (
   t.after(() => stage.close());
   return stage;
 };
-/** A gateway that need not get ready, on ports that are known before. */
+/** Starts a gateway that need not become ready, on ports chosen before. */
 const started = async (t: TestContext, settings: Record<string, string>, wrapper: string[] = []) => {
   const dataDir = await newDataDir();
   const logFile = join(dataDir, "gateway.log");
@@ -73,8 +74,8 @@ const errorLines = async (logFile: string): Promise<Record<string, unknown>[]> =
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ level }) => Number(level) >= 40);
 
-describe("a gateway that is set up wrong", { skip: skipWithoutPrometheus }, () => {
-  test("short of file descriptors refuses with a 503 and says so, and serves again when connections end", async (t) => {
+describe("a wrongly set-up gateway", { skip: skipWithoutPrometheus }, () => {
+  test("short of file descriptors refuses with a 503 and says why, and serves again when connections end", async (t) => {
     const stage = await opened(t, { gateways: 0 });
     const { logFile, port, internalPort } = await started(t, stage.env, [
       ...["/bin/sh", "-c", `ulimit -n ${FILES} && exec "$@"`, "sh"],
@@ -97,7 +98,7 @@ describe("a gateway that is set up wrong", { skip: skipWithoutPrometheus }, () =
     assert.equal((await models())[0], 200);
     assert.equal((await gaugesOf(internalPort))("tollgate_open_files_max"), FILES);
     await eventually("it refuses", async () => {
-      // An eighth of them is to stay free; of that eighth three quarters do.
+      // The gateway keeps an eighth of them free; three quarters of that eighth are left when this loop ends.
       if ((await gaugesOf(internalPort))("tollgate_open_files") < (FILES * 29) / 32) {
         const socket = connect(port, "127.0.0.1").on("error", () => {});
         await once(socket, "connect");
@@ -115,7 +116,7 @@ describe("a gateway that is set up wrong", { skip: skipWithoutPrometheus }, () =
     await eventually("it serves again", async () => (await models())[0] === 200);
   });
 
-  test("on a machine whose clock is a day ahead gives no budget twice and dates records by the database", {
+  test("with a clock that is a day ahead gives no budget twice and dates records by the database", {
     skip: whyNoClock() ?? false,
   }, async (t) => {
     const clock = await openClock();
@@ -183,7 +184,7 @@ describe("a gateway that is set up wrong", { skip: skipWithoutPrometheus }, () =
     });
   });
 
-  test("names the spool that it leaves when it stops while its database is unreachable, and a command enters it once", async (t) => {
+  test("reports the spool that it leaves when it stops while its database is unreachable, and a command enters the spool once", async (t) => {
     const stage = await opened(t, { gateways: 0 });
     const proxy = await openDatabaseProxy((stage.shared.database as TestDatabase).connection);
     t.after(() => proxy.close());

@@ -22,7 +22,7 @@ export interface Scenario {
   delayMs: number;
   /** The number of events per write of the engine if there is no pause. */
   burst: number;
-  /** The engine writes until `max_tokens`, as a real engine does that cannot be told how much to write. */
+  /** The engine writes until `max_tokens`, as a real engine does whose answers have no set length. */
   toTheCap?: boolean;
   /** The events of all streams are due at the same time, as with an engine that runs all requests in one step. */
   inSteps?: boolean;

@@ -1,6 +1,7 @@
 /**
- * What the blocks of a page need installed: the Python environment and the npm packages of e2e/clients, in their pinned versions, and
- * programs that may not be on this machine. What cannot be had is a reason, and the blocks that need it are left out by name.
+ * Provides what the blocks of a page need: the Python environment and npm packages of e2e/clients in their pinned
+ * versions, and programs that this machine may lack. If something is missing, the blocks that need it are left out with
+ * the reason.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -12,20 +13,20 @@ import { installForDocs, installPackagesApart, type Python, whyNoPackages } from
 const PIP = ["pip", "pip3"];
 const PYTHON = ["python", "python3", ...PIP];
 
-/** Programs that a reader of the page has, and a machine that runs the tests may not have. */
+/** Programs that a reader of the page has and the test machine may not have. */
 const PROGRAMS = [
   ...["docker", "helm", "kubectl", "systemctl", "sudo", "psql", "pg_dump", "pg_restore", "nats-server", "nats", "nsc"],
   ...["redis-server", "valkey-server", "nginx", "haproxy", "caddy", "envoy", "prometheus", "ollama", "llama-server"],
   ...["vllm", "uv", "uvx", "curl", "openssl"],
 ];
 
-/** Of those that talk to a service of the machine: what shows that it is there. */
+/** Commands that show whether the service behind a program runs. */
 const PROBES: Record<string, string[]> = { docker: ["info"], kubectl: ["version"], systemctl: ["list-units"] };
 
 export interface Packages {
-  /** With `bin` beside the interpreter. */
+  /** The Python environment, with `bin` beside the interpreter. */
   python: Python | undefined;
-  /** A folder of npm packages beyond those of the checkout. */
+  /** A folder of npm packages that the repository does not have. */
   npm: { folder: string } | { missing: string } | undefined;
 }
 
@@ -37,7 +38,7 @@ export async function installFor(blocks: Block[], root: string): Promise<Package
   };
 }
 
-/** Blocks that follow a `pip install` need what it installs: they are left out together. */
+/** Blocks after a `pip install` need what it installs, so they are left out together. */
 async function pythonFor(usesPip: boolean): Promise<Python> {
   const python = await once("python", installForDocs);
   if (!usesPip || "missing" in python) return python;
@@ -47,14 +48,14 @@ async function pythonFor(usesPip: boolean): Promise<Python> {
 
 const installs = new Map<string, Promise<unknown>>();
 
-/** Pages that run at the same time wait for the same install. */
+/** Pages that run at the same time share an installation. */
 function once<T>(name: string, install: () => Promise<T>): Promise<T> {
   const running = (installs.get(name) as Promise<T> | undefined) ?? install();
   installs.set(name, running);
   return running;
 }
 
-/** Why a block cannot run here. */
+/** Returns why a block cannot run on this machine. */
 export function whyLeftOut(block: Block, { python, npm }: Packages, root: string): string | undefined {
   if (needsPython(block) && python !== undefined && "missing" in python) return python.missing;
   if (npm !== undefined && "missing" in npm && beyondCheckout([block], root).length > 0) return npm.missing;
@@ -74,14 +75,14 @@ function whyUnusable(name: string): string | undefined {
 const needsPython = (block: Block): boolean =>
   block.language === "python" || commandsIn(block).some((name) => PYTHON.includes(name));
 
-/** The first words of a shell block's commands. */
+/** The first word of each command in a shell block. */
 export function commandsIn({ language, text }: Block): string[] {
   if (language !== "sh") return [];
   const found = text.matchAll(/(?:^|[|;&(])[ \t]*(?:\w+=\S*[ \t]+)*([A-Za-z][\w.-]*)/gm);
   return [...found].map(([, name = ""]) => name);
 }
 
-/** The packages that TypeScript blocks import and the checkout does not have. */
+/** Packages that TypeScript blocks import and the repository does not have. */
 function beyondCheckout(blocks: Block[], root: string): string[] {
   const imported = blocks
     .filter(({ language }) => language === "ts")

@@ -1,4 +1,4 @@
-/** Every other guide, followed literally. */
+/** Runs the blocks of every other guide exactly as written. */
 import { fileURLToPath } from "node:url";
 import { guidePages, QUICK_STARTS } from "../../tools/doc-tests/pages.ts";
 import { testPages } from "./test-pages.ts";

@@ -1,4 +1,4 @@
-/** The first page of each kind of reader, followed literally. */
+/** Runs the blocks of each reader's first page exactly as written. */
 import { QUICK_STARTS } from "../../tools/doc-tests/pages.ts";
 import { testPages } from "./test-pages.ts";
 

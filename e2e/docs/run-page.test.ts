@@ -1,4 +1,4 @@
-/** Which blocks run, the report of a failing page, and skipped blocks. No platform is needed. */
+/** Tests which blocks run, the report of a failing page, and skipped blocks. No platform is needed. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

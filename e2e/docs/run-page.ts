@@ -10,11 +10,11 @@ import { openSurroundings, type Surroundings } from "./surroundings.ts";
 
 interface Report {
   ran: number;
-  /** `file:line: reason`, of the blocks that the page or this machine leaves out. */
+  /** The blocks left out by the page or because of this machine, as `file:line: reason`. */
   leftOut: string[];
 }
 
-/** Throws when a block does not do what the page says. `file` is from the root of the checkout. */
+/** Throws if a block's result differs from the page. `file` is the path from the root. */
 export async function runPage(root: string, file: string): Promise<Report> {
   const page = readPage(readFileSync(join(root, file), "utf8"));
   if (page.mistakes.length > 0) throw new Error(page.mistakes.map((mistake) => `${file}, ${mistake}`).join("\n"));
@@ -60,8 +60,8 @@ export async function runBlocks(blocks: Block[], place: Place, file: string): Pr
 }
 
 /**
- * What the session runs for a block. TypeScript programs are files below the page's folder, where their imports are looked for. Python is
- * that of the session's PATH: an environment that the page activated comes first there.
+ * The script that the session runs for a block. TypeScript programs are files below the page's folder, so that their
+ * imports are found. Python comes from the session's PATH: an environment that the page activated comes first there.
  */
 function scriptOf({ language, text, line }: Block, { folder, scratch }: Place): string {
   if (language === "sh") return text;
@@ -77,7 +77,7 @@ function scriptOf({ language, text, line }: Block, { folder, scratch }: Place): 
 }
 
 function failureText(file: string, block: Block, { why, line, command, stdout, stderr }: Failure): string {
-  // Of a program only its own messages say where.
+  // For other languages than shell, only the program's own messages name the line.
   const isShell = block.language === "sh" && line !== undefined;
   const at = isShell ? block.line + line : block.line;
   return [

@@ -1,6 +1,6 @@
 /**
- * `npm run doctest`: runs the blocks of every guide; `npm run doctest -- docs/start.md …` of some. Goes on after a page that fails, and
- * ends with 1 then. Blocks that are left out are named with their reason.
+ * `npm run doctest`: runs the blocks of every guide; `npm run doctest -- docs/start.md …` those of some. Continues
+ * after a page that fails, and then exits with 1. Names blocks that are left out, with the reason.
  */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** State between blocks, what ends a page, and programs that continue in the background. */
+/** Tests state between blocks, what ends a page, and programs that continue in the background. */
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 /**
- * One bash for all blocks of a page: variables, functions and the working directory carry over from block to block. A block ends at the
- * first command that fails, and the session with it. What runs in the background is interrupted when the session ends, as Ctrl-C does,
- * also when the process that opened the session is gone: its end of the pipe closes then.
+ * One bash for all blocks of a page: variables, functions and the working directory carry over from block to block. A
+ * block ends at the first command that fails, and the session with it. Background programs are interrupted as by Ctrl-C
+ * when the session ends, also when its process ends, because its end of the pipe then closes.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,16 +10,16 @@ import { join } from "node:path";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 
 interface SessionOptions {
-  /** Where it begins. */
+  /** The working directory at the start. */
   folder: string;
-  /** For its own files. */
+  /** The folder for the session's own files. */
   scratch: string;
   env: NodeJS.ProcessEnv;
 }
 
 export interface Failure {
   why: string;
-  /** Within the script; undefined where bash does not say. */
+  /** The line within the script; undefined if bash does not report it. */
   line: number | undefined;
   command: string;
   stdout: string;
@@ -28,7 +28,7 @@ export interface Failure {
 
 type Ended = { stdout: string } | Failure;
 
-/** What bash reports of itself goes to a file, line by line; `__groups` has the process groups in the background. */
+/** Bash reports each end of a block as a line in a file; `__groups` contains the background process groups. */
 const PRELUDE = `
 __groups=()
 __failed() { local newline=$'\\n'; printf 'failed %s %s\\n' "$1" "\${2//$newline/ }" >>"$__report"; }
@@ -47,7 +47,7 @@ export class Session {
   constructor({ folder, scratch, env }: SessionOptions) {
     this.#scratch = scratch;
     writeFileSync(this.#report, "");
-    // In a group of its own: the keyboard's interrupt is for who opened it.
+    // Started in a process group of its own, so that Ctrl-C in the terminal does not interrupt it directly.
     this.#shell = spawn("bash", ["--noprofile", "--norc"], {
       cwd: folder,
       env,
@@ -55,7 +55,7 @@ export class Session {
       stdio: ["pipe", "ignore", "inherit"],
     });
     this.#exited = once(this.#shell, "exit");
-    // A session that has ended takes no more commands; `run` says so.
+    // Writing to a session that has ended fails; `run` reports that.
     this.#shell.stdin.on("error", () => {});
     this.#tell(`__report='${this.#report}'${PRELUDE}`);
   }
@@ -74,10 +74,13 @@ export class Session {
     return failed(`failed with exit code ${this.#shell.exitCode}`);
   }
 
-  /** Starts it and waits until it has printed `text`; gives what it printed up to the end of that line, errors too. */
+  /**
+   * Starts a program and waits until it has printed `text`. Returns its output up to the end of that line, including
+   * errors.
+   */
   async start(script: string, text: string): Promise<Ended> {
     const { file, out, mark } = this.#files(script);
-    // `set -m` gives it a process group of its own.
+    // `set -m` gives the program a process group of its own.
     this.#tell(`set -m
 { set +e; ( set -e; . '${file}' ) >'${out}' 2>&1 </dev/null; echo '${mark}' >>'${this.#report}'; } &
 __groups+=("$!"); set +m`);
@@ -96,7 +99,7 @@ __groups+=("$!"); set +m`);
     return stdout === undefined ? failed(`ended before it printed "${text}"`) : { stdout };
   }
 
-  /** Interrupts what runs in the background and waits for its end. */
+  /** Interrupts background programs and waits for their ends. */
   async close(): Promise<void> {
     this.#shell.stdin.end();
     try {
@@ -122,7 +125,7 @@ __groups+=("$!"); set +m`);
     return textOf(this.#report).split("\n").includes(mark);
   }
 
-  /** To bash and what it runs in the foreground. */
+  /** Sends a signal to bash and its foreground program. */
   #signal(signal: NodeJS.Signals): void {
     if (this.#shell.pid !== undefined) process.kill(-this.#shell.pid, signal);
   }
@@ -136,7 +139,7 @@ __groups+=("$!"); set +m`);
 
   #failed(why: string): Pick<Failure, "why" | "line" | "command"> {
     const [, line, command = ""] = /^failed (\d+) (.*)$/m.exec(textOf(this.#report)) ?? [];
-    // Of a block that cannot be parsed bash only knows that it was read.
+    // If a block has a syntax error, bash only reports the command that reads it.
     const isKnown = line !== undefined && !command.startsWith(". '");
     return { why, line: isKnown ? Number(line) : undefined, command: isKnown ? command : "" };
   }

@@ -1,6 +1,6 @@
 /**
- * Where the blocks of a page run: a folder of their own, a home of their own, and, by the page's kind, a platform or a fresh clone.
- * Nothing that a block does reaches the checkout, the user's home or what is installed for all.
+ * The environment in which a page's blocks run: a separate folder, a separate home and, by the page's kind, a platform
+ * or a fresh clone. Blocks cannot change the checkout, the user's home or globally installed packages.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -27,14 +27,14 @@ import type { PageKind } from "../../tools/doc-tests/page.ts";
 import type { Packages } from "./packages.ts";
 
 export interface Surroundings {
-  /** Where the first block begins. */
+  /** The working directory of the first block. */
   folder: string;
-  /** For files of the runner. */
+  /** The folder for the runner's own files. */
   scratch: string;
   env: NodeJS.ProcessEnv;
-  /** A block's text with the real address, ports and credentials. */
+  /** Replaces the placeholders in a block's text with the real address, ports and credentials. */
   fill(text: string): string;
-  /** Takes the credentials that a page's own platform printed. */
+  /** Stores the credentials that the page's own platform printed. */
   learn(values: Values): void;
   close(): Promise<void>;
 }
@@ -44,13 +44,13 @@ interface Options {
   /** The text of all blocks. */
   text: string;
   packages: Packages;
-  /** Of the checkout. */
+  /** The root of the checkout. */
   root: string;
 }
 
 export async function openSurroundings({ kind, text, packages, root }: Options): Promise<Surroundings> {
   const base = mkdtempSync(join(tmpdir(), "tollgate-docs-"));
-  // As root the private PostgreSQL of a clone runs as another user, who has to pass through.
+  // As root, the private PostgreSQL of a clone runs as another user, who must be able to enter the folder.
   chmodSync(base, 0o711);
   const scratch = join(base, "scratch");
   for (const name of [scratch, join(base, "home")]) mkdirSync(name);
@@ -70,7 +70,7 @@ export async function openSurroundings({ kind, text, packages, root }: Options):
 
 type Place = Omit<Surroundings, "scratch">;
 
-/** An empty folder, from which `npx tollgate` and imports lead to the checkout, and a platform beside it. */
+/** An empty folder, in which `npx tollgate` and imports find the checkout, and a running platform. */
 async function withPlatform(options: {
   base: string;
   root: string;
@@ -81,18 +81,18 @@ async function withPlatform(options: {
   const { base, root, kind, remove, env } = options;
   const folder = join(base, "checkout", "page");
   mkdirSync(folder, { recursive: true });
-  // A package file of its own: `npm install` stays in this folder.
+  // The folder has its own package file, so that `npm install` stays in it.
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
   symlinkSync(join(root, "node_modules"), join(base, "checkout", "node_modules"));
   const dataDir = await newDataDir();
-  // Not `auto`: an engine that happens to run on this machine is not what the page is about.
+  // Not `auto`, because an engine that happens to run on this machine is not part of the page.
   const flags = kind === "platform" ? ["--engine", "demo"] : ["--no-node"];
   const platform = await startPlatform(dataDir, flags);
   const { base_url, api_key, host_token } = platform.ready;
   const values = { address: base_url.replace(/\/v1$/, ""), key: api_key, token: host_token };
   return {
     folder,
-    // For `tollgate admin`.
+    // Settings for `tollgate admin`.
     env: { ...env, ...databaseOf(dataDir), DATA_DIR: dataDir },
     fill: (text) => fillIn(text, values),
     learn: () => {},
@@ -105,7 +105,7 @@ async function withPlatform(options: {
   };
 }
 
-/** What HEAD has, with the checkout's packages, and free ports in the place of those that the page names. */
+/** A clone of HEAD with the checkout's packages, and with free ports instead of those in the page. */
 async function clone(options: {
   base: string;
   root: string;
@@ -117,7 +117,7 @@ async function clone(options: {
   const { base, root, kind, text, env, remove } = options;
   const folder = join(base, "tollgate");
   execFileSync("git", ["clone", "--quiet", "--local", root, folder], { stdio: ["ignore", "ignore", "inherit"] });
-  // What an install and a build would make, from the same sources.
+  // What an install and a build would create from the same sources.
   for (const name of globSync(["{*/,}node_modules", "console/dist"], { cwd: root })) {
     linkTree(join(root, name), join(folder, name));
   }
@@ -130,7 +130,7 @@ async function clone(options: {
     folder,
     env: {
       ...env,
-      // The page makes its own secrets.
+      // The page creates its own secrets.
       ...(database && { DATABASE_URL: database.DATABASE_URL, DATABASE_DURABILITY: database.DATABASE_DURABILITY }),
       PORT: ports.get("8080"),
       INTERNAL_PORT: ports.get("9090"),
@@ -146,10 +146,10 @@ async function clone(options: {
   };
 }
 
-/** How this machine reaches package registries. */
+/** Variables with which this machine reaches package registries. */
 const REGISTRIES = /^(PIP_\w+|SSL_\w+|NODE_EXTRA_CA_CERTS|https?_proxy|npm_config_registry|LANG|LC_ALL)$/i;
 
-/** Nothing of the test run's own. */
+/** An environment without any of the test run's own variables. */
 function environment(base: string, { python }: Packages): NodeJS.ProcessEnv {
   const bare = bareEnvironment();
   const bins = [
@@ -166,7 +166,7 @@ function environment(base: string, { python }: Packages): NodeJS.ProcessEnv {
     NO_PROXY: "127.0.0.1,localhost",
     PYTHONDONTWRITEBYTECODE: "1",
     PYTHONUTF8: "1",
-    // What is installed for all is installed for this page.
+    // Global packages are installed only for this page.
     npm_config_prefix: join(base, "global"),
     npm_config_userconfig: join(homedir(), ".npmrc"),
     npm_config_cache: join(homedir(), ".npm"),
@@ -175,7 +175,10 @@ function environment(base: string, { python }: Packages): NodeJS.ProcessEnv {
   };
 }
 
-/** Files are the same ones: what replaces one leaves the checkout's alone. Those that are written in place, the stamps, are copied. */
+/**
+ * Hard-links the files of a tree: a file that is replaced does not change the original. Stamps are copied, because they
+ * are overwritten in place.
+ */
 function linkTree(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {

@@ -1,11 +1,11 @@
-/** A test for each page, which names what it left out. */
+/** Runs a test for each page, which reports the blocks that were left out. */
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runPage } from "./run-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Most of the time a page waits for its platform. */
+/** Pages mostly wait for their platforms. */
 const AT_ONCE = 2;
 
 export function testPages(files: readonly string[]): void {

@@ -30,7 +30,7 @@ process.on("message", async (order: Order) => {
   await pool.end();
   tell({ is: "gone", loot: enemy.loot });
   process.disconnect();
-  // Requests that no one answers would keep it alive.
+  // Exits although unanswered requests may still be open.
   process.exitCode = 0;
   setTimeout(() => process.exit(), 500).unref();
 });

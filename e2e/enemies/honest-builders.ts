@@ -1,7 +1,7 @@
 /**
- * Honest builders: four accounts that send chats at a steady rate, streamed and whole in turn, whether or not others were answered. The
- * same requests in the same order in every phase, so that phases differ by the enemy alone. They live in the platform's time, which stands
- * still while the machine does something else.
+ * Four honest builders that send chats at a steady rate, alternately streamed and whole, whether or not others were
+ * answered. Every phase has the same requests in the same order, so that phases differ only by the enemy. They use the
+ * platform's time, which stands still while the machine does other work.
  */
 
 import { partsOf } from "@tollgate/stage/raw-http.ts";
@@ -10,7 +10,7 @@ import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
 import { MODEL } from "./strategy.ts";
 
 const PER_SECOND = 12;
-/** No one waits longer for an answer of a hundred words. */
+/** How long a builder waits for an answer of a hundred words. */
 const PATIENCE_MS = 10_000;
 const SUBJECTS = [
   "a harbour",
@@ -25,11 +25,11 @@ const SUBJECTS = [
 export interface Figures {
   sent: number;
   errors: number;
-  /** The clients' results with their counts. */
+  /** The number of requests by the clients' results. */
   seen: Record<string, number>;
-  /** Median time to the first token of a stream; one that fails counts with the time until it did. */
+  /** Median time to the first token of a stream; a stream that fails counts with the time until the failure. */
   ttftMs: number;
-  /** The same by the machine's clock: beside an enemy that keeps the gateway's processor busy this one grows. */
+  /** The same by the machine's clock: it grows beside an enemy that keeps the gateway's processor busy. */
   ttftRealMs: number;
 }
 
@@ -75,7 +75,7 @@ async function sendOne(stage: InProcessStage, builders: Builder[], i: number): P
   let text = "";
   let error: string | undefined;
   const patience = new AbortController();
-  // The platform's time: a machine that others keep busy makes no one impatient.
+  // Uses the platform's time, so that a busy machine ends no request.
   const stopWaiting = stage.clock.after(PATIENCE_MS, () => patience.abort());
   try {
     const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };

@@ -1,7 +1,7 @@
 /**
- * Four honest nodes of four identities in good standing: the scripted engine at the pace of a real one, with the right answers to
- * canaries. Two things it does as the in-process engine of llama.cpp does: a schema that it cannot expand freezes it permanently, and one
- * with a keyword that it does not know fails.
+ * Four honest nodes of four hosts in good standing: the scripted engine at a real engine's pace, with the right answers
+ * to canaries. As llama.cpp inside the agent does, a schema that is too large to expand freezes the engine permanently,
+ * and a schema with an unknown keyword fails.
  */
 import { knownAnswer } from "@tollgate/stage/nodes/known-answers.ts";
 import type { InProcessStage } from "@tollgate/stage/stage.ts";
@@ -11,13 +11,13 @@ import { MODEL, newNodesHave } from "./strategy.ts";
 
 const NODES = 4;
 const SLOTS = 4;
-/** Below every ceiling of speed. */
+/** Slower than the maximum speed of every model. */
 const PACE = { ttft_ms: 50, delta_ms: 5 };
-/** More answers than probation and the first checks ask for. */
+/** More answers than probation and the first checks require. */
 const RECORD = 5_000;
 const EXPANSION_MAX = 10_000;
 
-/** Their host accounts. */
+/** Returns the nodes' host accounts. */
 export async function openHonestNodes(stage: InProcessStage): Promise<string[]> {
   const hosts: string[] = [];
   await newNodesHave(stage, RECORD);
@@ -43,7 +43,7 @@ function paced(scripted: Engine, stage: InProcessStage): Engine {
     generate(job, sink, signal) {
       const schema = job.format?.type === "json_schema" ? job.format.schema : undefined;
       isFrozen ||= expansionOf(schema) > EXPANSION_MAX;
-      // It never comes back, not even when it is stopped.
+      // A frozen engine never answers again, not even when it is stopped.
       if (isFrozen) return new Promise(() => {});
       if (JSON.stringify(schema ?? {}).includes('"minimum"')) throw new EngineError("engine", "unknown keyword");
       return scripted.generate(atPace(job, stage), sink, signal);
@@ -51,7 +51,7 @@ function paced(scripted: Engine, stage: InProcessStage): Engine {
   };
 }
 
-/** What the scripted engine would answer at once, word by word; an order to it stays what it is. */
+/** Gives the scripted engine's answer word by word at a real pace; a prompt with instructions is left as it is. */
 function atPace(job: GenerationJob, stage: InProcessStage): GenerationJob {
   const prompt = "prompt" in job.input ? job.input.prompt : (job.input.messages.at(-1)?.content ?? "");
   if (prompt.startsWith("#script ")) return job;
@@ -61,7 +61,7 @@ function atPace(job: GenerationJob, stage: InProcessStage): GenerationJob {
   return { ...job, input: { messages: [{ role: "user", content: script }] }, endpoint: "chat" };
 }
 
-/** How many rules a grammar of the schema has once every reference is followed. */
+/** The number of grammar rules of a schema after expanding every reference. */
 function expansionOf(schema: unknown): number {
   let steps = 0;
   const { $defs = {} } = (schema ?? {}) as { $defs?: Record<string, unknown> };

@@ -1,4 +1,4 @@
-/** One strategy, measured: the same honest load without the enemy and beside it, on a fresh platform. */
+/** Measures one strategy: the same honest load without the enemy and beside it, on a fresh platform. */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { untilSettled } from "@tollgate/stage/ledger-check.ts";
@@ -14,7 +14,7 @@ import type { Loot, Strategy } from "./strategy.ts";
 const WARM_UP_S = 2;
 const BUILDERS = 4;
 const MIB = 1024 * 1024;
-/** As an operator has them, not as `tollgate dev` does. */
+/** The defaults for operators, not those of `tollgate dev`. */
 const SETTINGS = { AUTO_QUARANTINE: "true", PROBATION_ANSWERS: "20" };
 
 export async function measure(strategy: Strategy, seconds: number): Promise<Row> {
@@ -41,7 +41,7 @@ export async function measure(strategy: Strategy, seconds: number): Promise<Row>
 }
 
 interface Phase extends Figures {
-  /** What honest nodes earned. */
+  /** The sum that honest nodes earned. */
   earned: bigint;
   /** Processor time of this process, which runs the gateway, the honest nodes and the honest builders. */
   cpuMs: number;
@@ -53,10 +53,10 @@ interface Honest {
   builders: Builder[];
 }
 
-/** The same load as in every other phase, and what it cost and brought. */
+/** Runs the load that every phase has, and measures its costs and results. */
 async function phase(stage: InProcessStage, { hosts, builders }: Honest, seconds: number): Promise<Phase> {
   const earnings = async (): Promise<bigint> => {
-    // By requests: what checks of others' answers pay follows how many were drawn.
+    // Counts only earnings from requests, because earnings from checks depend on random draws.
     const sum = "select coalesce(sum(host_pico), 0) as sum from request where host_account_id = any($1)";
     const [row] = await stage.query<{ sum: string }>(sum, [hosts]);
     return BigInt(row?.sum ?? 0);
@@ -70,7 +70,7 @@ async function phase(stage: InProcessStage, { hosts, builders }: Honest, seconds
   const figures = await sendHonestLoad(stage, builders, seconds);
   const { user, system } = process.cpuUsage(cpu);
   clearInterval(timer);
-  // The enemy's own may go on: only those of honest builders are waited for.
+  // Waits only for requests of honest builders, because the enemy's may continue.
   const accounts = builders.map(({ account }) => account);
   const open = (): Promise<object[]> => stage.query("select id from hold where account_id = any($1)", [accounts]);
   await eventually("honest requests are settled", async () => (await open()).length === 0);
@@ -78,10 +78,10 @@ async function phase(stage: InProcessStage, { hosts, builders }: Honest, seconds
 }
 
 interface Gains {
-  /** By requests of others that it did not answer as it should. */
+  /** Earnings from requests of others that it did not answer properly. */
   earned: bigint;
   withheld: bigint;
-  /** How many requests of others it was paid for, or ended. */
+  /** The number of requests of others that it was paid for, or ended. */
   served: number;
 }
 

@@ -1,4 +1,4 @@
-/** The limits that the platform must keep beside each enemy. */
+/** Tests the limits that the platform must keep beside each enemy. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judge, type Row, tableOf } from "./report.ts";
@@ -22,7 +22,7 @@ const harmless: Row = {
   enemy_took: { what: "prompts", amount: 5 },
   enemy_errors: [],
 };
-/** Ten seconds of today's code: by the second it earned a hundred times as much. */
+/** The row of the earlier code, over ten seconds: per second the enemy earned a hundred times as much. */
 const before: Row = {
   ...harmless,
   seconds: 10,

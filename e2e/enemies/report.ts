@@ -1,6 +1,6 @@
 /** The results of the strategies: rows, a Markdown table, and the limits that the platform must keep. */
 
-/** Pairs are without the enemy and beside it, over the same number of seconds. */
+/** Pairs of numbers are values without the enemy and beside it, over the same number of seconds. */
 export interface Row {
   name: string;
   known: number | null;
@@ -8,14 +8,14 @@ export interface Row {
   seconds: number;
   honest_earned_pico: [number, number];
   honest_sent: [number, number];
-  /** Shares of what was sent. */
+  /** Shares of all requests sent. */
   honest_errors: [number, number];
   /** Errors beside the enemy, by the clients' results. */
   honest_saw: Record<string, number>;
-  /** In the platform's time, and by the machine's clock. */
+  /** Times by the platform's clock, and by the machine's. */
   ttft_p50_ms: [number, number];
   ttft_p50_real_ms: [number, number];
-  /** Of the process with the gateway, the honest nodes and the honest builders. */
+  /** Values of the process with the gateway, the honest nodes and the honest builders. */
   cpu_ms: [number, number];
   rss_max_mib: [number, number];
   enemy_earned_pico: number;
@@ -37,8 +37,8 @@ const moreErrorsOf = ({ honest_errors: [alone, beside] }: Row): number => beside
 const timesOf = ([alone, beside]: [number, number]): number => beside / Math.max(alone, 1);
 
 /**
- * Which limits a row breaks, one sentence each. What the enemy gained is compared with its row of `before`, by the second. `strict`: the
- * machine does nothing else, so that its clock counts, too.
+ * Returns a sentence for each limit that a row breaks. The enemy's gains per second are compared with its row in
+ * `before`. `strict`: the machine does nothing else, so that times by its clock are judged too.
  */
 export function judge(row: Row, before: Row | undefined, { strict = false } = {}): string[] {
   const broken: string[] = [];

@@ -36,7 +36,7 @@ function chosen(names: string[]): Strategy[] {
 
 const readReport = async (file: string | URL): Promise<Report> => JSON.parse(await readFile(file, "utf8")) as Report;
 
-/** In the order of the strategies, what is new in place of what was there. */
+/** Replaces old rows with new ones, in the order of the strategies. */
 function merged(old: Row[], rows: Row[]): Row[] {
   const all = new Map([...old, ...rows].map((row) => [row.name, row]));
   return STRATEGIES.flatMap(({ name }) => all.get(name) ?? []);

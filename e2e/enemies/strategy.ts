@@ -1,6 +1,6 @@
 /**
- * The interface of enemies. A strategy runs in its own process (`enemy.ts`), so that its own costs are not counted as the platform's. It
- * knows what any stranger with accounts knows: addresses, its own keys and tokens, the protocol.
+ * The interface of enemies. A strategy runs in its own process (`enemy.ts`), so that its costs are not counted as the
+ * platform's. It knows what any stranger with accounts knows: addresses, its own keys and tokens, the protocol.
  */
 
 import {
@@ -19,14 +19,14 @@ import { pause } from "@tollgate/stage/nodes/pace.ts";
 
 export interface Strategy {
   name: string;
-  /** Its number in the list of known attacks; absent: a new one. */
+  /** The number in the list of known attacks; absent for a new one. */
   known?: number;
-  /** Its behaviour in one sentence. */
+  /** The strategy in one sentence. */
   does: string;
   plane?: "nats";
-  /** Resolves when everything is in place; what it began goes on until the enemy is over. */
+  /** Resolves when everything is in place; what it began continues until the enemy ends. */
   attack(enemy: Enemy): Promise<void>;
-  /** What it does when honest users are gone. */
+  /** Called when honest users have ended. */
   finish?(enemy: Enemy): Promise<void>;
 }
 
@@ -34,11 +34,11 @@ export interface Strategy {
 export interface Loot {
   hosts: string[];
   builders: string[];
-  /** Requests that it answered as an honest node would, by their id's suffix: what it earned by them is its own. */
+  /** Requests that it answered as an honest node would, by the suffix of their IDs: these earnings are legitimate. */
   worked: string[];
-  /** What it took beside its earnings. */
+  /** Gains besides its earnings. */
   took: { what: string; amount: number } | null;
-  /** The first errors that it met, which are part of its life. */
+  /** The first errors that it met, which are expected. */
   errors: string[];
 }
 
@@ -49,7 +49,7 @@ const ERRORS_KEPT = 3;
 export class Enemy {
   readonly baseUrl: string;
   readonly query: Query;
-  /** Aborts when it has to end. */
+  /** Aborted when the enemy has to end. */
   readonly over: AbortSignal;
   readonly ended: Promise<unknown>;
   readonly loot: Loot = { hosts: [], builders: [], worked: [], took: null, errors: [] };
@@ -73,7 +73,7 @@ export class Enemy {
     return BigInt(row?.balance ?? 0);
   }
 
-  /** An identity that no one has heard of. */
+  /** Opens a host account with a new identity. */
   async host(): Promise<Host> {
     const host = await openHost(this.query);
     this.loot.hosts.push(host.account);
@@ -87,8 +87,8 @@ export class Enemy {
   }
 
   /**
-   * A node of a new identity, unless told whose. Says that it has 4,096 slots and is idle, unless told what to say. `honestAnswers`: what
-   * it gave before, to leave probation behind.
+   * Joins a node of a new host, or of the given one. It claims 4,096 free slots unless other claims are given.
+   * `honestAnswers`: answers that it gave before, to be past probation.
    */
   async node(
     behaviour: Behaviour,
@@ -98,7 +98,7 @@ export class Enemy {
     if (honestAnswers > 0) await newNodesHave(this, honestAnswers);
     const claims = { protocol: "1.3", slots: 4096, busy: 0, accepts_early: true, ...manners.claims };
     const models = manners.models ?? [MODEL];
-    // Callers wait for an honest node; this one may be refused.
+    // Does not wait until the node is online, because it may be refused.
     const name = `node ${++this.#names}`;
     const all = { ...manners, name, models, behaviour, claims, waits: false };
     const node = await this.#again(() => HandMadeNode.join(this, host, all));
@@ -107,7 +107,7 @@ export class Enemy {
     return node;
   }
 
-  /** A stranger that is not let in tries again. */
+  /** Retries until the platform accepts the stranger. */
   async #again<T>(what: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -120,14 +120,14 @@ export class Enemy {
     }
   }
 
-  /** Does it again and again, so many at a time, until it is over. */
+  /** Repeats an action in several concurrent loops until the enemy ends. */
   keep(what: () => Promise<unknown>, { lanes = 1, everyMs = 0 } = {}): void {
     const lane = async (): Promise<void> => {
       while (!this.isOver) {
         try {
           await what();
         } catch (error) {
-          // A refused or broken connection is what enemies have to expect.
+          // Enemies expect refused and broken connections.
           this.failed(error as Error);
           await pause(100);
         }
@@ -137,7 +137,7 @@ export class Enemy {
     for (let i = 0; i < lanes; i++) this.#going.add(lane());
   }
 
-  /** A chat request; resolves with its headers. */
+  /** Sends a chat; resolves when the headers arrive. */
   chat(key: string, body: object, signal: AbortSignal = this.over): Promise<Response> {
     return this.post(key, "chat/completions", { model: MODEL, max_tokens: 200, ...body }, signal);
   }
@@ -156,7 +156,7 @@ export class Enemy {
     this.loot.took.amount += amount;
   }
 
-  /** This one it answered as it should. */
+  /** Marks a job as answered honestly. */
   worked(job: Job): void {
     this.loot.worked.push(job.header.job.slice(0, 26));
   }
@@ -171,12 +171,12 @@ export class Enemy {
   }
 }
 
-/** A gateway reads the record of a node when it joins: it has to be there before. */
+/** Sets the record of future nodes: a gateway reads a node's record when the node joins. */
 export async function newNodesHave({ query }: Pick<Enemy, "query">, honestAnswers: number): Promise<void> {
   await query(`alter table node alter column honest_answers set default ${honestAnswers}`);
 }
 
 export const user = (content: string): { messages: object[] } => ({ messages: [{ role: "user", content }] });
 
-/** An order to the scripted engine of honest nodes, for requests that make an engine do something. */
+/** Instructions to the scripted engine of honest nodes, for requests that need a particular answer. */
 export const ordered = (orders: object): { messages: object[] } => user(`#script ${JSON.stringify(orders)}`);

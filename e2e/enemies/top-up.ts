@@ -1,11 +1,11 @@
-/** An automatic purchase that its owner disputes, on payments of its own: how often the card is charged again. */
+/** Measures, on its own demo payments, how often a card is charged again after its owner disputed an automatic purchase. */
 import { disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { manualClock } from "../../gateway/src/base/testing.ts";
 import { deliver, eventBody, openTestPayments } from "../../gateway/src/payments/testing.ts";
 
-/** Between two automatic purchases. */
+/** The time between two automatic purchases. */
 const APART_MS = 11 * 60_000;
 const ROUNDS = 5;
 

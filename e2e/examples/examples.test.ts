@@ -1,4 +1,4 @@
-/** The programs of examples/, run as a builder runs them, in both languages, against a whole platform. */
+/** Runs the programs of examples/ as a builder would, in both languages, against a whole platform. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -35,7 +35,7 @@ describe("examples", { concurrency: true }, () => {
     await rm(notes, { recursive: true });
   });
 
-  // One after the other, beside the programs: they ask the database.
+  // Run one after the other but beside the programs, because they query the database.
   describe("retried streams", { concurrency: 1 }, () => retryTests(tongues, () => platform));
 
   for (const language of tongues) {
@@ -55,7 +55,7 @@ describe("examples", { concurrency: true }, () => {
         assert.match(stderr, /^\d+ tokens in, 3 out$/m);
       });
 
-      test("a stream without capacity is tried four times, then reports the error", async () => {
+      test("a stream without capacity is retried until four attempts have failed, then reports the error", async () => {
         const { code, stdout, stderr } = await example("stream", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.equal(stderr.match(/no_capacity: again in/g)?.length, 3, stderr);
@@ -73,12 +73,12 @@ describe("examples", { concurrency: true }, () => {
       test("answers about a folder name their source files", async () => {
         const { code, stdout, stderr } = await example("rag", [notes, script({ text: "By day [1]." })]);
         assert.deepEqual([code, stdout], [0, "By day [1].\n"], stderr);
-        // Three passages in two files; what is nearest to what is the model's affair.
+        // Two files give three passages; the model decides their order.
         assert.equal(stderr.match(/^\[\d\] (foxes\.md|next\.txt) \(-?\d\.\d\d\)$/gm)?.length, 3, stderr);
       });
 
       test("structured output has the fields of its schema", async () => {
-        // No script: the engine's own words, in the form that arrived.
+        // The prompt is not a script, so the engine answers with its own text in the requested format.
         const { code, stdout, stderr } = await example("structured", []);
         assert.deepEqual([code, stdout], [0, "0: text\n"], stderr);
       });
@@ -101,7 +101,7 @@ describe("examples", { concurrency: true }, () => {
         assert.match(stderr, /1\. read \.\.\/next\.txt\n2\. answer They sleep by day\./);
       });
 
-      test("an agent's steps match its schema, for any output of the model", async () => {
+      test("an agent's steps match its schema, whatever the model generates", async () => {
         const { code, stderr } = await example("agent", [notes, "What do foxes do?"]);
         assert.equal(code, 1, stderr);
         assert.equal(stderr.match(/^\d\. list text$/gm)?.length, 8, stderr);

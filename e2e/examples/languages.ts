@@ -1,4 +1,4 @@
-/** How the examples of each language are run. */
+/** Defines how the examples of each language are run. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Ready } from "@tollgate/stage/dev.ts";
@@ -6,7 +6,7 @@ import type { Python } from "../clients/install.ts";
 
 export interface Language {
   name: string;
-  /** Why it cannot be run here. */
+  /** Why the language cannot run here; undefined if it can. */
   missing: string | undefined;
   command: string[];
   folder: string;
@@ -34,7 +34,7 @@ interface Ran {
   stderr: string;
 }
 
-/** Runs a program with the address and the key in its environment, as the examples want them. */
+/** Runs a program with the address and the key in its environment, as the examples expect. */
 export async function run(
   [command = "", ...first]: string[],
   args: string[],

@@ -1,4 +1,7 @@
-/** `streamWithRetry` in both languages: what it begins again, what it never does, and that nothing of a failed try is seen. */
+/**
+ * Tests `streamWithRetry` in both languages: which failures it retries, which it never retries, and that a failed
+ * attempt's output is not shown.
+ */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -23,16 +26,16 @@ interface Case {
 
 interface Came {
   text: string;
-  /** Chunks that open an answer. */
+  /** The number of chunks that open an answer. */
   roles: number;
-  /** The code of each error that was followed by another try, and whether a second or more was waited. */
+  /** For each error that was retried: its code, and whether the wait was a second or longer. */
   retries: [string | null, boolean][];
   raised: string | null;
 }
 
-/** Enough for a node to come, on any machine. */
+/** Enough retries for a node to connect, on any machine. */
 const MANY = 100_000;
-/** Served by no one until a node is started. */
+/** A model that no node serves until one is started. */
 const LATE = "small-8b";
 const UNSERVED = "mid-14b";
 const NOTHING = { text: "", roles: 0 };
@@ -69,7 +72,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
 
   for (const language of here) {
     describe(language.name, () => {
-      test("retries too many requests in flight after the time in Retry-After", async () => {
+      test("retries a too_many_requests_in_flight error after the time given in Retry-After", async () => {
         const platform = current();
         const { id } = await builder(platform);
         const { id: keyId, token } = await makeKey(platform.query, id, { inFlight: 1 });
@@ -85,7 +88,7 @@ export function retryTests(languages: Language[], current: () => Platform): void
         for (const retry of retries) assert.deepEqual(retry, ["rate_limit_streams", true]);
       });
 
-      test("does not retry after the first token, a billed request or a permanent error, and retries free stalls only", async () => {
+      test("retries neither after the first token nor after a billed request or a permanent error, and retries stalls only if they were free", async () => {
         const [midway, failed, stalled, thinking, wrongKey, bounded] = await came(language, [
           tiny({ text: "one two three four", fail_after: 3 }),
           tiny({ text: "never", fail_after: 0 }),

@@ -1,8 +1,8 @@
-/** Reads HTTP answers from raw bytes, strictly: what a client would trip over is an error here. */
+/** Parses HTTP answers from raw bytes strictly: anything that could confuse a client is an error. */
 import type { Answer } from "./expected.ts";
 import { NoAnswer } from "./target.ts";
 
-/** Every answer that is whole; `rest` is what is left of the bytes. Interim answers are passed over. */
+/** Returns every complete answer; `rest` is the remaining bytes. Interim answers are skipped. */
 export function readAnswers(bytes: Buffer): { answers: Answer[]; rest: Buffer } {
   const answers: Answer[] = [];
   let rest = bytes;

@@ -1,4 +1,4 @@
-/** One fuzzing run: many requests with limited concurrency, a verdict on every answer, and a tally. */
+/** One fuzzing run: sends many requests with limited concurrency, judges every answer, and counts the results. */
 import { fire, type Hit, shownAnswer, shownShot } from "./fire.ts";
 import { AgentSender } from "./send-agent.ts";
 import type { Shot } from "./shot.ts";
@@ -14,9 +14,9 @@ interface Finding {
 interface Tally {
   requests: number;
   findings: Finding[];
-  /** By kind and then by status; "–" where nothing came. */
+  /** The number of requests by kind and then by status; "–" for no answer. */
   byKind: Map<string, Map<string, number>>;
-  /** Whole answers of generation and embedding requests, each of which must be on record. */
+  /** The number of complete answers to generation and embedding requests, each of which must be recorded. */
   served: number;
 }
 
@@ -81,7 +81,7 @@ export function findingText({ seed, index, shot, hit }: { seed: number; index: n
   ].join("\n");
 }
 
-/** Kinds down, statuses across. */
+/** Formats the tally with kinds as rows and statuses as columns. */
 export function tallyTable({ byKind }: Tally): string {
   const statuses = [...new Set([...byKind.values()].flatMap((row) => [...row.keys()]))].sort();
   const line = (name: string, cells: string[]): string =>

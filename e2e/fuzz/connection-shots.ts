@@ -1,4 +1,4 @@
-/** Connections used as no well-behaved client does: all at once, left in the middle, talked over. */
+/** Generates connections that behave unusually: send everything at once, leave in the middle, or send during an answer. */
 import { type Expected, NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected.ts";
 import { expectedOf } from "./oracle.ts";
 import type { Random } from "./random.ts";
@@ -8,7 +8,7 @@ import type { SocketShot } from "./shot.ts";
 const RATES: Expected = { status: 200, answer: "rates" };
 const MODELS: Expected = { status: 200, answer: "models" };
 
-/** Requests back to back on one connection; perhaps the last of them is none. */
+/** Several requests in a row on one connection; the last one may be malformed. */
 export function pipelined(random: Random): SocketShot {
   const requests = random.times(2, 6, () =>
     random.pick<() => { bytes: Buffer; expected: Expected[] }>([
@@ -30,7 +30,7 @@ export function pipelined(random: Random): SocketShot {
   return { ...listen([bytes, garbage], ...answers), last: [NOT_HTTP], mayStaySilent: true };
 }
 
-/** Asks for words at a pace, so that there is a middle to leave in. */
+/** Asks for a paced answer, so that a client can leave in the middle. */
 function pacedBody(random: Random, more: object): Buffer {
   const orders = JSON.stringify({ tokens: random.between(40, 120), delta_ms: 2, ttft_ms: random.pick([0, 30]) });
   return Buffer.from(
@@ -55,7 +55,7 @@ export function leftAtOnce(random: Random): SocketShot {
   return { ...shot, pieces: cut(random, bytes.subarray(0, random.between(0, bytes.length)), 3) };
 }
 
-/** What follows a stream that is in flight must not get into it. */
+/** Bytes sent during a streamed answer must not get into it. */
 export function talkedOver(random: Random): SocketShot {
   const body = pacedBody(random, { stream: true, max_tokens: 200 });
   const garbage = Buffer.from(random.pick(["\0garbage\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n"]));

@@ -1,4 +1,4 @@
-/** Damages valid bodies: fields of wrong types, missing, renamed or absurd fields, and then the text itself. */
+/** Damages valid bodies: wrong types, missing, renamed or absurd fields, and finally the text itself. */
 import type { Body, Endpoint } from "./bodies.ts";
 import { anyValue, hostileNumber, hostileText } from "./hostile.ts";
 import { RawJson } from "./json.ts";
@@ -21,14 +21,14 @@ const GENERATION_FIELDS = [
   "tool_choice",
   "function_call",
 ];
-/** What is looked at, by endpoint. */
+/** The fields that are validated, by endpoint. */
 export const FIELDS: Record<Endpoint, string[]> = {
   chat: [...GENERATION_FIELDS, "messages"],
   completion: [...GENERATION_FIELDS, "prompt"],
   embedding: ["model", "input"],
 };
 
-/** One value of each type, and those that nearly pass. */
+/** A value of a random type, or one that is almost valid. */
 function wrongValue(random: Random): unknown {
   const makers: (() => unknown)[] = [
     () => null,
@@ -61,12 +61,12 @@ function spoiltSchema(random: Random): object {
   };
 }
 
-/** An object with so many levels below its own. */
+/** An object nested this many levels deep. */
 function deep(levels: number): object {
   return levels === 0 ? {} : { not: deep(levels - 1) };
 }
 
-/** The same body with a field of the dialect set to something it may not be. */
+/** A copy of the body with some fields set to invalid values. */
 export function spoilField(random: Random, endpoint: Endpoint, body: Body): Body {
   const spoilt: Body = { ...body };
   for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left--) {
@@ -77,7 +77,7 @@ export function spoilField(random: Random, endpoint: Endpoint, body: Body): Body
   return spoilt;
 }
 
-/** Something anywhere inside the body is replaced, removed or moved. */
+/** Replaces, removes or moves random parts of the body. */
 export function mutate(random: Random, body: Body): unknown {
   const copy = structuredClone(body);
   for (let left = random.between(1, 4); left > 0; left--) {
@@ -112,7 +112,7 @@ function placesIn(value: unknown): { holder: object; key: string | number }[] {
   return keys.flatMap((key) => [{ holder: value, key }, ...placesIn((value as Record<string | number, unknown>)[key])]);
 }
 
-/** Bytes that were JSON, or nearly were. */
+/** Damages the bytes of a JSON text. */
 export function spoilText(random: Random, text: string): Buffer {
   const bytes = Buffer.from(text);
   const at = random.between(0, Math.max(0, bytes.length - 1));
@@ -144,7 +144,7 @@ export function spoilText(random: Random, text: string): Buffer {
   return random.pick(makers)();
 }
 
-/** The body with an ignored field as deep as that. */
+/** The body with an ignored field nested this deep. */
 function nested(text: string, depth: number): Buffer {
   const inner = "[".repeat(depth) + "]".repeat(depth);
   return Buffer.from(text.replace(/^\s*\{/, `{"metadata":${inner},`));

@@ -1,6 +1,6 @@
 /**
- * The committed API document as a judge: whether a value has the documented shape. Fields that no schema names are
- * mistakes too. Knows as much of JSON Schema as the document uses, and refuses to guess at the rest.
+ * Checks values against the committed API document. Fields that no schema names are mistakes too. Supports as much of
+ * JSON Schema as the document uses, and throws on anything else.
  */
 import { readFileSync } from "node:fs";
 
@@ -30,7 +30,7 @@ const file = new URL("../../gateway/openapi/public.json", import.meta.url);
 const { schemas } = (JSON.parse(readFileSync(file, "utf8")) as { components: { schemas: Record<string, Schema> } })
   .components;
 
-/** How the value differs from the documentation; empty if it does not. */
+/** Returns how the value differs from the documented schema; empty if it does not. */
 export function mistakesIn(name: string, value: unknown): string[] {
   const schema = schemas[name];
   if (schema === undefined) throw new Error(`the API document has no schema ${name}`);

@@ -9,35 +9,35 @@ type AnswerKind =
   | "models"
   | "model"
   | "rates"
-  /** Whatever a page or document of the platform holds. */
+  /** Any page or document of the platform. */
   | "any";
 
 export interface Expected {
   status: number;
-  /** Of a 200. */
+  /** For a 200: the kind of answer. */
   answer?: AnswerKind;
   model?: string;
   outputTokensMax?: number;
-  /** Whether a stream tells its usage. */
+  /** Whether a stream reports its usage. */
   usage?: boolean;
   vectors?: number;
-  /** Of a 400: the fields it may name; null where there is no field to name. */
+  /** For a 400: the fields that it may name; null if there is no field to name. */
   param?: string[] | null;
-  /** Of a refusal that has a code. */
+  /** For a refusal with a code. */
   code?: string;
   type?: string;
-  /** Of a 405. */
+  /** For a 405: the Allow header. */
   allow?: string;
 }
 
 export interface Answer {
   status: number;
-  /** By lower-case name. */
+  /** The headers by lower-case name. */
   headers: Record<string, string>;
   text: string;
 }
 
 export const UNAUTHORIZED: Expected = { status: 401, code: "invalid_api_key" };
 export const NOT_FOUND: Expected = { status: 404, type: "not_found_error" };
-/** Bytes that are no request. */
+/** The expected answer to bytes that are not an HTTP request. */
 export const NOT_HTTP: Expected = { status: 400, param: null };

@@ -30,7 +30,7 @@ const SHOWN_CHARS_MAX = 4000;
 const cut = (text: string): string =>
   text.length <= SHOWN_CHARS_MAX ? text : `${text.slice(0, SHOWN_CHARS_MAX)}… (${text.length} characters)`;
 
-/** The request as a person can send it again. */
+/** Prints the request so that a person can send it again. */
 export function shownShot(shot: Shot): string {
   if (shot.via === "socket") {
     const pieces = shot.pieces.map((piece) => JSON.stringify(piece.toString("latin1")));

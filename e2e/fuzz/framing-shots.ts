@@ -1,4 +1,4 @@
-/** Requests with strange or broken framing, and bytes that are no request at all. */
+/** Generates requests with unusual or broken framing, and bytes that are not a request. */
 import { gzipSync } from "node:zlib";
 import { ENDPOINTS } from "./bodies.ts";
 import { NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected.ts";
@@ -38,7 +38,7 @@ export function compressedOnItsWay(random: Random): SocketShot {
   return listen([postHead(endpoint, `transfer-encoding: ${coding}`), chunk], [{ status: 415 }]);
 }
 
-/** Asks, and closes its side: the answer comes all the same. */
+/** A client that closes its sending side still gets the answer. */
 export function halfClosed(random: Random): SocketShot {
   const { endpoint, body } = anyPost(random);
   const bytes = Buffer.concat([postHead(endpoint, `content-length: ${body.length}`), body]);
@@ -129,7 +129,7 @@ const NONSENSE: (string | Buffer)[] = [
   Buffer.from([0x80, 0x81, 0x82, 0x0d, 0x0a, 0x0d, 0x0a]),
 ];
 
-/** Not quite HTTP/1.1, and taken for it by the parser of Node. */
+/** Almost HTTP/1.1, and accepted by Node's parser. */
 const NEARLY = ["GET /v1/models\r\n\r\n", "GET  /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"];
 
 export function notHttp(random: Random): SocketShot {

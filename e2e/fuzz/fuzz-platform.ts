@@ -1,6 +1,6 @@
 /**
- * A whole platform to fuzz: credit and limits that no run exhausts, and what must be true of it afterwards, whether requests
- * were sent to it or frames (`plane/plane-platform.ts`). Its database is a private one, because that one's log is looked at.
+ * A whole platform to fuzz, with more credit and higher limits than any run needs, and checks of it after a run of
+ * requests or frames (`plane/plane-platform.ts`). Its database is private, because its log is checked.
  */
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";
@@ -17,7 +17,7 @@ import type { Target } from "./target.ts";
 const SERVED = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"];
 const SLOTS = 64;
 const CREDIT_PICO = 1_000n * 10n ** 12n;
-/** pino's level of an error. */
+/** The level of an error in pino's logs. */
 const ERROR = 50;
 
 export interface FuzzPlatform {
@@ -39,14 +39,17 @@ export async function openFuzzPlatform(
   };
 }
 
-/** After any run: no hold is left, the ledger balances, every process lives. Throws on the first thing that is not so. */
+/** Checks after any run that no hold is left, the ledger balances and every process lives. Throws on the first violation. */
 export async function assertIntact(stage: ProcessStage): Promise<void> {
   await stage.noHolds();
   await assertBalanced(stage);
   for (const process of [stage.gateway, ...stage.nodes]) assert.ok(process.running(), `${process.name} lives on`);
 }
 
-/** After a run of requests: besides, so many are on record as were served, it serves on, and no log has an error. */
+/**
+ * Checks after a run of requests that every served one is recorded, that the platform still serves, and that no log has
+ * an error.
+ */
 export async function assertUnharmed(stage: ProcessStage, served: number): Promise<void> {
   await assertIntact(stage);
   await assertRecorded(stage, served);
@@ -54,7 +57,7 @@ export async function assertUnharmed(stage: ProcessStage, served: number): Promi
   await assertQuietLogs(stage);
 }
 
-/** Every answer is on record, and every record is of an answer or of a client that left. */
+/** Checks that every answer is recorded, and every record belongs to an answer or a client that left. */
 async function assertRecorded(stage: ProcessStage, served: number): Promise<void> {
   const rows = await stage.query<{ outcome: string; count: string }>(
     "select outcome, count(*) from request group by 1 order by 1",
@@ -76,7 +79,7 @@ async function assertQuietLogs({ dataDir, gateway }: ProcessStage): Promise<void
   const log = await gateway.log();
   const errors = log
     .split("\n")
-    // What Node itself says, of its inspector, is no JSON.
+    // Lines that are not JSON are Node's own messages about its inspector.
     .filter((line) => line.startsWith("{") && (JSON.parse(line) as { level: number }).level >= ERROR);
   assert.deepEqual(errors.slice(0, 3), [], `the gateway logged ${errors.length} errors`);
   for (const file of globSync("postgres/**/*.log", { cwd: dataDir })) {

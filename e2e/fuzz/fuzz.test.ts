@@ -1,5 +1,5 @@
 /**
- * Requests as no library sends them, written by hand and made at random, against a whole platform. Timeouts are in
+ * Sends handwritten and random requests that no library would send to a whole platform. Timeouts are tested in
  * gateway/src/http/server.test.ts.
  */
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ const MEBIBYTE = 1024 * 1024;
 const BODY = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }], max_tokens: 5 });
 const SERVED: Expected = { status: 200, answer: "chat", model: "tiny-3b", outputTokensMax: 5 };
 const TOO_LARGE: Expected = { status: 413, code: "request_too_large" };
-/** Of others, beside a body that is refused. */
+/** How many other requests are answered while a body is being refused. */
 const MEANWHILE = 20;
 
 const REQUESTS = 3_000;
@@ -37,7 +37,7 @@ const chunked = (body: string | Buffer): Buffer =>
 
 describe("fuzz", () => {
   let fuzzed: FuzzPlatform;
-  /** Answers of the random requests. */
+  /** The number of answers to the random requests. */
   let served = 0;
   before(async () => {
     fuzzed = await openFuzzPlatform();
@@ -50,7 +50,7 @@ describe("fuzz", () => {
     }
   });
 
-  /** Sends the pieces; the one answer must be the one expected. */
+  /** Sends the pieces and asserts that the only answer is the expected one. */
   const expectAnswer = async (expected: Expected, ...pieces: (string | Buffer)[]): Promise<Answer> => {
     const [answer, ...more] = await sendSocket(fuzzed.target, {
       via: "socket",
@@ -224,7 +224,7 @@ describe("fuzz", () => {
       const refused = post(body).finally(() => {
         over = true;
       });
-      // Until it is refused: some of them come while the body is looked at.
+      // Continues until the body is refused, so that some requests arrive while the body is processed.
       for (let served = 0; served < MEANWHILE || !over; served++) {
         const rates = `http://127.0.0.1:${fuzzed.target.port}/v1/catalog/rates`;
         assert.equal((await fetch(rates, { signal: hangSignal() })).status, 200);
@@ -236,7 +236,7 @@ describe("fuzz", () => {
   }
 
   test(`answers ${REQUESTS} random hostile requests with the expected errors`, async () => {
-    // Another one each time; `run.ts` repeats it.
+    // A new seed each time; `run.ts` repeats it.
     const seed = Number(process.env["TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
     console.log(`fuzz: seed ${seed}`);
     const tally = emptyTally();

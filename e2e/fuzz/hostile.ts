@@ -1,4 +1,4 @@
-/** Values that programs stumble over: texts, numbers, and whole trees of them. */
+/** Values that often cause bugs: texts, numbers, and whole trees of them. */
 import { RawJson } from "./json.ts";
 import type { Random } from "./random.ts";
 
@@ -52,7 +52,7 @@ export function hostileText(random: Random): string {
   return random.times(1, 40, () => String.fromCharCode(random.between(0, 0xffff))).join("");
 }
 
-/** Written as they stand: most have no exact place in a double, and some have none at all. */
+/** Numbers as text: most have no exact double, and some are out of range. */
 const NUMBERS = [
   "0",
   "-0",
@@ -83,7 +83,7 @@ const NUMBERS = [
 
 export const hostileNumber = (random: Random): RawJson => new RawJson(random.pick(NUMBERS));
 
-/** Any value at all, of any type. */
+/** A random value of any type. */
 export function anyValue(random: Random, depth = 0): unknown {
   const kinds = depth > 3 ? 5 : 7;
   switch (random.between(0, kinds)) {

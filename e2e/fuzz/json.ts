@@ -1,7 +1,7 @@
-/** JSON as strange clients write it: numbers no double holds, keys that come twice, escapes where none are needed. */
+/** Writes JSON as unusual clients do: numbers that no double can hold, duplicate keys, needless escapes. */
 import type { Random } from "./random.ts";
 
-/** A value written exactly as its text stands. */
+/** A value that is written as this exact text. */
 export class RawJson {
   readonly text: string;
   constructor(text: string) {
@@ -10,11 +10,11 @@ export class RawJson {
 }
 
 interface JsonStyle {
-  /** Writes so large a share of a string's characters as \\uXXXX. */
+  /** The share of a string's characters that are written as \\uXXXX. */
   escapes: number;
-  /** Puts white space between tokens. */
+  /** Adds white space between tokens. */
   spaced: boolean;
-  /** Writes some keys twice, the first time with another value. */
+  /** Writes some keys twice, first with another value. */
   twice: boolean;
 }
 
@@ -54,7 +54,7 @@ export function writeJson(value: unknown, style: JsonStyle = PLAIN, random?: Ran
 
 const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
 
-/** Undefined for what is not JSON. */
+/** Undefined if the text is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

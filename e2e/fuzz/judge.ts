@@ -1,4 +1,4 @@
-/** Whether an answer is one that its request may get: its status, its shape, and what every answer must carry. */
+/** Checks whether a request may get an answer: its status, its shape, and what every answer must contain. */
 import { mistakesIn } from "./documented.ts";
 import type { Answer, Expected } from "./expected.ts";
 import { parsed } from "./json.ts";
@@ -8,7 +8,7 @@ import { type Usage, usageMistakes } from "./usage.ts";
 const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/;
 const VECTOR_WIDTH = 1024;
 
-/** What is wrong with the answer; empty if it matches one of the expectations. */
+/** Returns what is wrong with the answer; empty if it matches one of the expectations. */
 export function mistakes(answer: Answer, expected: Expected[], method = "POST"): string[] {
   const always = common(answer, method);
   const fitting = expected.filter(({ status }) => status === answer.status);
@@ -30,7 +30,7 @@ function common({ status, headers, text }: Answer, method: string): string[] {
     found.push(`content-type is ${headers["content-type"]}`);
   if (method === "HEAD") return found;
   const body = parsed(text);
-  // Codes of the console and the node API are not in the document of the public API.
+  // The public API's document has no codes of the console and the node API.
   const isPublic = !/"code":"(not_authenticated|invalid_host_token)"/.test(text);
   return [...found, ...(body === undefined ? ["the body is not JSON"] : isPublic ? mistakesIn("Error", body) : [])];
 }

@@ -1,16 +1,16 @@
 /**
- * How much memory the gateway cannot give back. It is asked through Node's inspector to collect its garbage twice, with turns of
- * its loop between, and then told apart: what the kernel says is resident, and what live objects and buffers take of it.
+ * Measures memory that the gateway cannot free. Through Node's inspector the gateway collects garbage twice, with turns
+ * of the event loop between; then the resident memory and the sizes of live objects and buffers are read.
  */
 
-/** Given to a platform as NODE_OPTIONS, so that it listens to the probe, on a port of its own. */
+/** The NODE_OPTIONS that open the inspector on a free port. */
 export const INSPECTED = "--inspect=127.0.0.1:0";
 
 export interface Memory {
   residentMb: number;
-  /** JavaScript's heap. */
+  /** The JavaScript heap. */
   heapMb: number;
-  /** Buffers and what else lives outside the heap. */
+  /** Buffers and other memory outside the heap. */
   externalMb: number;
 }
 
@@ -28,7 +28,7 @@ export class MemoryProbe {
     });
   }
 
-  /** `output` is what the gateway printed when it started. */
+  /** `output`: what the gateway printed when it started. */
   static async open(output: string): Promise<MemoryProbe> {
     const url = /^Debugger listening on (ws:\S+)$/m.exec(output)?.[1];
     if (url === undefined) throw new Error(`the gateway is not inspected:\n${output}`);
@@ -42,7 +42,7 @@ export class MemoryProbe {
 
   async settled(): Promise<Memory> {
     await this.#call("HeapProfiler.collectGarbage");
-    // What the first one finalised lets go of more.
+    // Finalisers of the first collection release more objects.
     await this.#call("Runtime.evaluate", {
       expression: "new Promise((resolve) => setImmediate(resolve))",
       awaitPromise: true,
@@ -57,7 +57,7 @@ export class MemoryProbe {
     return { residentMb: mb(rss), heapMb: mb(heapUsed), externalMb: mb(external) };
   }
 
-  /** What an expression is worth in the gateway, as JSON. */
+  /** Evaluates an expression in the gateway and returns its value through JSON. */
   async evaluate<T>(expression: string): Promise<T> {
     const params = { expression: `JSON.stringify(${expression})` };
     const { result } = (await this.#call("Runtime.evaluate", params)) as { result: { value?: string } };

@@ -1,6 +1,6 @@
 /**
- * Derives the expected answer of a body from the contract alone: the status, and the fields that a refusal may name. Shares no code with
- * the gateway.
+ * Derives the expected answer of a body from the contract alone: the status, and the fields that a refusal may name.
+ * Shares no code with the gateway.
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Body, EMBEDDING_MODELS, type Endpoint, GENERATION_MODELS } from "./bodies.ts";
@@ -15,7 +15,7 @@ const STOP_CHARS_MAX = 2048;
 const INPUTS_MAX = 2048;
 const SCHEMA_DEPTH_MAX = 100;
 const SCHEMA_BYTES_MAX = 64 * 1024;
-/** The smallest context of the catalogue. */
+/** The smallest context in the catalogue. */
 const CONTEXT_TOKENS_MIN = 8192;
 
 export function expectedOf(endpoint: Endpoint, bytes: Buffer): Expected[] {
@@ -37,7 +37,7 @@ export function expectedOf(endpoint: Endpoint, bytes: Buffer): Expected[] {
   return mayExceedContext(endpoint, body) ? [answer, { status: 400, param: promptParams(endpoint, body) }] : [answer];
 }
 
-/** Nesting and number of values are bounded before the text is looked at. Strings do not count. */
+/** Depth and number of values are limited before the text is parsed. Strings do not count. */
 function isExcessive(bytes: Buffer): boolean {
   let [depth, values, inString] = [0, 1, false];
   for (let i = 0; i < bytes.length; i++) {
@@ -111,7 +111,7 @@ function brokenFields(endpoint: Endpoint, body: Body): string[] {
 
 const metaSchema = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 
-/** No engine here enforces that a property is there of which the schema says nothing. */
+/** Engines cannot enforce a required property that has no schema. */
 function namesWhatItRequires({ type, required, properties }: Body): boolean {
   const applies = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
   const named = isObject(properties) ? Object.keys(properties) : [];
@@ -135,7 +135,7 @@ function brokenFormat({ type, json_schema: asked }: Body): string[] {
 const depthOf = (value: unknown): number =>
   typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 
-/** No list may be endless. What a field that means nothing holds is not looked at. */
+/** Lists must have at most ELEMENTS_MAX elements, except within ignored fields. */
 function endless(endpoint: Endpoint, body: Body): string[] {
   const isEndless = (value: unknown): boolean => Array.isArray(value) && value.length > ELEMENTS_MAX;
   return Object.entries(body).flatMap(([field, value]) => {
@@ -152,7 +152,7 @@ interface TextRules {
   charsMax?: number;
 }
 
-/** A string or a list of them. */
+/** The mistakes of a field that must be a string or a list of strings. */
 function brokenTexts(
   field: string,
   value: unknown,
@@ -188,7 +188,7 @@ function brokenPart(part: unknown, at: string): string[] {
   return [...(part.type === "text" ? [] : [`${at}.type`]), ...(typeof part.text === "string" ? [] : [`${at}.text`])];
 }
 
-/** A UTF-16 unit is three tokens at most, and a message brings a few of its own. */
+/** A UTF-16 unit is at most three tokens, and each message adds a few. */
 function mayExceedContext(endpoint: Endpoint, body: Body): boolean {
   const texts = [
     endpoint === "embedding" ? body.input : endpoint === "completion" ? body.prompt : body.messages,

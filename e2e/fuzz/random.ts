@@ -1,4 +1,4 @@
-/** Choices that a seed and an index determine, so that any request of a run can be made again by itself. */
+/** Random choices determined by a seed and an index, so that any request of a run can be made again. */
 import { Chance } from "@tollgate/stage/chance.ts";
 
 export class Random extends Chance {
@@ -10,7 +10,7 @@ export class Random extends Chance {
     return this.next() < share;
   }
 
-  /** One of the entries, each as likely as it weighs. */
+  /** Picks an entry with a probability proportional to its weight. */
   weighted<T extends { weight: number }>(list: readonly T[]): T {
     let left = this.next() * list.reduce((sum, { weight }) => sum + weight, 0);
     for (const entry of list) {
@@ -30,7 +30,7 @@ export class Random extends Chance {
     return bytes;
   }
 
-  /** Characters of the alphabet. */
+  /** A word of this length from the alphabet. */
   word(length: number, alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"): string {
     let word = "";
     for (let i = 0; i < length; i++) word += alphabet[this.between(0, alphabet.length - 1)];

@@ -29,7 +29,7 @@ export function listen(pieces: Buffer[], ...answers: Expected[][]): SocketShot {
   return { via: "socket", pieces, afterwards: "listen", answers };
 }
 
-/** Cut at random places. */
+/** Cuts bytes at random places. */
 export function cut(random: Random, bytes: Buffer, countMax: number): Buffer[] {
   const at = [0, ...random.times(0, countMax, () => random.between(0, bytes.length)), bytes.length].sort(
     (a, b) => a - b,

@@ -1,4 +1,4 @@
-/** Sends well-framed requests over connections that are kept. */
+/** Sends well-framed requests over kept-alive connections. */
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { hangSignal } from "@tollgate/stage/wait.ts";
 import type { Answer } from "./expected.ts";
@@ -19,7 +19,7 @@ export class AgentSender {
       const outgoing = this.#open(shot);
       let answered = false;
       outgoing.on("error", (cause) => {
-        // A server may close on what is still being sent once it has answered.
+        // A server that has answered may close the connection while the body is still being sent.
         if (!answered) reject(new NoAnswer(`no answer: ${cause.message}`, { cause }));
       });
       outgoing.on("response", (response) => {

@@ -1,13 +1,13 @@
-/** One request of a run, before it is sent, and what must come of it. */
+/** One request of a run, before it is sent, with its expected results. */
 import type { Expected } from "./expected.ts";
 
 /**
- * Stands in a request for the platform's key, so that what is generated depends on seed and index alone. It is as long as
- * a key, so that lengths and cuts stay right when the key takes its place.
+ * Stands for the platform's key in a generated request, so that requests depend only on seed and index. It has the
+ * length of a key, so that lengths and cuts stay valid when it is replaced.
  */
 export const KEY = `tsk_live_${"K".repeat(12)}_${"K".repeat(43)}`;
 
-/** Well-framed HTTP, sent by a client that keeps its connections. */
+/** A well-framed request over kept-alive connections. */
 export interface AgentShot {
   via: "agent";
   method: string;
@@ -17,22 +17,22 @@ export interface AgentShot {
   expected: Expected[];
 }
 
-/** Bytes on a socket of their own. */
+/** Bytes on a new socket. */
 export interface SocketShot {
   via: "socket";
   /** Written one after the other, with a turn of the event loop between them. */
   pieces: Buffer[];
   /** What the client does afterwards: waits for its answers, closes its side, or leaves. */
   afterwards: "listen" | "end" | "leave";
-  /** Leaves after so many bytes of the answer. */
+  /** The client leaves after this many bytes of the answer. */
   leaveAfterBytes?: number;
-  /** In their order. */
+  /** The expected answers, in order. */
   answers: Expected[][];
-  /** Fewer answers are no finding: the connection was broken, and may be cut before they are out. */
+  /** Fewer answers are accepted: a broken connection may be cut before they are sent. */
   mayStaySilent?: boolean;
-  /** An answer that is cut off is no finding either: to close one's side is to leave. */
+  /** An answer that breaks off is accepted: closing one's side counts as leaving. */
   mayBreakOff?: boolean;
-  /** What may come after those: what follows a request is no request. */
+  /** A further answer that may follow, because bytes after a request are not a request. */
   last?: Expected[];
 }
 

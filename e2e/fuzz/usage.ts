@@ -3,7 +3,7 @@ import type { Expected } from "./expected.ts";
 
 export interface Usage {
   prompt_tokens: number;
-  /** None for embeddings. */
+  /** Missing for embeddings. */
   completion_tokens?: number;
   total_tokens: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Answers beside files that say what they have to be, byte for byte. What differs from run to run is replaced here and
- * nowhere else. A missing file fails; `UPDATE_GOLDEN=1` writes them all anew.
+ * Compares answers with golden files, byte for byte. Only this file replaces values that differ from run to run. A
+ * missing file fails; `UPDATE_GOLDEN=1` writes all files anew.
  */
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Got } from "@tollgate/stage/raw-http.ts";
 
-/** The headers that the contract speaks of. */
+/** The headers that the contract defines. */
 const HEADERS = [
   "content-type",
   "cache-control",
@@ -26,7 +26,7 @@ const HEADERS = [
   "x-ratelimit-reset-tokens",
 ];
 
-/** Ids, times, counts and names that no two answers share become what they are, in angle brackets. */
+/** Replaces IDs, times, counts and unique names with placeholders in angle brackets. */
 function settled({ status, headers, text, isWhole }: Got): Got {
   const waits = /"code":"rate_limit_(requests|tokens)"/.test(text);
   const compared = HEADERS.flatMap((name) => {
@@ -52,7 +52,7 @@ function settledHeader(name: string, value: string, waits: boolean): string {
   return value;
 }
 
-/** Status, headers and body of an answer in JSON. */
+/** Compares status, headers and body of a JSON answer. */
 export async function assertGoldenAnswer(name: string, got: Got): Promise<void> {
   const { status, headers, text } = settled(got);
   const body = JSON.parse(text);
@@ -60,7 +60,10 @@ export async function assertGoldenAnswer(name: string, got: Got): Promise<void> 
   await assertGolden(`${name}.json`, `${JSON.stringify({ status, headers, body }, null, 2)}\n`);
 }
 
-/** Status, headers and every byte of a stream. Pieces of an answer that follow each other are one: what comes together is one event. */
+/**
+ * Compares status, headers and every byte of a stream. Consecutive pieces of text count as one, because pieces that
+ * arrive together are sent as one event.
+ */
 export async function assertGoldenStream(name: string, got: Got): Promise<void> {
   const { status, headers, text, isWhole } = settled(got);
   const head = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
@@ -70,7 +73,7 @@ export async function assertGoldenStream(name: string, got: Got): Promise<void> 
   );
 }
 
-/** The text of a delta in a chunk without other content. */
+/** Matches the text of a delta in a chunk without other content. */
 const PIECE = /"(?:content|text)":"((?:[^"\\]|\\.)+)"(?=[^"]*(?:"finish_reason":null|,"logprobs"|\}))/;
 
 function joined(stream: string): string {
@@ -85,7 +88,7 @@ function joined(stream: string): string {
   return events.join("\n\n");
 }
 
-/** In an update the first answer writes the file, and later ones are compared with it. */
+/** In an update, the first answer writes the file, and later ones are compared with it. */
 const updates = new Map<string, Promise<void>>();
 
 async function update(file: string, text: string): Promise<void> {

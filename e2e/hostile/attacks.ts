@@ -1,4 +1,4 @@
-/** Attacks on the gateway's time, memory or disk, each with what must become of it. Honest users are served beside them. */
+/** Attacks on the gateway's time, memory or disk, each with its required result. Meanwhile honest users must be served. */
 
 import assert from "node:assert/strict";
 import { whiteSpace } from "@tollgate/stage/nodes/behaviours.ts";
@@ -13,12 +13,12 @@ import type { Attack } from "./honest-users.ts";
 import { type Flood, floodUntilCut, join, outputOfNoJob } from "./plane-floods.ts";
 
 export const CHAT = "/v1/chat/completions";
-/** No one who attacks serves it. */
+/** A model that no attacker serves. */
 export const HONEST_MODEL = "tiny-3b";
 const MIB = 1024 * 1024;
 const OUTPUT_CAP = 500;
 
-/** A node answers with white space without end, first or after `opening`. It is counted up to the cap. */
+/** A node answers with endless white space, first or after `opening`. It is counted up to the cap. */
 export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: string): Attack => {
   const read = async (stream: boolean): Promise<void> => {
     const order = { model: "reason-32b", prompt: "think", max_tokens: OUTPUT_CAP, stream };
@@ -30,7 +30,7 @@ export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: s
     assert.ok(BigInt(record?.charge_pico ?? -1) <= BigInt(record?.hold_pico ?? 0));
   };
   return async () => {
-    // A new node each time: one that goes on after the cap for long enough is cut off.
+    // A new node each time, because one that sends far beyond the cap is disconnected.
     const traits = { name: "stranger", models: ["reason-32b"], behaviour: whiteSpace(opening) };
     const node = await HandMadeNode.join(stage, await stage.host(), traits);
     try {
@@ -42,8 +42,8 @@ export const whiteSpaceWithoutEnd = (stage: Stage, attacker: Builder, opening: s
 };
 
 /**
- * A node floods the plane with four connections until it is cut off, and comes back with one to be cut off or refused again. One
- * connection may not carry enough output for that: then it floods until the attack is over.
+ * A node floods the plane with four connections until it is disconnected, and then with one more, which is disconnected
+ * or refused. If one connection cannot carry enough for that, it floods until the attack ends.
  */
 export const floodOfThePlane =
   (stage: Stage, gateway: string, flood: Flood): Attack =>
@@ -54,7 +54,7 @@ export const floodOfThePlane =
     await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === outputOfNoJob && isOver()));
   };
 
-/** Pings whose answers no one reads, over 32 connections. */
+/** Sends pings over 32 connections and does not read the answers. */
 export const unreadPings =
   (stage: Stage): Attack =>
   async (isOver) => {
@@ -68,7 +68,7 @@ export const unreadPings =
     for (const line of lines) line.leave();
   };
 
-/** Operations of the broker's protocol that are none, half of one, or without end. Each ends its connection. */
+/** Sends invalid, partial and endless operations of the broker's protocol. Each ends its connection. */
 export const brokenOperations =
   (stage: Stage): Attack =>
   async () => {
@@ -85,7 +85,7 @@ export const brokenOperations =
     }
   };
 
-/** Bodies of 10 MiB from an account without credit: 402. */
+/** Sends bodies of 10 MiB from an account without credit, which must be answered 402. */
 export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const messages = [{ role: "user", content: "word ".repeat(2 * MIB - 100) }];
@@ -93,7 +93,7 @@ export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
   return async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, () =>
-        // Answered while it still sends, its connection may be cut: that is an answer, too.
+        // The connection may be cut while the client still sends, which counts as an answer.
         send(stage.baseUrl, { path: CHAT, headers, body }).catch(() => ({ status: 402 })),
       ),
     );
@@ -101,7 +101,7 @@ export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
   };
 };
 
-/** 32 bodies of 8 MiB at once from an account with credit: longer than any context, or more than there is room for. */
+/** Sends 32 bodies of 8 MiB at a time from an account with credit: longer than any context, or more than fits into memory. */
 export const largeBodies = (stage: Stage, { key }: Builder): Attack => {
   const words = { model: HONEST_MODEL, messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }] };
   const message = { role: "user", content: "word" };

@@ -1,6 +1,6 @@
 /**
- * What one stranger may have, guess or leave behind: keys, tokens, nodes, codes of a second factor, rows of the history; and the
- * port that is no stranger's business.
+ * Tests the limits for strangers: on keys, tokens, nodes, guesses of a second factor and history rows, and on access to
+ * the internal port.
  */
 
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { ConsoleClient } from "../console-client.ts";
 
-/** No platform lets one account have more of anything than this. */
+/** No platform allows one account more than this of anything. */
 const PLENTY = 1_000;
 const NODES_MAX = 100;
 const HARDWARE_BYTES_MAX = 8 * 1024;
@@ -26,7 +26,7 @@ const REFUSALS_KEPT_MAX = 1_000;
 describe("bounds", () => {
   let stage: ProcessStage;
   before(async () => {
-    // A host on probation has three nodes, not a hundred.
+    // Without probation, because a host on probation may have only three nodes.
     stage = await openStage({ as: "processes", env: { TRUST_PROXY: "1", PROBATION_ANSWERS: "0" } });
   });
   after(() => stage?.close());
@@ -36,7 +36,7 @@ describe("bounds", () => {
     await assertBalanced(stage);
   });
 
-  /** Someone with a browser, signed in, with an account of each kind. */
+  /** Signs a person up who has an account of each kind. */
   const person = async (email: string) => {
     const client = new ConsoleClient({ ready: { gateway_url: stage.baseUrl } });
     const password = `the password of ${email}`;
@@ -53,7 +53,7 @@ describe("bounds", () => {
     test(`limits an account to a fixed number of ${what}`, async () => {
       const { client } = await person(`${path}@example.test`);
       assert.equal((await client.ask("POST", path, { name: "the first" })).status, 201);
-      // The others as if they had been made one by one.
+      // Inserts the others directly, as if they had been created one by one.
       await stage.query(
         `insert into ${table} (id, account_id, name, reference, secret_hash)
          select gen_random_uuid(), t.account_id, 'more', substr(md5(n::text || '${table}'), 1, 12), decode(repeat('00', 32), 'hex')
@@ -105,7 +105,7 @@ describe("bounds", () => {
     const { secret } = await client.send<{ secret: string }>("POST", "auth/two-factor/enable", { password });
     await client.send("POST", "auth/two-factor/confirm", { code: totp(secret) });
     let asked = 0;
-    /** Every request from an address of its own. */
+    /** Sends every request from a different address. */
     const post = (path: string, body: object, cookie = ""): Promise<Response> =>
       fetch(`${stage.baseUrl}/console/api/auth/${path}`, {
         method: "POST",
@@ -117,7 +117,7 @@ describe("bounds", () => {
         },
         body: JSON.stringify(body),
       });
-    /** The password is known: a code is all that is missing, again and again. */
+    /** Signs in with the known password repeatedly, so that only the code is missing. */
     const challenge = async (): Promise<string> => {
       const response = await post("sign-in/email", { email, password });
       assert.deepEqual(await response.json(), { status: "two_factor_required" });
@@ -159,7 +159,7 @@ describe("bounds", () => {
         }
       }),
     );
-    // They are written in the background, a row and its count together.
+    // Refusals are written in the background, each with its count.
     await eventually("every one of them is counted", async () => {
       const [sum] = await stage.query<{ requests: string }>(
         "select sum(requests) as requests from usage_hour where account_id = $1",
@@ -182,7 +182,7 @@ describe("bounds", () => {
   });
 
   test("serves the internal port on loopback only, whatever address the API uses", async () => {
-    // Another address of this machine stands for a public one: no test listens where others could come.
+    // Another loopback address stands for a public one, because tests must not listen on a public address.
     const second = await stage.addGateway({ HOST: "127.0.0.2" });
     try {
       const reached = (host: string, port: number, path: string): Promise<number> =>

@@ -1,4 +1,4 @@
-/** A flood of messages over an ordinary NATS client. */
+/** Floods the plane with messages over an ordinary NATS client. */
 import type { NatsConnection } from "@nats-io/transport-node";
 import { type Credentials, dial } from "@tollgate/stage/nodes/hand-made.ts";
 
@@ -6,8 +6,8 @@ const BATCH = 200;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Publishes as fast as it can until it is over, and dials again whenever it is cut off, as a stubborn attacker would. Returns how
- * often it was cut off, or refused when it came back.
+ * Publishes as fast as it can until the flood is over, and reconnects whenever it is disconnected, as a persistent
+ * attacker would. Returns how often it was disconnected, or refused on its return.
  */
 export async function flood(
   credentials: Omit<Credentials, "expiresAt">,
@@ -29,7 +29,7 @@ export async function flood(
       const { subject, payload } = next();
       line.publish(subject, payload);
     }
-    // Waits for the other side where that side is slow: what counts is what it has to read. A flush may outlive its connection.
+    // Waits for a slow server, because only what the server reads counts. A flush may never end if its connection does.
     await Promise.race([line.flush().catch(() => {}), line.closed()]);
     await turn();
   }

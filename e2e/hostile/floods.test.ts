@@ -1,7 +1,7 @@
 /**
- * Nodes and builders that try to take the gateway's time, memory or disk, beside honest users of the same gateway: these are all
- * served while the attack goes on, the log stays short, and the ledger balances. What it costs in time and memory is measured by
- * `npm run bench -- hostile`.
+ * Nodes and builders that try to use up the gateway's time, memory or disk, beside honest users of the same gateway:
+ * these are served while the attack continues, the log stays short, and the ledger balances. `npm run bench -- hostile`
+ * measures the cost in time and memory.
  */
 
 import assert from "node:assert/strict";
@@ -40,12 +40,12 @@ import {
 } from "./plane-floods.ts";
 
 const MIB = 1024 * 1024;
-/** Lines about one round of an attack, whatever its length: few. */
+/** The maximum log size of one round of an attack, whatever its length. */
 const LOG_BYTES_MAX = 16 * 1024;
-/** Canaries are another suite's: the agent's engine only plays a model. */
+/** Canaries are off, because the agent's engine only simulates a model; another suite tests them. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", DISPATCH_DEADLINE_MS: "120000" };
 
-/** By the words of their titles, which docs/threats.md names. */
+/** The floods by the words in their titles, which docs/threats.md names. */
 const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],
@@ -58,7 +58,7 @@ const greet = (stage: ProcessStage, key: string): Promise<Response> => {
   return ask(stage, key, { model: HONEST_MODEL, prompt, max_tokens: 5 });
 };
 
-/** The node that serves those who do no harm. */
+/** Starts the node that serves honest users. */
 async function honestAgent(stage: ProcessStage, key: string): Promise<Process> {
   const { token } = await stage.host();
   const ready = { gateway_url: stage.baseUrl, host_token: token };
@@ -98,7 +98,7 @@ describe("floods", () => {
     ["before", ""],
     ["inside", "<think>well"],
   ] as const) {
-    test(`endless white space ${what} the reasoning is counted up to the cap, and other requests are served`, async () => {
+    test(`endless white space ${what} is counted as reasoning up to the cap, and other requests are served`, async () => {
       await assertServedDuring(stage, users, whiteSpaceWithoutEnd(stage, attacker, opening));
     });
   }
@@ -178,7 +178,8 @@ describe("floods of the plane, on NATS", { skip }, () => {
     const { key } = await stage.builder();
     agent = await honestAgent(stage, key);
     gateway = await gatewayName(stage);
-    // The NATS server drops a gateway that is 32 MB behind, which one that gets no processor may be under a flood.
+    // The NATS server drops a gateway that is 32 MB behind, which may happen during a flood if the gateway gets no
+    // processor time.
     users = new HonestUsers(stage, { key, model: HONEST_MODEL, mayBeRefused: true });
   });
   after(async () => {
@@ -198,12 +199,12 @@ describe("floods of the plane, on NATS", { skip }, () => {
   }
 });
 
-/** For the moment until the gateway is back on the plane it issues no credentials. */
+/** A gateway issues no credentials until it is back on the plane. */
 function planeIsLost(error: Error): undefined {
   if (!error.message.includes("dispatch_admin_error")) throw error;
 }
 
-/** Honest users are served while the attack goes on, and each of its rounds leaves a few lines in the log. */
+/** Asserts that honest users are served while the attack continues, and that each of its rounds logs only a few lines. */
 async function assertServedDuring(stage: ProcessStage, users: HonestUsers, attack: Attack): Promise<void> {
   const before = await stage.logBytes();
   const rounds = await users.servedDuring(attack);

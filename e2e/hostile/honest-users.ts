@@ -1,7 +1,7 @@
 /**
- * Honest users of the platform while someone attacks it: the official client, with the retries that it makes by itself and no
- * others. The attack goes on until they were served, so that "beside the attack" depends on no clock. How much longer they wait
- * is measured by `npm run bench -- hostile`.
+ * Honest users of the platform during an attack: the official client with only its own retries. The attack continues
+ * until they were served, so the test depends on no clock. `npm run bench -- hostile` measures how much longer they
+ * wait.
  */
 
 import assert from "node:assert/strict";
@@ -9,19 +9,19 @@ import type { Stage } from "@tollgate/stage/stage.ts";
 import { unlessHung } from "@tollgate/stage/wait.ts";
 import OpenAI from "openai";
 
-/** Served beside every attack. */
+/** The number of requests that must be served beside every attack. */
 const SERVED_MIN = 24;
 const AT_ONCE = 4;
 const ANSWER = "calm words";
 
-/** One round of an attack, or all rounds until `isOver` returns true. */
+/** Runs one round of an attack, or rounds until `isOver` returns true. */
 export type Attack = (isOver: () => boolean) => Promise<unknown>;
 
 interface Traits {
   key: string;
-  /** Served by a node with the scripted engine. */
+  /** A model served by a node with the scripted engine. */
   model: string;
-  /** The plane may be lost for a moment, and the platform then refuses with "ask again" for longer than the client asks. */
+  /** The gateway may lose the plane for a moment, and then refuses for longer than the client retries. */
   mayBeRefused?: boolean;
 }
 
@@ -35,7 +35,7 @@ export class HonestUsers {
     this.#traits = traits;
   }
 
-  /** Attacks round after round until honest users were served beside it; returns how many rounds that took. */
+  /** Attacks round after round until honest users were served meanwhile; returns the number of rounds. */
   async servedDuring(attack: Attack): Promise<number> {
     let [rounds, served] = [0, 0];
     let failed = false;
@@ -46,7 +46,7 @@ export class HonestUsers {
         rounds += 1;
       } while (!isOver());
     };
-    // Until the attack is over too: all of it has honest users beside it.
+    // Continues until the attack is over, so that all of it has honest users beside it.
     const using = async (): Promise<void> => {
       while (!failed && (served < SERVED_MIN || rounds === 0)) if (await this.#use()) served += 1;
     };
@@ -60,13 +60,13 @@ export class HonestUsers {
     return rounds;
   }
 
-  /** A request, streamed and whole in turn; false where it was refused and may be. */
+  /** Sends a request, alternately streamed and whole; returns false if it was refused and may be. */
   async #use(): Promise<boolean> {
     const { model, mayBeRefused = false } = this.#traits;
     const content = `#script ${JSON.stringify({ text: ANSWER })}`;
     const order = { model, max_tokens: 20, messages: [{ role: "user" as const, content }] };
     try {
-      // A stream has answered 200 before it can be refused: where that may happen no client would ask again.
+      // Clients do not retry a stream that fails after its 200, so streams are not used if refusals are allowed.
       const text = this.#asked++ % 2 === 0 && !mayBeRefused ? await this.#streamed(order) : await this.#whole(order);
       assert.equal(text, ANSWER);
       return true;

@@ -1,4 +1,7 @@
-/** Floods of the dispatch plane: what a node can send without end, and sending it with all the connections it may have. */
+/**
+ * Floods of the dispatch plane: the messages that a node can send endlessly, and sending them over all connections that
+ * it may have.
+ */
 
 import assert from "node:assert/strict";
 import { stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
@@ -8,9 +11,9 @@ import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { encode } from "../../protocol/src/codec.ts";
 import { nodeState } from "../../protocol/src/subjects.ts";
 
-/** Connections that a node may have. */
+/** The number of connections that a node may have. */
 const CONNECTIONS = 4;
-/** About so much leaves in one write. */
+/** About this much is sent in one write. */
 const WRITE_BYTES = 64 * 1024;
 const MODEL = "small-8b";
 
@@ -19,7 +22,7 @@ interface Message {
   payload: Uint8Array;
 }
 
-/** The messages of a node's flood, one after the other. `gateway` is the name of the one that it is meant for. */
+/** Returns the next message of a node's flood. `gateway` is the name of the gateway that it targets. */
 export type Flood = (node: string, gateway: string) => () => Message;
 
 const job = "06dfk3zq9v8n2x4m7t1c5w0rbe-01";
@@ -60,12 +63,12 @@ export const outputOfNoJob: Flood = (node, gateway) =>
 
 let joined = 0;
 
-/** A node of a new host. */
+/** Joins a node of a new host. */
 export async function join(stage: Stage): Promise<RawNode> {
   return await RawNode.join(stage, await stage.host(), { name: `flooding-${joined++}`, models: [MODEL] });
 }
 
-/** A gateway's name stands in the jobs it sends: a node that joins is sent one to try it. */
+/** Finds a gateway's name in the jobs that it sends: a node that joins gets a probe. */
 export async function gatewayName(stage: Stage): Promise<string> {
   const node = await join(stage);
   assert.equal(await node.connect(), true);
@@ -76,7 +79,7 @@ export async function gatewayName(stage: Stage): Promise<string> {
   return node.gateway;
 }
 
-/** Floods with four connections until all of them are cut, which must be. */
+/** Floods with four connections until all of them are cut, as they must be. */
 export async function floodUntilCut(node: RawNode, next: () => Message): Promise<void> {
   const lines = [node, ...Array.from({ length: CONNECTIONS - 1 }, () => node.twin())];
   for (const line of lines) assert.equal(await line.connect(), true);

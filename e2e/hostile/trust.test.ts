@@ -1,6 +1,7 @@
 /**
- * How far the platform trusts nodes: new ones, those of a host with a node in quarantine, those that want to be paid for nothing; and
- * builders that want honest nodes barred. The platform quarantines by itself. Every test has hosts of its own; where a rule is about the requests of one model, no other test uses that model meanwhile.
+ * Tests how far the platform trusts nodes: new ones, those of a host with a quarantined node, and those that want to be
+ * paid for nothing; and builders that try to get honest nodes barred. Quarantine is automatic. Every test has its own
+ * hosts; where a rule concerns the requests of one model, no other test uses that model at the same time.
  */
 
 import assert from "node:assert/strict";
@@ -31,7 +32,7 @@ import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/st
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { nodeCommands } from "../../gateway/src/commands/admin/nodes.ts";
 
-/** More than the 20 jobs that are looked at. */
+/** More than the 20 jobs that quarantine considers. */
 const MANY = 25;
 const CONTEXT = 8192;
 
@@ -48,7 +49,7 @@ describe("trust in nodes", () => {
   let constant: HandMadeNode;
   before(async () => {
     directory = await mkdtemp(path(tmpdir(), "tollgate-trust-"));
-    // Only one model is asked canaries, so that they decide nothing elsewhere.
+    // Only one model gets canaries, so that they decide nothing in the other tests.
     const none = { canaries: [] };
     const models = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3"];
     const file = await writeCatalogue(directory, Object.fromEntries(models.map((model) => [model, none])));
@@ -69,13 +70,13 @@ describe("trust in nodes", () => {
     await rm(directory, { recursive: true });
   });
   afterEach(async () => {
-    // Also after a test that failed: the next one must find no node but its own.
+    // Also runs after a failed test: the next one must find only its own nodes.
     await depart();
     await stage.noHolds();
     await assertBalanced(stage);
   });
 
-  /** The nodes of the test that runs. */
+  /** The nodes of the current test. */
   const present: HandMadeNode[] = [];
   const join = async (model: string, behaviour: Behaviour): Promise<HandMadeNode> => {
     const node = await HandMadeNode.join(stage, await stage.host(), { name: "stranger", models: [model], behaviour });
@@ -110,7 +111,7 @@ describe("trust in nodes", () => {
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["ok", "0", "0"]);
     }
     assert.equal(await node.earned(), 0n);
-    // No one knows better: an empty answer alone is no fault.
+    // Without a second opinion, an empty answer alone is not held against the node.
     await assertTrusted(node);
   });
 
@@ -121,7 +122,7 @@ describe("trust in nodes", () => {
       honest(() => HONEST_ANSWER, { delayMs: 20 }),
     );
     await eventually("the idler is in quarantine", async () => {
-      // Several at once, so that the faster node does not get them all.
+      // Several at a time, so that the faster node does not get all of them.
       const orders = [false, true, false, true, false, true].map((stream) => marked("small-8b", { stream }));
       for (const { status, response, record } of await Promise.all(orders.map((order) => asked(order)))) {
         assert.deepEqual([status, await said(response)], [200, HONEST_ANSWER]);
@@ -151,7 +152,7 @@ describe("trust in nodes", () => {
     ["the quarantine is lifted", "node release"],
     ["an operator clears them", "node clear"],
   ] as const) {
-    test(`a host with a node in quarantine gets no work on nodes that it registers afterwards, until ${until}`, async () => {
+    test(`a host with a quarantined node gets no work on nodes that it registers afterwards, until ${until}`, async () => {
       const { host, id } = await join("small-8b", honest());
       const add = async (model: string, waits: boolean): Promise<HandMadeNode> => {
         const traits = { name: `another for ${model}`, models: [model], behaviour: honest(), waits };
@@ -186,7 +187,7 @@ describe("trust in nodes", () => {
     });
   }
 
-  test("a new node gets one request at a time until it gave 20 honest answers", async () => {
+  test("a new node gets one request at a time until it has given 20 honest answers", async () => {
     let [running, most] = [0, 0];
     let release = (): void => {};
     const node = await join("reason-32b", async (job) => {
@@ -224,7 +225,7 @@ describe("trust in nodes", () => {
         assert.equal(status, 200);
       }
     };
-    // No more at once than the model's ceiling lets in.
+    // No more at a time than the model's limit allows.
     for (let i = 0; i < 3; i++) await together(6);
     assert.equal(most, 1);
     await eventually("it is trusted with more", async () => {
@@ -238,14 +239,14 @@ describe("trust in nodes", () => {
   for (const stream of [false, true]) {
     test(`deltas without text count as a stall that costs nothing, ${stream ? "streamed" : "whole"}`, async () => {
       await join("small-8b", onMarked(emptyDeltas));
-      // The node goes on for as long as it is let: only the gateway ends this.
+      // The node continues for as long as it is allowed: only the gateway ends this.
       const { text, record } = await asked(marked("small-8b", { stream }), hangSignal());
       assert.equal(codeIn(text), "upstream_stall");
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["upstream_stall", "0", "0"]);
     });
   }
 
-  test("a node that breaks the protocol is not paid; the request is free, or costs what arrived where it is streamed", async () => {
+  test("a node that breaks the protocol is not paid; a whole answer is free, and a stream costs what arrived", async () => {
     for (const [what, behaviour] of Object.entries(BREAKS)) {
       const node = await join("small-7b-alt", onMarked(behaviour));
       const whole = await asked(marked("small-7b-alt"));
@@ -275,7 +276,7 @@ describe("trust in nodes", () => {
     }
   });
 
-  /** A prompt of so many tokens as the gateway counts them. */
+  /** A prompt with this many tokens as the gateway counts them. */
   const promptOf = async (tokens: number): Promise<string> => {
     const words = (count: number): string => `${MARK}${" hello".repeat(count)}`;
     const { text } = await asked({ model: "tiny-3b", prompt: words(10), max_tokens: 1 });
@@ -297,7 +298,7 @@ describe("trust in nodes", () => {
       assert.equal(record, undefined);
     }
     assert.equal(node.prompts.length, seen);
-    // One less leaves room for one token, and no more than that is asked for.
+    // One token less leaves room for one output token, and no more may be requested.
     const { status, record } = await asked({ model: "tiny-3b", prompt: await promptOf(CONTEXT - 1) });
     assert.deepEqual([status, record?.prompt_tokens, record?.completion_tokens], [200, CONTEXT - 1, 1]);
   });
@@ -321,7 +322,7 @@ describe("trust in nodes", () => {
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-7b-alt", { stream: i % 2 === 0 }));
       assert.deepEqual([status, await said(response)], [200, ""]);
-      // Two nodes agree that there is nothing to say: the prompt is billed, and the second is paid.
+      // Two nodes agree that the answer is empty: the prompt is billed, and the second node is paid.
       assert.equal(record?.completion_tokens, 0);
       assert.ok(BigInt(record?.charge_pico ?? 0) > 0n);
     }

@@ -1,4 +1,4 @@
-/** OpenID providers that no one here wrote, each with a few people: `oidc-provider` as it comes, and Dex. */
+/** Starts unmodified OpenID providers, each with a few users: `oidc-provider` and Dex. */
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -8,7 +8,7 @@ import { freePort } from "@tollgate/stage/process.ts";
 import Provider from "oidc-provider";
 import { startPeer } from "./process.ts";
 
-/** A secret with what has to be encoded on its way. */
+/** The secret contains characters that have to be encoded. */
 export const CLIENT = { client_id: "tollgate", client_secret: "a:secret/of+tests %&=?" };
 export const PASSWORD = "password";
 
@@ -18,8 +18,8 @@ export interface OpenIdPeer {
 }
 
 /**
- * The library with its own pages and settings. Claims of scopes are in UserInfo alone, which is its way; which scope means which
- * claim, and who there is, everyone has to tell it.
+ * The library with its own pages and settings. By default it returns the claims of scopes only in UserInfo; which scope
+ * has which claims, and which users exist, must be configured.
  */
 export async function openOidcProvider(redirects: string[], people: Record<string, object>): Promise<OpenIdPeer> {
   const server = createServer();
@@ -43,7 +43,7 @@ export async function openOidcProvider(redirects: string[], people: Record<strin
   };
 }
 
-/** Of `PASSWORD`, as Dex's own examples have it. */
+/** The bcrypt hash of `PASSWORD`, as in Dex's own examples. */
 const HASH = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W";
 
 interface DexPerson {
@@ -52,7 +52,7 @@ interface DexPerson {
   emailVerified?: boolean;
 }
 
-/** Dex with its password connector, its storage in memory. */
+/** Dex with its password connector and storage in memory. */
 export async function openDex(redirects: string[], people: DexPerson[]): Promise<OpenIdPeer> {
   const place = await mkdtemp(join(tmpdir(), "tollgate-dex-"));
   const address = `127.0.0.1:${await freePort()}`;

@@ -1,19 +1,19 @@
-/** A server of someone else (tools/peers.ts), as long as a suite needs it. */
+/** Runs a third-party server (tools/peers.ts) for a suite. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Peer, peerBinary } from "../../tools/peers.ts";
 
 interface PeerProcess {
-  /** What `ready` found in its output. */
+  /** The match of `ready` in the server's output. */
   found: RegExpExecArray;
   stop(): Promise<void>;
 }
 
-/** Resolves once it prints what matches. */
+/** Resolves once the server's output matches `ready`. */
 export async function startPeer(name: Peer, args: string[], ready: RegExp): Promise<PeerProcess> {
   const child = spawn(peerBinary(name) as string, args, { stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(child, "close");
-  // However the suite ends.
+  // Kills the server however the suite ends.
   const kill = (): void => void child.kill("SIGKILL");
   process.once("exit", kill);
   let output = "";

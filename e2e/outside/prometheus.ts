@@ -1,4 +1,4 @@
-/** A real Prometheus on loopback, with the rules of deploy/, that scrapes gateways. */
+/** A real Prometheus on loopback with the rules of deploy/, which scrapes gateways. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -15,16 +15,16 @@ export const skipWithoutPrometheus =
   spawnSync("prometheus", ["--version"]).error === undefined ? false : "prometheus is not installed";
 
 interface PrometheusOptions {
-  /** What each gateway is called, and where its internal port is. */
+  /** The gateways' names, with the addresses of their internal ports. */
   targets: Record<string, string>;
   everyS?: number;
-  /** Where it keeps what it scraped; without it in a folder that goes with it. */
+  /** The folder for the scraped data; by default a temporary one. */
   keepIn?: string;
-  /** Every period that an alert looks back on or waits for, in seconds, instead of its minutes and hours. */
+  /** Replaces every period in the alert rules with this many seconds. */
   periodS?: number;
 }
 
-/** In seconds. */
+/** Times in seconds. */
 interface Range {
   from: number;
   to: number;
@@ -76,7 +76,7 @@ export class Prometheus {
         },
       ],
     };
-    // JSON is YAML.
+    // JSON is valid YAML.
     await writeFile(join(place, "prometheus.yml"), JSON.stringify(config));
     const address = `127.0.0.1:${await freePort()}`;
     const args = [
@@ -99,13 +99,13 @@ export class Prometheus {
     return new Prometheus(url, child, place);
   }
 
-  /** What an expression comes to now, one for each set of labels. Fails where Prometheus cannot read it. */
+  /** The current values of an expression, one for each set of labels. Fails if Prometheus cannot parse it. */
   async now(expr: string): Promise<Now[]> {
     const answer = await this.#get(`query?query=${encodeURIComponent(expr)}`, expr);
     return (answer as { result: Now[] }).result;
   }
 
-  /** An expression at every step of a time, all in seconds: what a chart of it shows. */
+  /** The values of an expression at every step of a range (in seconds), as a chart shows them. */
   async range(expr: string, { from, to, step }: Range): Promise<Series[]> {
     const query = new URLSearchParams({ query: expr, start: String(from), end: String(to), step: String(step) });
     const { result } = (await this.#get(`query_range?${query}`, expr)) as { result: Series[] };
@@ -122,7 +122,7 @@ export class Prometheus {
     return groups.flatMap(({ rules }) => rules);
   }
 
-  /** The names of the alerts that fire. */
+  /** The names of the firing alerts. */
   async firing(): Promise<string[]> {
     const { alerts } = (await this.#get("alerts", "alerts")) as {
       alerts: { state: string; labels: { alertname: string } }[];
@@ -147,7 +147,7 @@ export class Prometheus {
   }
 }
 
-/** Thresholds stay as they are, but for ages that end an alert: `time() - … < 3600`. */
+/** Keeps thresholds, except ages that end an alert, such as `time() - … < 3600`. */
 function withPeriods(rules: string, seconds: number): string {
   return rules
     .replaceAll(/\[\d+[mhd]\]/g, `[${seconds}s]`)

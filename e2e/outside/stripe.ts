@@ -1,7 +1,7 @@
 /**
- * Stripe's API as Stripe itself describes it: every request goes to stripe-mock, which holds it to the published API and
- * answers with a whole object of it. It remembers nothing, so what a session depends on (its own id, the price, where to pay) is
- * written over its answer; a request that it refuses is refused.
+ * Stripe's API for tests: every request goes to stripe-mock, which validates it against Stripe's published API and
+ * answers with a complete object. stripe-mock stores nothing, so the fields that a session depends on (its ID, the
+ * price, the payment URL) are replaced in its answer. Requests that it refuses are refused.
  */
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -11,18 +11,18 @@ import { startPeer } from "./process.ts";
 
 const SECRET_KEY = "sk_test_123";
 const WEBHOOK_SECRET = "whsec_of_tests";
-/** Of a gateway that takes events which `deliver` signs. */
+/** Settings of a gateway that accepts the events that `deliver` signs. */
 export const STRIPE_SETTINGS = { STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET };
 
 type Fields = Record<string, unknown>;
 
 export interface StripePeer {
   env: Record<string, string>;
-  /** Every request of the product, and what stripe-mock made of it. */
+  /** Every request of the gateway, with stripe-mock's status. */
   asked: { what: string; status: number; form: URLSearchParams; headers: IncomingMessage["headers"] }[];
-  /** The sessions as they were answered. */
+  /** The sessions as they were returned. */
   sessions: Fields[];
-  /** Another object of the API, whole: what stripe-mock answers there. */
+  /** Returns another object of the API as stripe-mock answers it. */
   get(path: string): Promise<Fields>;
   post(path: string, form: Record<string, string>): Promise<{ status: number; body: Fields }>;
   close(): Promise<void>;
@@ -76,7 +76,7 @@ export async function openStripe(): Promise<StripePeer> {
   };
 }
 
-/** What Stripe would have made of the request. */
+/** The fields that Stripe would have derived from the request. */
 function own(form: URLSearchParams, number: number): Fields {
   return {
     id: `cs_test_${number}`,
@@ -90,7 +90,7 @@ function own(form: URLSearchParams, number: number): Fields {
   };
 }
 
-/** A payment that was made at once. */
+/** The fields of a payment made at once. */
 function ownIntent(form: URLSearchParams, number: number): Fields {
   const amount = Number(form.get("amount"));
   const metadata = Object.fromEntries(
@@ -109,14 +109,14 @@ function ownIntent(form: URLSearchParams, number: number): Fields {
 
 let events = 0;
 
-/** An event around an object of the API. */
+/** Wraps an object of the API in an event. */
 export function eventOf(type: string, object: Fields): string {
   const created = Math.floor(Date.now() / 1000);
   const id = `evt_${++events}`;
   return JSON.stringify({ id, object: "event", api_version: null, created, livemode: false, type, data: { object } });
 }
 
-/** As Stripe signs and sends it. */
+/** Signs and sends an event as Stripe does. */
 export async function deliver(to: string, body: string): Promise<number> {
   const t = Math.floor(Date.now() / 1000);
   const mac = createHmac("sha256", WEBHOOK_SECRET).update(`${t}.${body}`).digest("hex");

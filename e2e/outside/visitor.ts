@@ -1,4 +1,4 @@
-/** Someone with a browser at other people's sites: keeps each site's cookies, follows redirects, fills in forms. */
+/** A user with a browser on third-party sites: keeps each site's cookies, follows redirects, fills in forms. */
 import assert from "node:assert/strict";
 
 const STEPS_MAX = 20;
@@ -11,7 +11,7 @@ interface Page {
 export class Visitor {
   readonly #cookies = new Map<string, Map<string, string>>();
 
-  /** Follows redirects to a page, or to where `stop` says: that address is not asked for. */
+  /** Follows redirects to a page, or until `stop` accepts an address, which is not requested. */
   async open(address: string | URL, stop: (url: URL) => boolean, init: RequestInit = {}): Promise<Page> {
     let [url, request] = [new URL(address), init];
     for (let step = 0; step < STEPS_MAX; step++) {
@@ -31,7 +31,7 @@ export class Visitor {
     return assert.fail(`more than ${STEPS_MAX} redirects from ${address}`);
   }
 
-  /** Sends the page's form with these fields, and those that it hides. */
+  /** Submits the page's form with these fields and its hidden ones. */
   submit({ url, html }: Page, fields: Record<string, string>, stop: (url: URL) => boolean): Promise<Page> {
     const form = /<form[^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/.exec(html) ?? assert.fail(`no form:\n${html}`);
     const [, action, inside] = form as unknown as [string, string, string];

@@ -1,6 +1,6 @@
 /**
- * Two gateways behind nginx, HAProxy, Caddy and Envoy, each with the file that deploy/proxies has for it, all at the same time: what is
- * proven of one is proven of all of them. Which of them cannot run here is skipped by name.
+ * Tests two gateways behind nginx, HAProxy, Caddy and Envoy at the same time, each with its file in deploy/proxies:
+ * every test checks all of them. Proxies that cannot run here are skipped by name.
  */
 
 import assert from "node:assert/strict";
@@ -33,11 +33,11 @@ const script = (orders: object) => ({
 
 interface Asked {
   body?: object | string;
-  /** In place of a body: so many bytes are announced, and none is sent. */
+  /** Announces this many bytes of body and sends none. */
   announces?: number;
   from?: string;
   headers?: Record<string, string>;
-  /** Called with all that has come, whenever something has; true: that is enough. */
+  /** Called with the text so far whenever some arrives; returns true to stop reading. */
   on?: (text: string, pieces: number) => boolean;
 }
 
@@ -87,7 +87,7 @@ describe("gateways behind proxies", { skip }, () => {
     };
     for (const nth of [0, 1]) {
       dataDirs.push(await newDataDir());
-      // The first drains until the test has seen enough of it.
+      // The first gateway drains until the test has seen enough of it.
       gateways.push(await start(nth, nth === 0 ? { DRAIN_DELAY_S: "3600" } : {}));
     }
     const wide = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
@@ -159,13 +159,13 @@ describe("gateways behind proxies", { skip }, () => {
   test("a stream arrives chunk by chunk while it is generated", () =>
     ofAll(async (proxy) => {
       const body = { ...script({ tokens: 100_000, delta_ms: 200 }), stream: true, max_tokens: 5_000 };
-      // An answer that is kept back until it ends, or until a page is full, never has so little in so many pieces.
+      // A proxy that buffers the answer would never send so little text in so many pieces.
       const { status, text } = await ask(proxy, "/v1/chat/completions", { body, on: (_, pieces) => pieces === 4 });
       assert.equal(status, 200, proxy.name);
       assert.ok(text.length < 4_096, `${proxy.name}: ${text.length} characters in four pieces`);
     }));
 
-  test("a stream that fails is reset over HTTP/2 after its error event, and one that succeeds ends", async (t) => {
+  test("a failed stream is reset over HTTP/2 after its error event, and a successful one ends normally", async (t) => {
     const results: [string, string, number][] = [];
     for (const proxy of proxies) {
       const session = connect(`https://127.0.0.1:${proxy.port}`, { ca: authority.cert });
@@ -183,7 +183,7 @@ describe("gateways behind proxies", { skip }, () => {
         stream.setEncoding("utf8").on("data", (piece: string) => {
           text += piece;
         });
-        // The reset is an error of the stream.
+        // The reset is reported as an error of the stream.
         stream.on("error", () => {});
         stream.end(JSON.stringify({ ...script(orders), stream: true }));
         await unlessHung("the stream ends", new Promise((resolve) => stream.once("close", resolve)));
@@ -194,7 +194,8 @@ describe("gateways behind proxies", { skip }, () => {
     if (results.length === 0) return t.skip("no proxy here speaks HTTP/2");
     for (const [name, end, code] of results) {
       assert.ok(['"error"', "[DONE]"].includes(end), `${name}: ${end}`);
-      // HAProxy 2.6 ends the client's stream as usual when the gateway's answer breaks off; the error event is all that tells.
+      // HAProxy 2.6 ends the client's stream normally when the gateway's answer breaks off; only the error event shows
+      // the failure.
       if (name === "HAProxy" && end !== "[DONE]") continue;
       assert.equal(end === "[DONE]", code === constants.NGHTTP2_NO_ERROR, `${name}: ${end}, reset with code ${code}`);
     }
@@ -233,7 +234,7 @@ describe("gateways behind proxies", { skip }, () => {
       assert.match(text, /"code":"request_too_large"/, proxy.name);
     }));
 
-  /** Clients that send requests without a pause until they are stopped, and retry like official clients. */
+  /** Clients that send requests without pause until they are stopped, and retry like official clients. */
   const load = (through: RunningProxy[]) => {
     const errors: string[] = [];
     let [answers, isOver] = [0, false];
@@ -264,7 +265,7 @@ describe("gateways behind proxies", { skip }, () => {
   };
   const internal = async (nth: number, path: string): Promise<string> =>
     (await fetch(`http://${GATEWAY_ADDRESSES[nth]}:${upstream.internalPort}${path}`)).text();
-  /** How many requests have ended at a gateway. */
+  /** The number of requests that have ended at a gateway. */
   const servedBy = async (nth: number): Promise<number> => {
     const page = await internal(nth, "/metrics");
     const counts = [...page.matchAll(/^tollgate_requests_total\{.*\} (\d+)$/gm)].map(([, count]) => Number(count));

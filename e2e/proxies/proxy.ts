@@ -1,7 +1,6 @@
 /**
- * The proxies of deploy/proxies, started from those very files. Only what belongs to this machine is put in its place: addresses, ports,
- * and where the certificate lies. Gateways have loopback addresses of their own, so that they can have the ports in common that the files
- * give them.
+ * Starts the proxies with the files in deploy/proxies. Only addresses, ports and the path of the certificate are
+ * replaced. Gateways have separate loopback addresses, so that they can share the ports in the files.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,9 +12,9 @@ import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type PythonTool, pythonTool } from "../../tools/python-tools.ts";
 
-/** A gateway of these suites may take so long to answer a health check: the machine may be busy. */
+/** How long a gateway may take to answer a health check, because the machine may be busy. */
 const CHECK_S_MAX = 300;
-/** Where the gateways of the files are. */
+/** The gateways' addresses. */
 export const GATEWAY_ADDRESSES = ["127.0.0.11", "127.0.0.12"] as const;
 
 export interface Upstream {
@@ -26,9 +25,9 @@ export interface Upstream {
 interface ProxyKind {
   file: string;
   binary: string | undefined;
-  /** Whether it asks gateways how they are, and leaves those that drain. */
+  /** Whether the proxy checks gateways' health and stops using those that drain. */
   looks: boolean;
-  /** The file's own address in place of the one here. `folder` holds the certificate and is its own. */
+  /** Replaces the file's address. `folder` contains the certificate and belongs to this proxy. */
   place(text: string, at: { port: number; folder: string }): string;
   args(file: string, folder: string): string[];
 }
@@ -58,10 +57,10 @@ const KINDS: Record<string, ProxyKind> = {
     file: "Caddyfile",
     binary: pythonTool("caddy" satisfies PythonTool),
     looks: true,
-    // By name it would ask the world for a certificate.
+    // With a host name, it would request a certificate from a public authority.
     place: (given, { port, folder }) => {
       const text = replaceOnce(given, "health_timeout 2s", `health_timeout ${CHECK_S_MAX}s`);
-      // HTTP/3 takes the UDP port too, which reserves the TCP port for this process.
+      // HTTP/3 is off, because it would take the UDP port, which reserves the TCP port for this process.
       return `{\n\tadmin off\n\tservers {\n\t\tprotocols h1 h2\n\t}\n}\n${replaceOnce(text, "gate.example {", `https://127.0.0.1:${port} {\n\ttls ${folder}/tls.crt ${folder}/tls.key\n`)}`;
     },
     args: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
@@ -82,7 +81,7 @@ const KINDS: Record<string, ProxyKind> = {
 
 export const PROXIES: string[] = Object.keys(KINDS);
 
-/** Why it cannot run here, or false. */
+/** Returns why the proxy cannot run here, or false. */
 export const whyNot = (name: string): string | false =>
   kindOf(name).binary === undefined && `${name} is not installed: npm test installs it where it can`;
 
@@ -124,7 +123,7 @@ export async function startProxy(
     looks: kind.looks,
     async close() {
       const ended = once(child, "exit");
-      // nginx and HAProxy wait for open connections on gentler ones.
+      // With a milder signal, nginx and HAProxy wait for open connections.
       child.kill(name === "nginx" ? "SIGTERM" : "SIGKILL");
       await ended;
     },
@@ -139,13 +138,13 @@ const withUpstream = (text: string, { port, internalPort }: Upstream): string =>
     .replace(/address: gateway-2, port_value: 8080/, `address: ${GATEWAY_ADDRESSES[1]}, port_value: ${port}`)
     .replace(/\b9090\b/g, String(internalPort));
 
-/** What a file says in one place only; another file than was thought is an error. */
+/** Replaces text that must occur exactly once in a file. */
 function replaceOnce(text: string, from: string, to: string): string {
   if (text.split(from).length !== 2) throw new Error(`the file does not say ${JSON.stringify(from)} just once`);
   return text.replace(from, () => to);
 }
 
-/** nginx makes these folders even where it never uses them, and only root may make those of the package. */
+/** nginx creates these folders even if it does not use them, and only root may create the package's own. */
 const temporary = (folder: string): string =>
   `http {\n${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `  ${name}_temp_path ${folder}/${name};`).join("\n")}\n`;
 
@@ -158,7 +157,7 @@ async function untilListening(child: ChildProcess, port: number, why: () => stri
     });
   await eventually("the proxy listens", async () => {
     if (child.exitCode !== null || child.signalCode !== null) {
-      // What it wrote last may not have been read yet.
+      // The proxy's last output may not have been read yet.
       if (child.stderr?.readableEnded === false) await once(child.stderr, "close");
       throw new Error(`${why()} (exit code ${child.exitCode}, signal ${child.signalCode})`);
     }

@@ -1,8 +1,9 @@
 /**
- * No secret and no text is kept or leaked. A platform works for a while with every kind of secret, and with a word of its own through every
- * way in: prompts, outputs, errors, what nodes say, headers, addresses, names, forms, webhooks. Then everything that was written is
- * searched: logs at their most talkative, screen, metrics, every table, every file; and every answer that hands no secret out. Only names
- * that someone chose are kept, each in its own table.
+ * Checks that no secret and no text is stored or leaked. A platform works for a while with every kind of secret, and
+ * with a unique word through every input: prompts, outputs, errors, node messages, headers, addresses, names, forms,
+ * webhooks. Then everything that was written is searched: logs at their most verbose level, terminal output, metrics,
+ * every table, every file, and every answer that should contain no secret. Only names that users chose are stored, each
+ * in its own table.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -44,7 +45,7 @@ import { everyFile, everyRow, Words } from "./words.ts";
 
 const AGENT = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const CHAT = "/v1/chat/completions";
-/** Long enough to be counted on a worker's thread. */
+/** Long enough to be counted on a worker thread. */
 const LONG_WORDS = 6_000;
 
 const words = new Words();
@@ -59,7 +60,7 @@ let mailbox: TestMailbox;
 let demo: DemoProvider;
 let closeDemo = async (): Promise<void> => {};
 let issuer: TestIssuer;
-/** The platform as nodes and requests made by hand take it. */
+/** The platform in the form that hand-made nodes and requests use. */
 let stage: { baseUrl: string; query: Platform["query"]; balance: () => Promise<bigint> };
 let builder: Builder;
 let host: Host;
@@ -128,14 +129,14 @@ const cookiesOf = (who: ConsoleClient, when: string): void => {
 const mailedToken = async (): Promise<string> =>
   decodeURIComponent(/#token=(\S+)/.exec((await mailbox.next()).text)?.[1] ?? "");
 
-/** Waits until the scripted node works: one that sent garbage may have been cut off for a moment. */
+/** Waits until the scripted node serves: after malformed frames it may be disconnected for a moment. */
 const served = (): Promise<boolean> =>
   eventually("it serves", async () => {
     const response = await ask(stage, builder.key, { model: "tiny-3b", prompt: script({ text: "hello" }) });
     return response.status === 200;
   });
 
-/** Any request; its answer is read and forgotten. */
+/** Sends any request and reads its answer. */
 async function call(path: string, init: RequestInit & { body?: string } = {}): Promise<number> {
   const response = await fetch(`${stage.baseUrl}${path}`, init);
   if (response.body !== null) await textOf(response);
@@ -161,7 +162,7 @@ describe("secrets and prompts", () => {
   let [key, hostToken, account] = ["", "", ""];
   const email = "holder@example.test";
   const password = canary("password");
-  /** More is tried here than one address may try in a minute. */
+  /** The test makes more attempts than one address may make in a minute. */
   const forgetAttempts = () => platform.query("delete from identity_attempt");
 
   test("a person signs up, confirms the address, and resets the password", async () => {
@@ -179,7 +180,7 @@ describe("secrets and prompts", () => {
     cookiesOf(person, "before the reset");
     await person.send("POST", "auth/request-password-reset", { email });
     const token = keep("the reset's token", await mailedToken());
-    // While it is still good: a database that leaked would be enough to use it.
+    // Checked while the link is still valid, because a leaked database would allow its use.
     const stored = await platform.query<{ row: string }>("select v::text as row from identity_verification v");
     assert.ok(stored.length > 0 && stored.every(({ row }) => !row.includes(token)));
     await person.ask("POST", "auth/reset-password", { token: canary("wrong token"), password });
@@ -251,7 +252,7 @@ describe("secrets and prompts", () => {
     await guest.get("team");
   });
 
-  test("a person makes, renames and revokes keys and host tokens, in the console and in the shell", async () => {
+  test("a person creates, renames and revokes keys and host tokens, in the console and with commands", async () => {
     account = (await person.send<{ id: string }>("POST", "accounts", { kind: "builder", name: "Work" })).id;
     await person.send("POST", "accounts", { kind: "host", name: "Farm" });
     await operator.send("POST", `operator/accounts/${account}/grant`, { amount_micro: "5000000", reason: "to begin" });
@@ -298,7 +299,7 @@ describe("secrets and prompts", () => {
     for (const model of ["tiny-3b", "reason-32b"]) {
       for (const stream of [false, true]) {
         const content = script({ text: canary("output"), reasoning: canary("reasoning") });
-        // The tag is kept as the request's label, nothing else of the metadata.
+        // The tag is stored as the request's label, and nothing else of the metadata.
         const metadata = { tag: "a label", note: canary("metadata") };
         assert.equal(await said(chatUrl, key, { model, stream, metadata, messages: messages(content) }, true), 200);
       }
@@ -342,7 +343,7 @@ describe("secrets and prompts", () => {
       body: JSON.stringify(forged),
     });
     assert.equal(response.status, 400);
-    // From here on the provider cannot be reached.
+    // From here on the payment provider is unreachable.
     await closeDemo();
     answers.push({ what: "webhook", answer: { status: 400, text: await response.text(), body: {} } });
   });
@@ -453,7 +454,7 @@ describe("secrets and prompts", () => {
     for (const bytes of notHttp(word)) await rawHttp(stage.baseUrl, bytes);
   });
 
-  test("nodes send marked words in every field and frame", async () => {
+  test("nodes send unique words in every field and frame", async () => {
     const behaviours = talkers(word);
     let next = 0;
     const node = await HandMadeNode.join(stage, host, {
@@ -488,7 +489,7 @@ describe("secrets and prompts", () => {
     ]) {
       assert.equal(await raw.connect(), true);
       await raw.say(Buffer.from(text));
-      // The plane has taken it in, or has cut the connection for it.
+      // The plane has read the bytes, or has cut the connection because of them.
       await unlessHung("the plane hears or cuts", raw.heardOut());
       raw.leave();
     }
@@ -508,7 +509,7 @@ describe("secrets and prompts", () => {
     await nodeApi(stage, host.token, "PUT", `/nodes/${node.id}/elections`, { models: [word("an election")] });
   });
 
-  test("console forms and webhooks have marked words in every field", async () => {
+  test("console forms and webhooks have unique words in every field", async () => {
     await forgetAttempts();
     const client = new ConsoleClient(platform);
     const password = word("a password");
@@ -530,7 +531,7 @@ describe("secrets and prompts", () => {
     const { secret } = await client.send<{ secret: string }>("POST", "keys", {
       name: word("a key's name"),
     });
-    // Without credit; with it the name goes into the record.
+    // Sent without credit, because with credit the name would be in the record.
     await call("/v1/models", { headers: { authorization: `Bearer ${secret}` } });
     const [owned] = await stage.query<{ id: string }>(
       "select account_id as id from api_key where name like 'marker%' order by created_at desc limit 1",
@@ -568,9 +569,9 @@ describe("secrets and prompts", () => {
 
   let rows: { table: string; row: string }[];
   let metrics = "";
-  /** Unsigned they are worthless, and have to be in their table; they are nowhere else. */
+  /** Session tokens without their signatures are worthless and must be in their table, and nowhere else. */
   let sessions: string[];
-  test("each person reads everything they may read", async () => {
+  test("each person reads everything that they may read", async () => {
     const { data } = await person.get<{ data: { id: string }[] }>("requests?limit=100");
     assert.ok(data.length >= 10);
     for (const { id } of data.slice(0, 3)) {
@@ -616,7 +617,7 @@ describe("secrets and prompts", () => {
     for (const { table, row } of rows) {
       if (table !== "identity_session") assert.ok(!sessions.some((token) => row.includes(token)), table);
     }
-    // The search finds what is there.
+    // The search finds the words that must be there.
     for (const { way, word, tables } of words.keepable) {
       assert.ok(
         rows.some(({ row }) => row.includes(word)),
@@ -625,9 +626,9 @@ describe("secrets and prompts", () => {
     }
   });
 
-  test("no log, screen or file contains a secret or a prompt, including the database's files and its WAL", async () => {
+  test("no log, terminal output or file contains a secret or a prompt, including the database's files and its WAL", async () => {
     const files = await everyFile(dataDir);
-    // A gateway's journals have what the tables have, for a failover that loses it.
+    // A gateway's journals contain the same as the tables, in case a failover loses commits.
     const isOfTables = (path: string): boolean =>
       (path.startsWith("postgres/") && !path.endsWith(".log")) || /^spool\/.*\.(requests|changes)$/.test(path);
     const found = files.flatMap(({ path, content }) =>
@@ -647,7 +648,7 @@ describe("secrets and prompts", () => {
     assert.match(logs.get("gateway.log") ?? "", /"level":10|"level":20/);
     assert.match(logs.get("gateway.log") ?? "", /"msg":"serving"/);
     assert.match(logs.get("agent.log") ?? "", /serving tiny-3b|online/);
-    // The screen and the file beside the data show how to sign in to a development platform; logs do not.
+    // The terminal and the file in the data directory show a development platform's password; logs must not.
     for (const [name, log] of logs) {
       assert.ok(![...sessions, platform.ready.builder.password].some((secret) => log.includes(secret)), name);
     }

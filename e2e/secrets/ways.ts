@@ -1,12 +1,12 @@
-/** Ways into the platform that are many of a kind: what is wrong in a field, a header, a path, a form, or on the plane. */
+/** Groups of inputs to the platform with errors in a field, a header, a path, a form, or on the plane. */
 import { connect } from "node:net";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
 import { unlessHung } from "@tollgate/stage/wait.ts";
 
-/** Makes a new word for the way in that it names. */
+/** Makes a new word for the given input. */
 type Word = (way: string) => string;
 
-/** What is wrong with a chat request, by the field that has the word. */
+/** Invalid chat requests by the field that contains the word. */
 export const WRONG_FIELDS: [string, (it: string) => object][] = [
   ["model", (it) => ({ model: it })],
   ["messages", (it) => ({ messages: it })],
@@ -56,7 +56,7 @@ export const PREFIXES = [
   "/anthropic/",
 ];
 
-/** Bytes that are no request. */
+/** Bytes that are not a valid request. */
 export const notHttp = (word: Word): string[] => [
   `${word("a method").toUpperCase()} / HTTP/1.1\r\nHost: x\r\n\r\n`,
   `GET /${word("a path")} HTTP/9.9\r\nHost: x\r\n\r\n`,
@@ -64,7 +64,7 @@ export const notHttp = (word: Word): string[] => [
   `POST /v1/chat/completions HTTP/1.1\r\nHost: ${word("a host's name")}\r\nContent-Length: ${word("a length")}\r\n\r\n`,
 ];
 
-/** Nodes that say the word where they may say something, and where they may not. */
+/** Nodes that send the word where text is allowed, and where it is not. */
 export function talkers(word: Word): Behaviour[] {
   const said: Behaviour[] = (["engine", "prompt", "agent"] as const).map((cause) => (job) => {
     job.accept();
@@ -91,7 +91,7 @@ export function talkers(word: Word): Behaviour[] {
 
 type Form = [method: "GET" | "POST", path: string, body?: object];
 
-/** Forms of the console with a field that is not as it should be. */
+/** Forms of the console with an invalid field. */
 export const wrongForms = (word: Word): Form[] => [
   ["POST", "accounts", { kind: word("an account's kind"), name: "x" }],
   ["POST", "keys", { name: { x: word("a key's name that is none") } }],
@@ -106,11 +106,11 @@ export const wrongForms = (word: Word): Form[] => [
   ["GET", `usage?by=${word("a grouping")}`],
 ];
 
-/** Sends bytes that are no request and waits for the other side to close. */
+/** Sends bytes that are not a request and waits until the gateway closes the connection. */
 export async function rawHttp(baseUrl: string, bytes: string): Promise<void> {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname, () => socket.write(bytes));
-  // A reset is one of the ways to be cut off.
+  // The gateway may cut the connection with a reset.
   socket.on("error", () => {});
   const closed = new Promise((resolve) => socket.resume().once("close", resolve));
   await unlessHung(`the gateway closes on ${JSON.stringify(bytes)}`, closed);

@@ -1,6 +1,6 @@
 /**
- * Words that stand nowhere else, one for every way into the platform, and secrets that the platform made; and the search for them
- * afterwards. What may be kept, and where, is stated when a word is made: a name that someone chose stands in its own table only.
+ * Makes unique words for every input of the platform, records secrets that the platform made, and searches for both.
+ * When a word is made, it is stated which tables may store it: a name that a user chose is only in its own table.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -21,9 +21,9 @@ const KEPT: Record<string, string[]> = {
   "an account's name": ["account"],
   "a token's name": ["host_token"],
   "a key's name": ["api_key", "request", "hold"],
-  // Only of a key whose owner turned labels on.
+  // Only for a key whose owner turned labels on.
   "a label": ["request", "hold", "label_day"],
-  // What someone took for a model's name: the owner of the key sees it beside the refusal.
+  // What a client sent as a model's name: the key's owner sees it beside the refusal.
   model: ["refused_last"],
   "a path below /v1/models/": ["refused_last"],
 };
@@ -31,38 +31,38 @@ const KEPT: Record<string, string[]> = {
 interface Word {
   word: string;
   way: string;
-  /** The tables that may have it. */
+  /** The tables that may store it. */
   tables: string[];
 }
 
 interface Secret {
   value: string;
   way: string;
-  /** The one answer that contains a new secret. */
+  /** The only answer that may contain a new secret. */
   shownIn: Answer | undefined;
 }
 
 export class Words {
-  /** By word. */
+  /** The words with their inputs. */
   readonly #made = new Map<string, Word>();
-  /** No answer has these, but the one that hands them out. */
+  /** Secrets that no answer may contain, except the one that issued them. */
   readonly secrets: Secret[] = [];
 
-  /** A new word for this way in; letters and digits, so that nothing escapes or folds it. */
+  /** A new word for this input, of letters and digits only, so that no encoding changes it. */
   of(way: string): string {
     const word = `marker${randomBytes(8).toString("hex")}`;
     this.#made.set(word, { word, way, tables: KEPT[way] ?? [] });
     return word;
   }
 
-  /** A new word that no answer may have either. */
+  /** A new word that no answer may contain either. */
   secret(way: string): string {
     const value = this.of(way);
     this.secrets.push({ value, way, shownIn: undefined });
     return value;
   }
 
-  /** A secret that the platform made. */
+  /** Records a secret that the platform made. */
   keep(way: string, value: string, shownIn?: Answer): string {
     assert.ok(value.length >= 10, `${way} is long enough to be searched for`);
     this.secrets.push({ value, way, shownIn });
@@ -73,13 +73,13 @@ export class Words {
     return this.#made.size + this.secrets.length;
   }
 
-  /** Those that may be kept somewhere. */
+  /** The words that some table may store. */
   get keepable(): Word[] {
-    // Of refused calls only the last are kept: some of these names are gone by the end.
+    // Only the last refused calls are stored, so some of these names are gone at the end.
     return [...this.#made.values()].filter(({ tables }) => tables.some((table) => table !== "refused_last"));
   }
 
-  /** Which words and secrets stand in this text, but those words that may. Capitals do not hide a word. */
+  /** Returns the words and secrets that the text contains, except the allowed words. Ignores case. */
   foundIn(place: string, text: string | Buffer, mayStand: (word: Word) => boolean = () => false): string[] {
     const whole = typeof text === "string" ? text : text.toString("latin1");
     const words = new Set([...whole.matchAll(/marker[0-9a-f]{16}/gi)].map(([word]) => word.toLowerCase()));
@@ -92,7 +92,7 @@ export class Words {
   }
 }
 
-/** Every row of every table, as text. A partition is a table of its own, named after its parent. */
+/** Every row of every table as text. A partition counts as its parent table. */
 export async function everyRow(query: Query): Promise<{ table: string; row: string }[]> {
   const tables = await query<{ name: string }>("select tablename as name from pg_tables where schemaname = 'public'");
   const rows = [];
@@ -103,7 +103,7 @@ export async function everyRow(query: Query): Promise<{ table: string; row: stri
   return rows;
 }
 
-/** Every file below the data directory, by its path from there. */
+/** Every file in the data directory, by its relative path. */
 export async function everyFile(dataDir: string): Promise<{ path: string; content: Buffer }[]> {
   const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

@@ -4,17 +4,17 @@ import type { Recorded } from "./recording.ts";
 /** Each kind makes its replacement from a number, as long as the original, so that pages look the same. */
 const KINDS: { pattern: RegExp; replacement: (found: string, number: number) => string }[] = [
   {
-    // An id: `key_06dfk3v8qe7z2m4x9t1c5n0bga`.
+    // Matches an ID such as `key_06dfk3v8qe7z2m4x9t1c5n0bga`.
     pattern: /\b(?:[a-z]{2,8}_|chatcmpl-)[0-7][0-9a-hjkmnp-tv-z]{25}\b/g,
     replacement: (id, number) => `${id.slice(0, -26)}${String(number).padStart(26, "0")}`,
   },
   {
-    // A key or token, whole or the part that lists show.
+    // Matches a key or token, complete or only the part that lists show.
     pattern: /\bt(?:sk|ht)_live_\w+/g,
     replacement: (secret, number) => `${secret.slice(0, 9)}${fill("Example", number, secret.length - 9)}`,
   },
   {
-    // Any other long random text: sessions, tokens of links.
+    // Matches other long random text: sessions, tokens of links.
     pattern: /(?<=")(?!t(?:sk|ht)_live_)(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{20,}={0,2}(?=")/g,
     replacement: (text, number) => fill("example", number, text.length),
   },
@@ -23,7 +23,7 @@ const KINDS: { pattern: RegExp; replacement: (found: string, number: number) => 
 const fill = (word: string, number: number, length: number): string =>
   `${word}${String(number).padStart(Math.max(0, length - word.length), "0")}`.slice(-length);
 
-/** In the order of the requests, so that the same answers are numbered in the same way. */
+/** Numbers secrets in the order of the requests, so that the same answers always get the same numbers. */
 export function replaceSecrets(answers: Recorded[]): Recorded[] {
   let text = JSON.stringify(answers);
   for (const { pattern, replacement } of KINDS) {

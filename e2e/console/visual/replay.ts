@@ -1,6 +1,6 @@
 /**
- * Serves the console, the docs and the status page from the sources, and answers the APIs from the recording: no database, no node. A
- * request without a recorded answer fails the test with its name.
+ * Serves the console, the docs and the status page from the sources, and answers API requests from the recording,
+ * without database and node. A request without a recorded answer fails the test and is named.
  */
 import type { ServerResponse } from "node:http";
 import { after, before, describe, test } from "node:test";
@@ -17,14 +17,14 @@ import { type Recorded, type RecordedEvent, readMoment, readRecording } from "./
 import type { Tour } from "./tour.ts";
 
 export const TIME_ZONE = "UTC";
-/** Says who asks, in place of a session. */
+/** The cookie that names the role, instead of a session. */
 const ROLE_COOKIE = "recorded-role";
-/** Pages ask this to learn whether the gateway is still there, when they have waited for something. */
+/** Pages send this request to learn whether the gateway still runs. */
 const PROBE = "GET /console/api/auth/methods";
 
 interface Replay {
   baseUrl: string;
-  /** What `visit` returns, or an error as soon as a request has no recorded answer. */
+  /** Resolves as `visit` does, or rejects as soon as a request has no recorded answer. */
   unlessMissing(visit: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ async function startReplay(): Promise<Replay> {
       const as = /recorded-role=(\w+)/.exec(raw.headers.cookie ?? "")?.[1] ?? "";
       const sent = (await Array.fromAsync(raw as AsyncIterable<Buffer>)).join("");
       const request = `${raw.method} ${raw.url}`;
-      // The public API takes a key and no cookie.
+      // The public API is called with a key and without a cookie.
       const isForAll = request === PROBE || url === "/v1/*";
       const answer = recorded.find(
         (one) => (one.as === as || isForAll) && one.request === request && isDeepStrictEqual(one.sent, parsed(sent)),
@@ -77,18 +77,18 @@ function send({ status, body, events }: Recorded, response: ServerResponse): voi
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     return;
   }
-  // The playground finds its request by this header.
+  // The playground finds its request's record by this header.
   const [, id] = /"chatcmpl-(\w+)"/.exec(JSON.stringify(events)) ?? [];
   const headers = { "content-type": "text/event-stream", ...(id !== undefined && { "x-request-id": `req_${id}` }) };
   response.writeHead(status, headers).write(events.map(textOf).join(""));
-  // A stream of figures goes on for as long as the page is open; an answer of a model ends.
+  // A live stream stays open as long as the page; the answer of a model ends.
   if (events.at(-1)?.data === "[DONE]") response.end();
 }
 
 const textOf = ({ event, data }: RecordedEvent): string =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 
-/** A test for each tour, all in one browser. */
+/** Runs one test for each tour, all in the same browser. */
 export function testTours(subject: string, tours: Tour[]): void {
   describe(subject, NEEDS_CHROMIUM, () => {
     let replay: Replay;

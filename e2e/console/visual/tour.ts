@@ -1,4 +1,4 @@
-/** A tour visits pages as somebody and has each one checked. Tests run tours on recorded answers, the recorder on a platform. */
+/** A tour visits pages as one role and checks each of them. Tests run tours on recorded answers, the recorder on a platform. */
 import type { Page } from "playwright-core";
 import type { BrowserSession } from "../browser.ts";
 import { takeScreen } from "./checks.ts";
@@ -7,14 +7,14 @@ import type { Role } from "./recording.ts";
 export interface Touring {
   browser: BrowserSession;
   page: Page;
-  /** All visual checks of the page as it stands, on every screen. */
+  /** Runs all visual checks of the current page, on every screen. */
   check(where: string): Promise<void>;
-  /** Only those that measure the layout, for long pages made of the same parts as others. */
+  /** Runs only the layout checks, for long pages made of the same parts as others. */
   checkFit(where: string): Promise<void>;
 }
 
 export interface Tour {
-  /** Completes the test's title. */
+  /** The end of the test's title. */
   title: string;
   as: Role;
   visit: (touring: Touring) => Promise<void>;
@@ -23,16 +23,16 @@ export interface Tour {
 export interface Stop {
   path: string;
   heading: string;
-  /** A text, or what something is called (a chart, a button with an icon), that is visible once the page has its data. */
+  /** A visible text or an accessible name (of a chart, or a button with an icon) that appears once the page has its data. */
   there?: string | RegExp;
-  /** What else is opened on it. */
+  /** Opens further parts of the page. */
   open?: (page: Page) => Promise<void>;
 }
 
-/** Checks each page of the console, and again with what is opened on it. */
+/** Checks each page of the console, and again with its further parts open. */
 export async function visitAll({ browser, page, check }: Touring, stops: Stop[]): Promise<void> {
   for (const [index, { path, heading, there, open }] of stops.entries()) {
-    // What opens is opened on the smallest screen, where something else is most easily in the way.
+    // Dialogs and drawers are opened on the smallest screen, where something is most likely to cover them.
     await takeScreen(browser, open === undefined ? index : 0);
     await page.goto(`/console${path}`);
     await page.getByRole("heading", { name: heading, exact: true }).waitFor();
@@ -46,7 +46,7 @@ export async function visitAll({ browser, page, check }: Touring, stops: Stop[])
   }
 }
 
-/** Clicks what opens a dialog. */
+/** Clicks a button that opens a dialog. */
 export async function openDialog(page: Page, button: RegExp): Promise<void> {
   await page.getByRole("button", { name: button }).first().click();
   await page.getByRole("dialog").waitFor();

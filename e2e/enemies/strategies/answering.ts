@@ -7,10 +7,10 @@ import { type Enemy, type Strategy, user } from "../strategy.ts";
 import { solved } from "./solver.ts";
 
 const CANNED = "This is a very good question, and there are many sides to it that one should think about. ".repeat(5);
-/** Faster than an honest engine, slower than the ceiling of the model. */
+/** Faster than an honest engine, slower than the model's maximum speed. */
 const PAUSE_MS = 20;
 
-/** Says this to everything but canaries. */
+/** Answers everything but canaries with this text. */
 export const says =
   (text: (job: Job) => string = () => CANNED): Behaviour =>
   async (job) => {
@@ -20,16 +20,16 @@ export const says =
     job.done();
   };
 
-/** Answers canaries; does this with the rest. */
+/** Answers canaries, and handles other jobs with `behaviour`. */
 export const unlessCanary =
   (behaviour: Behaviour): Behaviour =>
   (job) =>
     solved(job.prompt) === undefined ? behaviour(job) : says()(job);
 
-/** Of a node that gave what probation asks for, and has had a slot for every request since. */
+/** The traits of a node that has passed probation and has a slot for every request. */
 export const KNOWN = { honestAnswers: 20 };
 
-/** What an honest node answers, at the pace of one. */
+/** Answers as an honest node does, at the pace of one. */
 function works(enemy: Enemy): Behaviour {
   return async (job) => {
     job.accept();
@@ -50,7 +50,7 @@ function works(enemy: Enemy): Behaviour {
   };
 }
 
-/** Works on some of its jobs, by their number. */
+/** Works honestly on some of its jobs, chosen by their number. */
 function worksOn(enemy: Enemy, isHonest: (count: number) => boolean): Behaviour {
   let count = 0;
   const [honestly, badly] = [works(enemy), says()];

@@ -16,7 +16,7 @@ const oneWord = unlessCanary((job) => {
   job.deltas(["Well"]);
 });
 
-/** Joins, and whenever that much time has passed retires its node and joins with a new one. */
+/** Joins, and then repeatedly retires its node after this time and joins with a new one. */
 async function keepsJoining(enemy: Enemy, everyMs: number, join: () => Promise<HandMadeNode>): Promise<void> {
   let node = await join();
   enemy.keep(async () => {
@@ -27,7 +27,7 @@ async function keepsJoining(enemy: Enemy, everyMs: number, join: () => Promise<H
   });
 }
 
-/** After a word of output, and a moment in which it reaches the client. */
+/** Sends a word of output, waits until it reaches the client, and then calls `then`. */
 const afterAWord = (then: (job: Job) => void): Behaviour =>
   unlessCanary(async (job) => {
     job.accept();

@@ -1,4 +1,4 @@
-/** Hosts that lie about themselves: their load, their models, who they are, what they may still do. */
+/** Hosts that lie about themselves: about their load, their models, their identity, or their standing. */
 import {
   type Behaviour,
   credentialsOf,
@@ -16,7 +16,7 @@ import { KNOWN, says, unlessCanary } from "./answering.ts";
 
 const NODES_A_HOST = 3;
 
-/** So many nodes, three for each identity. */
+/** Opens this many nodes, three for each identity. */
 async function crowd(
   enemy: Enemy,
   count: number,
@@ -25,7 +25,7 @@ async function crowd(
 ): Promise<HandMadeNode[]> {
   const nodes: HandMadeNode[] = [];
   while (nodes.length < count) {
-    // Three at a time: the plane lets only so many connect at once.
+    // Opened three at a time, because the plane limits concurrent connections.
     const host = await enemy.host();
     const joining = Array.from({ length: NODES_A_HOST }, () => enemy.node(behaviour, { ...more, host }));
     nodes.push(...(await Promise.all(joining)));
@@ -83,7 +83,7 @@ export const claiming: Strategy[] = [
       const host = await enemy.host();
       const { key } = await enemy.builder();
       const answers = says();
-      // Its own request alone: what the platform asks first ends as it should.
+      // Delays only its own request: the platform's first jobs end normally.
       const drags: Behaviour = async (job) => {
         if (job.prompt !== "Go on.") return answers(job);
         job.accept();

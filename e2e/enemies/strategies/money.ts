@@ -1,4 +1,4 @@
-/** Strategies that take out money which was not paid in. */
+/** Strategies to withdraw money that was not paid in. */
 import { randomUUID } from "node:crypto";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
 import { textOf } from "@tollgate/stage/raw-http.ts";
@@ -6,10 +6,10 @@ import { type Enemy, MODEL, type Strategy, user } from "../strategy.ts";
 import { chargesAfterDispute } from "../top-up.ts";
 import { says } from "./answering.ts";
 
-/** No one else serves it. */
+/** A model that no one else serves. */
 const OWN_MODEL = "mid-14b";
 
-/** One person has both accounts. */
+/** Makes one person the owner of both accounts. */
 async function ownsBoth(enemy: Enemy, accounts: string[]): Promise<void> {
   const identity = randomUUID();
   await enemy.query("insert into identity (id, email, name) values ($1, $2, 'somebody')", [
@@ -20,7 +20,7 @@ async function ownsBoth(enemy: Enemy, accounts: string[]): Promise<void> {
     await enemy.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [identity, account]);
 }
 
-/** What the next batch of payouts has for the enemy, in picodollars. Without a hold-back: these are the days after it. */
+/** Counts what the next payout batch pays the enemy, in picodollars, as if the hold-back period were over. */
 async function cashes(enemy: Enemy): Promise<void> {
   await enemy.query("select payout_create($1, 'enemies', 'enemies', 1, 0)", [randomUUID()]);
   const sum = "select coalesce(sum(amount), 0) as sum from payout where account_id = any($1)";

@@ -1,6 +1,6 @@
-/** A solver that a host could write in an evening to pass for a model: answers canaries by regular expressions. */
+/** A solver that a host could write in an evening: answers canaries by regular expressions to pass for a model. */
 
-/** A node without an engine that knows canaries by patterns. Undefined: this looks like none. */
+/** Returns the answer to a canary; undefined if the prompt does not look like one. */
 export function solved(prompt: string): string | undefined {
   const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
   const [first = 0, second = 0] = numbers;

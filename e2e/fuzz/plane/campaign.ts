@@ -1,4 +1,4 @@
-/** A run: hostile nodes that send the frames of a seed, honest clients beside them, and everything that must stay true. */
+/** One run: hostile nodes that send the frames of a seed, honest clients, and checks of what both must see. */
 
 import { pause } from "@tollgate/stage/nodes/pace.ts";
 import type { RawNode } from "@tollgate/stage/nodes/raw.ts";
@@ -9,9 +9,9 @@ import { type Answer, ask, BAIT_MODEL, baitBody, judgeBait, judgeHonest, type Kn
 import { MISDEEDS } from "./lines.ts";
 import { type Message, messageOf } from "./recipes.ts";
 
-/** Frames that leave in one write. */
+/** The number of frames per write. */
 const BATCH = 20;
-/** One in so many batches ends with something worse than a frame. */
+/** The share of batches that end with a worse attack than a frame. */
 const MISDEED_SHARE = 0.04;
 const HONEST_CLIENTS = 3;
 const BAIT_CLIENTS = 24;
@@ -24,7 +24,7 @@ export interface Tally {
   honest: number;
   bait: Map<string, number>;
   findings: string[];
-  /** Whole answers, by the suffix of their ids, with what was counted. */
+  /** Complete answers by the suffix of their IDs, with their token counts. */
   counted: Map<string, NonNullable<Answer["usage"]>>;
 }
 
@@ -37,7 +37,7 @@ export const emptyTally = (): Tally => ({
   counted: new Map(),
 });
 
-/** Asks for every known text once, while no one disturbs: what they cost then, they cost ever after. */
+/** Requests every known text once before the attack, to learn its token counts, which must stay the same. */
 export async function learnTexts(seed: number, target: Target): Promise<Known[]> {
   const texts = knownTexts(new Random(seed, KNOWN_SEED_INDEX));
   return Promise.all(
@@ -51,7 +51,7 @@ export async function learnTexts(seed: number, target: Target): Promise<Known[]>
 
 interface CampaignOptions {
   seed: number;
-  /** Frames `from` to `to`. */
+  /** The range of frames, `from` to `to`. */
   from: number;
   to: number;
   target: Target;
@@ -71,7 +71,7 @@ export async function campaign(options: CampaignOptions, tally: Tally): Promise<
   };
   const sending = Promise.all(nodes.map((node) => sendFrames(node, options, tally, take))).finally(() => {
     over = true;
-    // Clients that still wait are answered at once.
+    // Clients that still wait then get an answer at once.
     for (const node of nodes) node.leave();
   });
   const asking = [
@@ -109,7 +109,7 @@ async function sendFrames(
       await commit(random, node);
       count(tally.byKind, kind);
     } else {
-      // Everything so far is read before more is sent: what is fuzzed is the gateway and not its socket's buffer.
+      // Waits until the plane has read everything, so that the gateway is fuzzed and not its socket's buffer.
       await node.heardOut();
     }
     onProgress?.(tally.frames);
@@ -140,7 +140,7 @@ async function baitClient(
     const answer = await ask(target, baitBody(random));
     note(tally, answer, judgeBait(answer));
     count(tally.bait, answer.code ?? String(answer.status));
-    // Where no node is free for it, it does not ask a thousand times a second.
+    // Waits if no slot is free, to limit the rate of requests.
     if (answer.status !== 200) await pause(20);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Those who send requests during a run. Honest ones ask honest nodes for texts they know and must get exactly those; bait
- * goes to the hostile nodes and may fail in any defined way, but what it reads must be of its own request.
+ * The clients of a run. Honest ones ask honest nodes for known texts and must get exactly these; bait clients use
+ * hostile nodes and may fail in any defined way, but their output must belong to their own request.
  */
 
 import { textOf } from "@tollgate/stage/raw-http.ts";
@@ -10,10 +10,10 @@ import { EVIL } from "./recipes.ts";
 
 export interface Answer {
   status: number;
-  /** `chatcmpl-…`, where there was one. */
+  /** The ID `chatcmpl-…`, if there was one. */
   id: string | undefined;
   text: string;
-  /** The error's code, of the answer or of the stream's end. */
+  /** The code of the error, from the answer or the stream's end. */
   code: string | undefined;
   usage: { prompt_tokens: number; completion_tokens: number } | undefined;
 }
@@ -51,7 +51,7 @@ export async function ask(target: Target, body: object): Promise<Answer> {
   };
 }
 
-/** Texts of which it is known, from before the run, what they cost. */
+/** Texts whose token counts were learnt before the run. */
 export interface Known {
   text: string;
   body: object;
@@ -70,7 +70,7 @@ export function knownTexts(random: Random): Omit<Known, "usage">[] {
   });
 }
 
-/** What is wrong with an honest client's answer; nothing, as a rule. */
+/** Returns what is wrong with an honest client's answer, or undefined. */
 export function judgeHonest(known: Known, answer: Answer): string | undefined {
   const { status, code, text, usage } = answer;
   if (status !== 200 || code !== undefined) return `an honest request was answered ${status} ${code ?? ""}`;
@@ -86,7 +86,7 @@ export const baitBody = (random: Random): object => ({
   stream: random.chance(0.5),
 });
 
-/** Every ending that a bad node can cause, or so many clients at once, and no other. */
+/** The error codes that bad nodes, or this many concurrent clients, may cause. */
 const BAIT_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_limit_sku_capacity"];
 
 export function judgeBait(answer: Answer): string | undefined {

@@ -1,4 +1,4 @@
-/** A short run with a seed of its own each time. `run.ts` runs as long as asked for. */
+/** A short run with a new seed each time. `run.ts` makes longer runs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { tallyTable } from "./campaign.ts";

@@ -15,7 +15,7 @@ const situation = (): Situation => ({
   models: ["small-8b"],
 });
 
-test("a frame depends on its seed, index and situation only", () => {
+test("a frame depends only on its seed, index and situation", () => {
   const made = (seed: number, index: number): string => {
     const { kind, subject, payload } = messageOf(new Random(seed, index), situation(), "any");
     return `${kind} ${subject} ${Buffer.from(payload).toString("hex")}`;

@@ -1,6 +1,7 @@
 /**
- * The frames of a run. Frame `index` depends on the seed, its index and the node's situation (the jobs it was offered, those
- * of others) alone. Some are right, so that jobs begin, go on and end; the rest is wrong in every way.
+ * Generates the frames of a run. Frame `index` depends only on the seed, its index and the node's situation (its
+ * offered jobs and those of others). Some frames are valid, so that jobs begin, progress and end; the others are wrong
+ * in all possible ways.
  */
 
 import type { OpenJob } from "@tollgate/stage/nodes/raw.ts";
@@ -10,13 +11,13 @@ import { anyValue, hostileText } from "../hostile.ts";
 import { RawJson } from "../json.ts";
 import type { Random } from "../random.ts";
 
-/** Stands in every output that is made for a job of another node: no client may ever read it. */
+/** Contained in all output sent for other nodes' jobs: no client may ever receive it. */
 export const EVIL = "evil";
 
 export interface Situation {
   node: string;
   gateway: string;
-  /** Oldest first. A recipe that moves one on says so in it. */
+  /** The node's jobs, oldest first. A recipe that advances a job records that in it. */
   jobs: OpenJob[];
   /** Jobs of other nodes that are in flight. */
   foreign: readonly OpenJob[];
@@ -68,8 +69,8 @@ const RECIPES: { kind: string; weight: number; make: Recipe }[] = [
 const JSON_KINDS = [3, 16, 17, 18, 21, 22, 23];
 
 /**
- * A malformed frame fails everything its node runs. Half of the nodes send none, so that their jobs get far enough for
- * the other mistakes to matter.
+ * Half of the nodes send no malformed frames, which would end all of their jobs, so that other mistakes are tested on
+ * jobs in progress.
  */
 const READABLE = [
   ...RECIPES.filter(({ kind }) => /^right|seq|job$|sane/.test(kind)),
@@ -91,7 +92,7 @@ const state = ({ node }: Situation, payload: Uint8Array): Omit<Message, "kind"> 
   payload,
 });
 
-/** What an honest node would say next about one of its jobs. */
+/** The next frame that an honest node would send for one of its jobs. */
 function rightStep(random: Random, { jobs }: Situation): Sendable {
   const open = jobs[random.between(0, Math.min(3, Math.max(0, jobs.length - 1)))];
   if (open === undefined) return { kind: "busy", job: unknown(random).job };
@@ -111,7 +112,7 @@ function done(jobs: OpenJob[], open: OpenJob): Sendable {
 
 const channelOf = (random: Random): Channel => (random.chance(0.1) ? "reasoning" : "answer");
 
-/** Marked with its job: what a client reads must be of its own request. */
+/** Output marked with its job, because a client may only receive output of its own request. */
 function deltaOf(random: Random, open: OpenJob) {
   const text = `[${open.job.slice(0, 26)}]${random.chance(0.2) ? hostileText(random).toWellFormed() : ""}`;
   return { job: open.job, seq: open.seq++, channel: channelOf(random), text };
@@ -123,7 +124,7 @@ function severalDeltas(random: Random, here: Situation): Sendable {
   return { kind: "deltas", deltas: random.times(1, 30, () => deltaOf(random, random.pick(open))) };
 }
 
-/** Any frame about a job, in whatever state the job is. */
+/** A frame about a job in any state. */
 function anyStep(random: Random, { job, text, seq: due }: AimedAt): Sendable {
   const seq = due !== undefined && random.chance(0.7) ? due : random.between(0, 5);
   const makers: (() => Sendable)[] = [
@@ -152,7 +153,7 @@ function wrongSeq(random: Random, { job, text }: AimedAt): Sendable {
 interface AimedAt {
   job: string;
   text: string;
-  /** The number that its next output has to carry. */
+  /** The sequence number that the job's next output must have. */
   seq?: number;
 }
 
@@ -162,7 +163,7 @@ function own(random: Random, { jobs }: Situation): AimedAt {
   return { job, text: `[${job.slice(0, 26)}]` };
 }
 
-/** Mostly one that is in flight, with the number that is due: only its sender tells it from the right one. */
+/** Usually a job in flight with its next sequence number, so that only the sender is wrong. */
 function foreign(random: Random, { foreign: jobs }: Situation): AimedAt {
   const running = jobs.filter(({ accepted }) => accepted);
   const from = running.length > 0 && random.chance(0.8) ? running : jobs;
@@ -196,13 +197,13 @@ const saneState = ({ models }: Situation): Buffer =>
     state: { protocol: "1.0", agent: "fuzz", slots: 8, busy: 0, models: [...models], draining: false },
   });
 
-/** Without a mark: a damaged one could pass for another's. */
+/** Text without a mark, because a damaged mark could look like another job's. */
 function bytesOf(random: Random, here: Situation): Buffer {
   const { job, text } = anyJob(random, here);
   return encode(anyStep(random, { job, text: text === EVIL ? EVIL : "x" }));
 }
 
-/** A frame that was right, with bytes changed, cut off, put in or doubled. */
+/** Changes, cuts, inserts or doubles bytes of a valid frame. */
 function damage(random: Random, bytes: Buffer): Buffer {
   let damaged: Buffer = Buffer.from(bytes);
   for (let left = random.pick([1, 1, 2, 5]); left > 0; left--) {
@@ -267,7 +268,7 @@ function deepJson(random: Random): Buffer {
   return Buffer.concat([Buffer.of(1, random.pick(JSON_KINDS)), Buffer.from(text)]);
 }
 
-/** Near and past the bounds of a frame. */
+/** Frames near and beyond the size limits. */
 function huge(random: Random, here: Situation): Buffer {
   const { job, text } = anyJob(random, here);
   const makers: (() => Buffer)[] = [

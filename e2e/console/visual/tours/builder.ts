@@ -1,4 +1,4 @@
-/** The builder's pages, and what opens on them. */
+/** The builder's pages, with their dialogs and drawers. */
 import { takeScreen } from "../checks.ts";
 import { assertDrawerIsShaded } from "../layout.ts";
 import { type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
@@ -24,7 +24,7 @@ const PAGES: Stop[] = [
     heading: "Playground",
     there: "No messages yet",
     open: async (page) => {
-      // The price of the next request is asked for a moment after it has changed.
+      // The page requests a new quote a moment after the request has changed.
       const untilQuoted = (step: () => Promise<void>): Promise<unknown> =>
         Promise.all([page.waitForResponse(/\/quote$/), step()]);
       const message = page.getByLabel("Message", { exact: true });
@@ -48,7 +48,7 @@ export const BUILDER_TOURS: Tour[] = [
   },
 ];
 
-/** On the smallest screen, where something else is most easily in the way. */
+/** Uses the smallest screen, where something is most likely to cover a dialog. */
 async function openEverything({ browser, page, check }: Touring): Promise<void> {
   await takeScreen(browser, 0);
   await page.goto("/console/requests");

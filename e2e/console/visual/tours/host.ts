@@ -1,4 +1,4 @@
-/** The host's pages, and one node with all that opens on its page. */
+/** The host's pages, and one node's page with its dialogs. */
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
 import { takeScreen } from "../checks.ts";
@@ -54,7 +54,7 @@ async function openNode({ browser, page, check }: Touring): Promise<void> {
   await check("the choice of models");
 }
 
-/** On the smallest screen: what a job earned is visible, and the filters are beside each other. */
+/** Checks on the smallest screen that a job's earnings are visible and the filters fit in one row. */
 async function assertJobsFit(page: Page, jobs: Locator): Promise<void> {
   const earned = await jobs.locator("th", { hasText: "Earned" }).boundingBox();
   const { width } = page.viewportSize() ?? assert.fail("the page has no size");

@@ -1,4 +1,4 @@
-/** The operator's pages, what opens on them, and an account by keyboard alone. */
+/** The operator's pages with their dialogs, and an account used with only the keyboard. */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { openDialog, type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
@@ -90,9 +90,9 @@ async function grantByKeyboard({ browser, page }: Touring): Promise<void> {
   await page.keyboard.press("Enter");
   await page.getByText("Granted $1.25 to Lantern Notes").first().waitFor();
   await page.getByLabel("Amount ($)").waitFor({ state: "detached" });
-  // The focus comes back a moment after what had it is gone.
+  // The focus returns a moment after the element that had it is removed.
   await page.getByRole("button", { name: "Grant credit", exact: true }).and(page.locator(":focus")).waitFor();
-  // The news lies above the drawer, and goes first.
+  // Escape closes the notice first, because it is above the drawer.
   await page.keyboard.press("Escape");
   await page.getByRole("listitem").filter({ hasText: "Granted" }).waitFor({ state: "detached" });
   await page.keyboard.press("Escape");
