@@ -76,7 +76,7 @@ export function systemCallCounts(watched: WatchedProcess): SystemCallCounts {
 const numberAfter = (text: string, field: string): number =>
   Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
 
-/** The maximum memory since `forgetPeak`, in MiB. Memory that the processes of a tree share counts once per process. */
+/** The maximum memory since `resetPeakMemory`, in MiB. Memory that the processes of a tree share counts once per process. */
 export function peakMemoryMib(watched: WatchedProcess): number {
   return memoryMib(watched, "VmHWM");
 }
@@ -84,6 +84,15 @@ export function peakMemoryMib(watched: WatchedProcess): number {
 export function residentMemoryMib(watched: WatchedProcess): number {
   return memoryMib(watched, "VmRSS");
 }
+
+/** A tree's own memory and its part of shared memory: PostgreSQL's backends share most of theirs. */
+export function proportionalMib(watched: WatchedProcess): number {
+  let kib = 0;
+  for (const pid of processesOf(watched)) kib += numberAfter(readProc(`${pid}/smaps_rollup`) ?? "", "Pss");
+  return kib / KIB_PER_MIB;
+}
+
+export const processCount = (watched: WatchedProcess): number => processesOf(watched).length;
 
 /** Resets the peak. Works only for the process's owner; otherwise the peak is the one since the process started. */
 export function resetPeakMemory(watched: WatchedProcess): void {

@@ -12,7 +12,7 @@ import { readIfThere } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayCommand } from "../gateway/command.ts";
-import { Child } from "../gateway/processes.ts";
+import { BenchProcess } from "../gateway/processes.ts";
 
 export const MODELS = ["tiny-3b", "small-7b-alt", "embed-m3"];
 const BUILDERS = 5;
@@ -45,7 +45,7 @@ export async function openPlatform(outDir: string, dataDir: string): Promise<Pla
   const readyFile = join(outDir, "ready.json");
   const internalPort = await freePort();
   const { command, env } = gatewayCommand(resolve(fileURLToPath(new URL("../..", import.meta.url))));
-  const gateway = new Child({
+  const gateway = new BenchProcess({
     name: "gateway",
     command: [...command, "dev", "--no-node", "--port", "0", "--data", dataDir, "--ready-file", readyFile],
     processors: null,

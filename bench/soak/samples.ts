@@ -1,7 +1,14 @@
 /** One line of samples: what gateway, database and disk have at this moment. Linux only: figures come from /proc. */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { cpuOf, machineUs, processCount, proportionalMib, residentMib, type Watched } from "../gateway/usage.ts";
+import {
+  cpuCount,
+  machineCpuUs,
+  processCount,
+  proportionalMib,
+  residentMemoryMib,
+  type WatchedProcess,
+} from "../gateway/usage.ts";
 import type { Platform } from "./platform.ts";
 import type { Traffic } from "./traffic.ts";
 
@@ -56,8 +63,8 @@ const TABLES = `
 
 export function openSampler(platform: Platform, traffic: Traffic): () => Promise<Sample> {
   const { ready, dataDir, query, internalPort } = platform;
-  const gateway: Watched = { pid: ready.pids.gateway, withChildren: false };
-  const postgres: Watched = { pid: ready.pids.postgres as number, withChildren: true };
+  const gateway: WatchedProcess = { pid: ready.pids.gateway, withChildren: false };
+  const postgres: WatchedProcess = { pid: ready.pids.postgres as number, withChildren: true };
   const begunAt = performance.now();
   return async () => {
     const page = await (await fetch(`http://127.0.0.1:${internalPort}/metrics`)).text();
@@ -67,13 +74,13 @@ export function openSampler(platform: Platform, traffic: Traffic): () => Promise
     );
     const sorted = latenciesMs.toSorted((a, b) => a - b);
     const quantile = (part: number): number => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;
-    const spent = (watched: Watched): number => Math.max(...Object.values({ ...NO_CPU, ...cpuOf(watched) }));
+    const spent = (watched: WatchedProcess): number => Math.max(...Object.values({ ...NO_CPU, ...cpuCount(watched) }));
     return {
       at: (performance.now() - begunAt) / 1000,
       requests: sumOf(page, /^tollgate_requests_total\{/),
-      cpuUs: { gateway: spent(gateway), postgres: spent(postgres), machine: machineUs().busy },
+      cpuUs: { gateway: spent(gateway), postgres: spent(postgres), machine: machineCpuUs().busy },
       gauges: {
-        "gateway RSS, MiB": residentMib(gateway),
+        "gateway RSS, MiB": residentMemoryMib(gateway),
         ...Object.fromEntries(
           Object.entries(METRICS).map(([name, line]) => {
             const [, scale = 1] = SCALES.find(([unit]) => unit.test(name)) ?? [];
