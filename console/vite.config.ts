@@ -1,4 +1,4 @@
-/** How the console is built: one page under /console/, hashed assets, nothing inline, every text file compressed beside itself. */
+/** Builds the console: one page under /console/, hashed assets, nothing inline, every text file also compressed. */
 import { fileURLToPath } from "node:url";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
@@ -16,14 +16,14 @@ export default defineConfig({
   base: "/console/",
   plugins: [lucideIcons(), react(), tailwind(), earlyScript(), shellWorker(), checkSizes(), compressFiles()],
   resolve: {
-    // Radix locks scrolling with a <style> element made at run time, which our Content-Security-Policy forbids.
+    // Radix locks scrolling with a <style> element created at run time, which the Content-Security-Policy forbids.
     alias: { "react-remove-scroll": at("src/ui/scroll-lock.tsx") },
   },
   build: {
     outDir: at("dist"),
     emptyOutDir: true,
     target: "es2023",
-    // A data: address would need its own leave in the policy.
+    // The Content-Security-Policy does not allow data: addresses.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
     modulePreload: { polyfill: false },
@@ -31,14 +31,14 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            // What most pages share comes in one file: 30 small ones, six at a time, cost more than their bytes.
+            // Code that most pages share is one file: 30 small files, loaded six at a time, cost more than their bytes.
             {
               name: "shared",
               test: /console\/src\/(ui(?!\/chart)|data|api|nodes|requests|secrets)\//,
               minShareCount: 3,
               priority: 2,
             },
-            // What a few pages share, charts above all: not for every page, but in one file too.
+            // Code that only a few pages share, mostly charts, is one separate file.
             {
               name: "figures",
               test: /console\/src\/(?!pages|routes|layout)|\/useInfiniteQuery/,

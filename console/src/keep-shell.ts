@@ -1,10 +1,10 @@
-/** Registers the service worker that keeps the frame for when the gateway is away (shell-worker.js). */
+/** Registers the service worker that caches the page's frame for outages of the gateway (shell-worker.js). */
 
-/** It fetches the whole build: not while the page itself is loading. */
+/** The worker fetches the whole build, so it waits until the page itself is loaded. */
 const AFTER_MS = 3_000;
 
 export function keepShell(): void {
-  // Only where the page came over TLS or from this machine, which is the browser's rule; elsewhere the console works without.
+  // Service workers need TLS or this machine; elsewhere the console works without one.
   if (!import.meta.env.PROD || !("serviceWorker" in navigator)) return;
   addEventListener("load", () =>
     setTimeout(() => {

@@ -8,7 +8,7 @@ import { keepShell } from "./keep-shell.ts";
 import { router } from "./router.ts";
 import "./styles.css";
 
-// The page's code comes while the API is still asked who is here.
+// Loads the page's code while the session is still being requested.
 for (const { routeId } of router.matchRoutes(router.latestLocation)) {
   void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById]);
 }

@@ -83,7 +83,7 @@ describe("amounts in a column", () => {
     const places = placesOf(amounts);
     return amounts.map((pico) => columnDollars(pico, places));
   };
-  /** What somebody with a pencil reads. */
+  /** Parses the shown text, as a reader would add it up by hand. */
   const read = (text: string): bigint => {
     const digits = text.replaceAll(/[$,.]/g, "").replace("\u2212", "-");
     const places = text.length - text.indexOf(".") - 1;

@@ -1,6 +1,6 @@
 /**
- * Money, exactly. The API writes microdollars as text with six more digits ("9830.400000"): counted in its last digit, the
- * picodollar, every amount is a whole number. Nothing here passes through a float.
+ * Exact money. The API's amounts are microdollars as text with six more digits ("9830.400000"); in picodollars, the
+ * last digit, every amount is a whole number. Nothing here uses floating point.
  */
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_DOLLAR = 1_000_000_000_000n;
@@ -10,7 +10,7 @@ const FINE_DIGITS = 4;
 
 type Rounding = "up" | "down";
 
-/** "9830.400000" → 9830400000n picodollars. Whole microdollars without a point are fine too. */
+/** For example "9830.400000" → 9830400000n picodollars. Whole microdollars without a point are allowed too. */
 export function parseMicro(text: string): bigint {
   const [, minus, whole = "", part = ""] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (whole === "") throw new RangeError(`not an amount of microdollars: ${text}`);
@@ -18,20 +18,20 @@ export function parseMicro(text: string): bigint {
   return minus === "-" ? -pico : pico;
 }
 
-/** Whole microdollars, as the API takes amounts. */
+/** Whole microdollars, as the API accepts amounts. */
 export const wholeMicro = (pico: bigint): string => String(pico / PICO_PER_MICRO);
 
 /**
- * Every digit there is, and at least cents: "$5.00", "$0.00000432". Balances and sums are written so: the last charge shows in
- * them however small it was, and they are what their rows add up to.
+ * Formats every digit, and at least cents: "$5.00", "$0.00000432". Used for balances and sums: even the smallest charge
+ * changes them, and they equal the sum of their rows.
  */
 export function exactDollars(pico: bigint): string {
   return write(pico, DOLLAR_DIGITS);
 }
 
 /**
- * How many places amounts that stand below each other need, so that nothing of any of them is cut off: two where all are whole
- * cents, else as many as the finest has. In steps of two: one row more seldom moves the rest.
+ * The number of decimals that a column of amounts needs so that none is cut off: two if all are whole cents, otherwise
+ * as many as the finest amount has. In steps of two, so that a new row seldom changes the others.
  */
 export function placesOf(amounts: Iterable<bigint>): number {
   let places = CENT_DIGITS;
@@ -39,12 +39,12 @@ export function placesOf(amounts: Iterable<bigint>): number {
   return places;
 }
 
-/** With so many places, which `placesOf` gave for it: in a column the decimal points are below each other. */
+/** Formats with the number of decimals from `placesOf`, so that the decimal points of a column align. */
 export const columnDollars = (pico: bigint, places: number): string => write(pico, places, "keep");
 
 /**
- * As long as is useful: cents from a dollar on, up to four digits from a cent on, below that the three digits that count,
- * zeros too. For sentences; a charge rounds up, as the API itself does, so that nothing is shown as there that is not.
+ * A short form for sentences: cents from a dollar on, up to four digits from a cent on, below that three significant
+ * digits with zeros. A charge rounds up, as the API does, and a balance down.
  */
 export function shortDollars(pico: bigint, rounding: Rounding): string {
   const digits = usefulDigits(pico < 0n ? -pico : pico);
@@ -62,7 +62,7 @@ function usefulDigits(size: bigint): number {
   return Math.min(DOLLAR_DIGITS, leadingZeros + 3);
 }
 
-/** Dollars with so many digits, without the zeros at their end unless they are kept, but never less than cents. */
+/** Formats dollars with this many digits. Trailing zeros are removed unless kept, but cents always stay. */
 function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): string {
   const size = pico < 0n ? -pico : pico;
   const part = String(size % PICO_PER_DOLLAR)
@@ -81,12 +81,12 @@ export const sumMicro = (amounts: Iterable<string>): bigint => {
   return sum;
 };
 
-/** An amount as it comes: microdollars as the API writes them, or picodollars. */
+/** Accepts microdollars as the API writes them, or picodollars. */
 export const picoOf = (amount: string | bigint): bigint => (typeof amount === "string" ? parseMicro(amount) : amount);
 
-/** For the height of a bar alone, where no cent is read off: dollars as a number. */
+/** Dollars as a number, only for the height of a bar. */
 export const chartDollars = (pico: bigint): number => Number(pico / 1_000n) / 1_000_000_000;
 
-/** Tokens at a price in microdollars per million, which is picodollars per token. */
+/** Tokens times a price in microdollars per million, which equals picodollars per token. */
 export const costOfTokens = (tokens: number, microPerMillion: number): bigint =>
   BigInt(tokens) * BigInt(microPerMillion);

@@ -1,4 +1,4 @@
-/** The route tree. Each part of the console has its routes in a file of its own; pages are loaded when they are opened. */
+/** The route tree. Each part of the console has its routes in its own file; pages are loaded when they open. */
 import { createRouter } from "@tanstack/react-router";
 import { reach } from "./api/gateway.ts";
 import { onForbidden, onSignedOut, queryClient, readEverythingAgain } from "./data/query-client.ts";
@@ -36,10 +36,10 @@ export const router = createRouter({
   routeTree,
   basepath: "/console",
   defaultPreload: "intent",
-  // What is fresh is the query cache's to say.
+  // The query cache decides what is fresh.
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,
-  // A page that breaks leaves the frame around it standing.
+  // An error in a page leaves the layout around it in place.
   defaultErrorComponent: BrokenPart,
 });
 
@@ -49,12 +49,15 @@ onSignedOut(() => {
     location: { pathname, searchStr },
     matches,
   } = router.state;
-  // Who is on the way in is told so by the form.
+  // On the sign-in pages, the form shows the error itself.
   if (!matches.some(({ routeId }) => routeId === appRoute.id)) return;
   leave({ next: `${pathname}${searchStr}` });
 });
 
-/** Where rights changed the door is asked again: it leads to what is left, and what was shown of the rest goes. */
+/**
+ * After a change of permissions the route guards run again: the user gets a page that is still allowed, and the rest is
+ * removed.
+ */
 onForbidden(async () => {
   const changed = await readRightsAgain();
   if (changed === undefined) return;
@@ -70,10 +73,10 @@ reach.subscribe(() => {
   const isAway = reach.current() !== undefined;
   const isBack = wasAway && !isAway;
   wasAway = isAway;
-  // A page that could not be opened is tried again, and what the others show is read again.
+  // After an outage, visible data is read again, and a page that could not be opened is retried.
   if (isBack) void readEverythingAgain().then(() => router.invalidate());
 });
-// The browser has a network again.
+// The browser is online again.
 addEventListener("online", () => reach.current() !== undefined && void reach.tryNow());
 
 declare module "@tanstack/react-router" {

@@ -1,4 +1,4 @@
-/** Hands a file that the page made to the browser to save. */
+/** Lets the browser save a file that the page made. */
 export const saveText = (name: string, type: string, text: string): void => saveBlob(name, new Blob([text], { type }));
 
 export function saveBlob(name: string, blob: Blob): void {

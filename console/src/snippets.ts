@@ -1,8 +1,8 @@
-/** The same request as curl, Python and TypeScript, to copy. */
+/** A request as curl, Python and TypeScript code to copy. */
 interface Address {
-  /** Where the API is: `https://…/v1`. */
+  /** The API's URL: `https://…/v1`. */
   baseUrl: string;
-  /** A key to fill in, or a placeholder. */
+  /** A key, or a placeholder. */
   apiKey: string;
 }
 
@@ -19,7 +19,7 @@ export function snippetsOf(parts: SnippetParts): { language: string; text: strin
   ];
 }
 
-/** The same of a request for vectors. */
+/** The same for embedding requests. */
 export function embeddingSnippetsOf(parts: Address & { body: { model: string; input: string[] } }) {
   const { model, input } = parts.body;
   const python = `answer = client.embeddings.create(model=${pythonValue(model)}, input=${pythonValue(input)})
@@ -77,7 +77,7 @@ function typescript({ body, ...address }: SnippetParts): string {
   return `${typescriptClient(address)}\n\n${use}`;
 }
 
-/** JSON as Python writes it. */
+/** Formats JSON as Python. */
 function pythonValue(value: unknown): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

@@ -1,14 +1,14 @@
-/** The spans of time that pages show, and the buckets of sums in them: hours of a day, or days. Pure. */
+/** The time ranges that pages show, and the buckets of sums in them: hours of a day, or days. Pure. */
 import { daysBefore, startOfUtcDay } from "./utc.ts";
 
 export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 export type TimeRange = (typeof RANGES)[number];
 
-/** Those that sums of whole hours and days can fill. */
+/** The ranges that sums of whole hours and days support. */
 export const SUM_RANGES = ["24h", "7d", "30d", "90d"] as const satisfies readonly TimeRange[];
 export type SumRange = (typeof SUM_RANGES)[number];
 
-/** "in the last 24 hours". */
+/** For example "in the last 24 hours". */
 export const RANGE_WORDS: Record<TimeRange, string> = {
   "1h": "the last hour",
   "6h": "the last 6 hours",
@@ -18,7 +18,7 @@ export const RANGE_WORDS: Record<TimeRange, string> = {
   "90d": "the last 90 days",
 };
 
-/** "Compare with the 24 hours before". */
+/** For example "Compare with the 24 hours before". */
 export const BEFORE_WORDS: Record<TimeRange, string> = {
   "1h": "the hour before",
   "6h": "the 6 hours before",
@@ -33,17 +33,17 @@ const LENGTH_HOURS: Record<TimeRange, number> = { "1h": 1, "6h": 6, "24h": 24, "
 
 export const isRange = (value: unknown): value is TimeRange => RANGES.some((range) => range === value);
 
-/** The moment from which a range reaches to now. */
+/** The start of a range that ends now. */
 export const rangeStart = (range: TimeRange, nowMs: number): Date => new Date(nowMs - LENGTH_HOURS[range] * HOUR_MS);
 
 export interface Span {
   by: "hour" | "day";
   from: Date;
-  /** Where each bucket begins, the oldest first. */
+  /** The start of each bucket, oldest first. */
   starts: Date[];
 }
 
-/** Hours begin with the clock's hour; days are the platform's own, in UTC. */
+/** Hours begin with the clock's hour; days are in UTC. */
 export function spanOf(range: SumRange, nowMs: number): Span {
   const hours = LENGTH_HOURS[range];
   const by = range === "24h" ? "hour" : "day";
@@ -51,7 +51,7 @@ export function spanOf(range: SumRange, nowMs: number): Span {
   return { by, from: starts[0] as Date, starts };
 }
 
-/** As many buckets, up to where these begin. */
+/** The same number of buckets right before these. */
 export function spanBefore({ by, from, starts }: Span): Span {
   const bucketMs = by === "hour" ? HOUR_MS : 24 * HOUR_MS;
   const before = starts.map((start) => new Date(start.getTime() - starts.length * bucketMs));
@@ -68,7 +68,7 @@ function lastDays(nowMs: number, days: number): Date[] {
   return Array.from({ length: days }, (_, i) => daysBefore(today, days - 1 - i));
 }
 
-/** The buckets as the API's sums name them: `2026-11-15T06:00:00Z`, `2026-11-15`. */
+/** The buckets' names in the API's sums: `2026-11-15T06:00:00Z`, `2026-11-15`. */
 export const bucketNames = ({ by, starts }: Span): string[] =>
   starts.map((start) => {
     const text = start.toISOString();

@@ -6,19 +6,19 @@ const DAY_S = 86_400;
 export const asDate = (unixSeconds: number): Date => new Date(unixSeconds * 1000);
 export const localMoment = (unixSeconds: number): string => momentText(asDate(unixSeconds));
 export const localDay = (unixSeconds: number): string => dayText(asDate(unixSeconds));
-/** A day of the API's sums, which is one in UTC: "Nov 15, 2026" of `2026-11-15`. */
+/** A UTC day of the API's sums: "Nov 15, 2026" for `2026-11-15`. */
 export const utcDay = (day: string): string => dayText(new Date(`${day}T12:00:00`));
 export const utcMoment = (unixSeconds: number): string =>
   `${asDate(unixSeconds).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-/** The time alone where it was today, else the day too. */
+/** Only the time for today, otherwise with the day. */
 export function shortMoment(unixSeconds: number, nowMs: number): string {
   const date = asDate(unixSeconds);
   const sameDay = new Date(nowMs).toDateString() === date.toDateString();
   return sameDay ? clockText(date) : momentText(date);
 }
 
-/** "3 minutes ago". */
+/** For example "3 minutes ago". */
 export function sinceThen(unixSeconds: number, nowMs: number): string {
   const seconds = Math.round(unixSeconds - nowMs / 1000);
   const size = Math.abs(seconds);
@@ -29,7 +29,7 @@ export function sinceThen(unixSeconds: number, nowMs: number): string {
   return localDay(unixSeconds);
 }
 
-/** "840 ms", "1.24 s", "2 min 5 s". */
+/** For example "840 ms", "1.24 s", "2 min 5 s". */
 export function span(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(2)} s`;

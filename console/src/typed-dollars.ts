@@ -7,12 +7,12 @@ import { exactDollars } from "./money.ts";
 
 const DOLLAR_DIGITS = 12;
 const NO_AMOUNT = "Enter an amount in dollars, such as 12.50.";
-/** A thousand or one: a group of digits, or three places. */
+/** Ambiguous: three digits after the sign may be a group of thousands or decimals. */
 const GROUP_OR_PLACES = /^([1-9]\d{0,2})[.,](\d{3})$/;
 const FORMS = [
-  // 1250 · 12.5 · 12,5 · 0,005
+  // For example 1250 · 12.5 · 12,5 · 0,005
   /^(?<whole>\d{1,9})(?:[.,](?<part>\d{1,6}))?$/,
-  // 1,234 · 1,234.5 · 1 234,5
+  // For example 1,234 · 1,234.5 · 1 234,5
   /^(?<whole>\d{1,3}(?:(?<sign>[., ])\d{3})(?:\k<sign>\d{3})?)(?:(?!\k<sign>)[.,](?<part>\d{1,6}))?$/,
 ];
 
@@ -27,7 +27,7 @@ export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign(
   const [, before, after] = GROUP_OR_PLACES.exec(typed) ?? [];
   if (before !== undefined && after !== undefined) {
     const [group, places] = [amount(before + after, ""), amount(before, after)];
-    // The console itself writes 1,000.00, which is also what a reader of decimal points types.
+    // The console itself writes 1,000.00, and so do readers with decimal points.
     if (decimal === ".") return { pico: typed.includes(",") ? group : places };
     return {
       wrong: `This amount can mean ${exactDollars(group)} or ${exactDollars(places)}. Type ${before}${after} or ${before}.${after}0.`,
@@ -43,8 +43,8 @@ export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign(
 const amount = (whole: string, part: string): bigint => BigInt(whole + part.padEnd(DOLLAR_DIGITS, "0"));
 
 /**
- * "$12.50", to be seen before it is sent; undefined where nothing was understood. Never with three decimals, which can also be read as a
- * thousand.
+ * For example "$12.50", shown before it is sent; undefined if the text was not understood. Never with three decimals,
+ * which could be read as a thousand.
  */
 export function understood(text: string, decimal?: DecimalSign): string | undefined {
   const read = readDollars(text, decimal);

@@ -1,7 +1,7 @@
-/** Whole numbers as people type them. Pure. */
+/** Parses whole numbers as users type them. Pure. */
 export const WHOLE_NUMBER_MAX = 100_000_000;
 
-/** With or without commas; undefined where it is none, or too large. */
+/** With or without commas; undefined if it is not a whole number, or too large. */
 export function wholeNumber(text: string): number | undefined {
   const digits = text.trim().replaceAll(/[,_\s]/g, "");
   const value = Number(digits);

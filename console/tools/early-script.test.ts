@@ -10,7 +10,7 @@ const PAGES = Object.fromEntries(
   Object.values(EARLY_PAGES).map(({ code }) => [`assets/${code.replaceAll("/", "-")}.js`, chunk(["chart.js"], code)]),
 );
 
-test("of a page's code those files are named that the document does not name, each once", () => {
+test("lists the files of a page's code that the document does not name, each once", () => {
   const bundle = {
     ...PAGES,
     "index.js": chunk(["shared.js"], "main.tsx", true),
@@ -26,11 +26,11 @@ test("of a page's code those files are named that the document does not name, ea
   ]);
 });
 
-test("a build without one of the pages fails", () => {
+test("fails the build if one of the pages is missing", () => {
   assert.throws(() => codeOfPages({ "index.js": chunk([], "main.tsx", true) }), /has no page pages\/overview/);
 });
 
-test("the script stands before all others", () => {
+test("inserts the script before all others", () => {
   const page = '<head><link rel="icon"><script src="main.js"></script></head>';
   assert.equal(
     withScript(page, "/console/early.js"),

@@ -1,11 +1,11 @@
-/** Puts the shapes of Lucide's icons in place of `lucide("name")`, so that the build has those that are used and no others. */
+/** Replaces `lucide("name")` with the shapes of Lucide's icon, so that the build contains only the icons that it uses. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
 
 interface Collection {
   icons: Record<string, { body: string } | undefined>;
-  /** Other names of icons. */
+  /** Alternative names of icons. */
   aliases: Record<string, { parent: string } | undefined>;
 }
 
@@ -19,7 +19,7 @@ export function lucideIcons(): Plugin {
   const collection: Collection = JSON.parse(readFileSync(path, "utf8"));
   return {
     name: "tollgate:lucide",
-    // While it is still the text that we wrote.
+    // Runs on the original source text.
     enforce: "pre",
     transform(code, id) {
       if (!ICONS.test(id)) return undefined;
@@ -31,7 +31,7 @@ export function lucideIcons(): Plugin {
   };
 }
 
-/** What the drawing of every icon has (`icons.tsx`). */
+/** Attributes that all icons share (`icons.tsx`). */
 const COMMON: Record<string, string> = {
   fill: "none",
   stroke: "currentColor",
@@ -42,7 +42,7 @@ const COMMON: Record<string, string> = {
 const TAG = /<(\/?)(\w+)([^>]*?)\/?>/g;
 const ATTRIBUTE = /([\w-]+)="([^"]*)"/g;
 
-/** Throws for an icon that does not exist, and for a drawing that is more than shapes side by side. */
+/** Throws for an icon that does not exist, or that consists of more than plain shapes. */
 export function shapesOf({ icons, aliases }: Collection, name: string): Shape[] {
   const body = icons[name]?.body ?? icons[aliases[name]?.parent ?? ""]?.body;
   if (body === undefined) throw new Error(`Lucide has no icon "${name}"`);

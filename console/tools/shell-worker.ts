@@ -1,17 +1,17 @@
-/** Writes the service worker (shell-worker.js) into the build, with the list of what it keeps. */
+/** Writes the service worker (shell-worker.js) into the build, with the list of files that it caches. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Plugin } from "vite";
 
 const SOURCE = new URL("../shell-worker.js", import.meta.url);
-/** Files of public/, whose names say nothing of their content. */
+/** Files of public/, whose names do not change with their content. */
 const PUBLIC = ["/console/favicon.svg"];
 
 export function shellWorker(): Plugin {
   return {
     name: "tollgate:shell-worker",
     apply: "build",
-    // After the page is written.
+    // Runs after the page is generated.
     enforce: "post",
     generateBundle(_options, bundle) {
       const assets = Object.keys(bundle).filter((name) => name.startsWith("assets/"));
@@ -26,7 +26,7 @@ export function shellWorker(): Plugin {
   };
 }
 
-/** Named by all that it keeps and does: another build is another worker. */
+/** The build's name is a hash of its content and the worker's code, so that another build has another worker. */
 export function workerOf(source: string, entry: string, assets: string[]): string {
   const files = [...PUBLIC, ...assets.map((name) => `/console/${name}`).sort()];
   const build = createHash("sha256").update(source).update(files.join("\n")).digest("hex").slice(0, 16);

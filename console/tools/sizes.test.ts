@@ -6,11 +6,11 @@ import { checkSizes } from "./sizes.ts";
 interface Part {
   imports?: string[];
   facade?: string;
-  /** Random text does not compress below three quarters. */
+  /** The part's size; it consists of random text, which hardly compresses. */
   bytes: number;
 }
 
-/** Runs the check on a made-up build; gives what it refused with. */
+/** Runs the check on a made-up build; returns its error message. */
 function check(parts: Record<string, Part>): string | undefined {
   const bundle = Object.fromEntries(
     Object.entries(parts).map(([fileName, { imports = [], facade = null, bytes }]) => [
@@ -36,18 +36,18 @@ function check(parts: Record<string, Part>): string | undefined {
 const START: Part = { facade: "/console/index.html", imports: ["shared.js"], bytes: 50_000 };
 const FIRST: Part = { facade: "/console/src/pages/overview/overview-page.tsx", imports: ["shared.js"], bytes: 10_000 };
 
-test("what the first page imports counts, once; what is loaded later does not", () => {
+test("counts everything that the first page imports once, and nothing that is loaded later", () => {
   const chart: Part = { bytes: 400_000 };
   assert.equal(check({ "a.js": START, "b.js": FIRST, "shared.js": { bytes: 150_000 }, "chart.js": chart }), undefined);
 });
 
-test("a first page over the bound fails the build", () => {
+test("fails the build if the first page exceeds the limit", () => {
   assert.match(
     check({ "a.js": START, "b.js": FIRST, "shared.js": { bytes: 240_000 } }) ?? "",
     /the first page loads 30\d/,
   );
 });
 
-test("a build without the first page is not waved through", () => {
+test("fails a build without the first page", () => {
   assert.match(check({ "a.js": START, "shared.js": { bytes: 10 } }) ?? "", /was not found/);
 });

@@ -1,9 +1,9 @@
-/** Fails the build when the first page needs more JavaScript than a slow connection should have to load; prints the sizes. */
+/** Fails the build if the first page needs more JavaScript than a slow connection should load, and prints the sizes. */
 import { gzipSync } from "node:zlib";
 import type { Plugin, Rollup } from "vite";
 
 const FIRST_PAGE_GZIP_BYTES_MAX = 250_000;
-/** The page that somebody who is signed in sees first. */
+/** The first page that a signed-in user sees. */
 const FIRST_PAGE = "pages/overview/overview-page.tsx";
 
 interface Script {
@@ -37,7 +37,7 @@ export function checkSizes(): Plugin {
   };
 }
 
-/** These scripts and everything they import at once. */
+/** These scripts and everything that they import statically. */
 function reach(from: Script[], byFile: Map<string, Script>): Script[] {
   const found = new Set<Script>();
   const visit = (script: Script): void => {

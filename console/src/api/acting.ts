@@ -5,7 +5,7 @@
 import type { Account, AccountKind } from "./types.ts";
 
 const STORED_AS = "tollgate.acting";
-/** The host's side of the console API; everything else acts for a builder, or for nobody. */
+/** The host's side of the console API; every other path acts for a builder account, or for no account. */
 const HOST_PATHS = /^\/console\/api\/(host-tokens|nodes|node-models|earnings)\b/;
 
 let accounts: Account[] = [];
@@ -15,7 +15,7 @@ export function knowAccounts(owned: Account[]): void {
   accounts = owned;
 }
 
-/** The account of this kind that the pages show: the chosen one, else the first that is not suspended. */
+/** The account of this kind that the pages show: the chosen one, or else the first that is not suspended. */
 export function actingAccount(kind: AccountKind, owned: Account[] = accounts): Account | undefined {
   const usable = owned.filter((account) => account.kind === kind && !account.suspended);
   return usable.find(({ id }) => id === chosen()[kind]) ?? usable[0];
@@ -26,13 +26,13 @@ export function actFor({ id, kind }: Account): void {
   for (const listener of listeners) listener();
 }
 
-/** Calls when another account was chosen. Returns what ends that. */
+/** Calls the listener when another account is chosen. Returns a function that ends this. */
 export function onActing(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Text that is another when the choice is. */
+/** A text that changes whenever the choice changes. */
 export const actingChoice = (): string => localStorage.getItem(STORED_AS) ?? "";
 
 export function actingFor(path: string): string | undefined {
@@ -46,7 +46,7 @@ function chosen(): Partial<Record<AccountKind, string>> {
     const kept: unknown = JSON.parse(actingChoice() || "{}");
     return typeof kept === "object" && kept !== null ? kept : {};
   } catch {
-    // Somebody else's text under our name: the first account then.
+    // The stored text is not ours, so the first account is used.
     return {};
   }
 }

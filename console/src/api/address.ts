@@ -4,7 +4,7 @@ import type { ConsoleCalls, Place, SentAs } from "@tollgate/api/client.ts";
 export type At = keyof ConsoleCalls & Place;
 type Values = Record<string, string | number | undefined>;
 
-/** What any route may be sent; which of it a route takes, its type says. */
+/** The values that any route may take; a route's type says which of them it accepts. */
 export interface Parts {
   path?: Record<string, string>;
   query?: Values;
@@ -16,7 +16,7 @@ export const pathOf = (at: At): string => at.slice(at.indexOf(" ") + 1);
 
 export const addressOf = <Of extends At>(at: Of, ...[sent]: SentAs<Of>): string => addressWith(at, sent);
 
-/** `GET /console/api/keys/{id}` → `/console/api/keys/key_1?limit=5`. */
+/** For example `GET /console/api/keys/{id}` → `/console/api/keys/key_1?limit=5`. */
 export function addressWith(at: At, sent: unknown): string {
   const { path = {}, query = {} } = (sent ?? {}) as Parts;
   const filled = pathOf(at).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));

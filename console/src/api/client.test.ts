@@ -10,7 +10,7 @@ import type { Account } from "./types.ts";
 Object.defineProperty(globalThis, "localStorage", { configurable: true, value: { getItem: () => null } });
 const fetched = mock.method(globalThis, "fetch");
 
-/** What the gateway says next; returns what it was asked. */
+/** Sets the gateway's next answer; returns a function that gives the request it got. */
 function answering(status: number, text: string): () => [string, RequestInit] {
   fetched.mock.mockImplementation(async () => new Response(text, { status }));
   return () => fetched.mock.calls.at(-1)?.arguments as [string, RequestInit];

@@ -8,7 +8,7 @@ const ADDRESS = "/console/api/balance";
 const ASKED_AT_MS = 2_000;
 const FRESH_MS = 10_000;
 
-/** The page's clock, which stands still. */
+/** The page's clock, which the test sets. */
 let nowMs: number;
 
 function early(account?: string, answer = Promise.resolve(new Response("early"))): Promise<Response> {

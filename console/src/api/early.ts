@@ -5,21 +5,21 @@
 import { ACCOUNT_HEADER } from "./account-header.ts";
 
 export interface EarlyAnswer {
-  /** The account that it was asked for, where one was named. */
+  /** The account of the request, if it named one. */
   account: string | undefined;
-  /** By the page's own clock (`performance.now`). */
+  /** The time of the request by the page's clock (`performance.now`). */
   askedAtMs: number;
   answer: Promise<Response>;
 }
 
 declare global {
-  /** By address. Put there by the early script; absent where that was not loaded. */
+  /** Early answers by address. Set by the early script; absent if that did not load. */
   var tollgateEarly: Map<string, EarlyAnswer> | undefined;
 }
 
 const OLD_MS = 10_000;
 
-/** Undefined where it was not asked for, or of another account, or too long ago. */
+/** Undefined if there was no early request, or it was for another account or too long ago. */
 export function takeEarly(address: string, { method = "GET", headers }: RequestInit): Promise<Response> | undefined {
   const early = globalThis.tollgateEarly?.get(address);
   if (early === undefined || method !== "GET") return undefined;

@@ -4,7 +4,7 @@
  */
 const RETRY_MS_MIN = 2_000;
 const RETRY_MS_MAX = 60_000;
-/** 400: the account that was named is none of theirs any more. */
+/** 400: the person no longer has access to the account that the request named. */
 const REFUSED = [400, 401, 403];
 
 export interface ServerEvent {
@@ -16,13 +16,13 @@ interface StreamOptions {
   url: string;
   headers: Record<string, string>;
   on: (event: ServerEvent) => void;
-  /** Whether the stream is open at the moment: said when it opens, and whenever it ended or could not be opened. */
+  /** Called with true when the stream opens, and with false when it ends or cannot be opened. */
   onState: (open: boolean) => void;
-  /** 400, 401 and 403 end it for good: asking again would get the same. */
+  /** Called when 400, 401 or 403 ends the stream permanently, because a retry would get the same answer. */
   onRefused: (status: number) => void;
 }
 
-/** Returns what closes it. */
+/** Opens the stream. Returns a function that closes it. */
 export function openEventStream(options: StreamOptions): () => void {
   const over = new AbortController();
   void keepReading(options, over.signal);
@@ -44,12 +44,12 @@ async function keepReading(options: StreamOptions, over: AbortSignal): Promise<v
         if (!over.aborted) options.on(event);
       });
     } catch {
-      // Whatever ended it, what helps is to open it again.
+      // Whatever ended the stream, opening it again helps.
       retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
     }
     if (over.aborted) return;
     options.onState(false);
-    // Not all pages at once, when the gateway is back.
+    // A random pause, so that not all pages reconnect at once when the gateway is back.
     await pause(retryMs * (0.5 + Math.random() / 2), over);
   }
 }
@@ -64,7 +64,7 @@ async function readEvents(body: ReadableStream<Uint8Array>, on: (event: ServerEv
   }
 }
 
-/** Takes text as it comes, in pieces cut anywhere, and gives whole events. */
+/** Takes text in arbitrary pieces, and passes complete events on. */
 export function eventParser(on: (event: ServerEvent) => void): (piece: string) => void {
   let pending = "";
   return (piece) => {

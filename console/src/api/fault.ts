@@ -1,4 +1,4 @@
-/** A refusal of the API as the pages meet it: an Error whose message is meant for people. */
+/** A refusal of the API as pages get it: an Error whose message can be shown to users. */
 import type { FaultBody } from "@tollgate/api/faults.ts";
 import { ACCOUNT_HEADER } from "./account-header.ts";
 
@@ -6,7 +6,7 @@ export class ApiFault extends Error {
   override name = "ApiFault";
   readonly status: number;
   readonly code: string | undefined;
-  /** The field that was wrong, where the API named one. */
+  /** The invalid field, if the API named one. */
   readonly param: string | undefined;
 
   constructor(parts: { status: number; message: string; code?: string | undefined; param?: string | undefined }) {
@@ -29,13 +29,13 @@ export const isSignedOut = (error: unknown): boolean =>
   error instanceof ApiFault && error.status === 401 && error.code === "not_authenticated";
 
 /**
- * They may not, or no longer: an account was suspended, or the rights of an operator taken. Who was removed from an account
- * and has others is told that the one they named is none of theirs.
+ * The person lacks the permission, or lost it: an account was suspended, or an operator's rights were removed. A person
+ * who was removed from an account gets an error that names the account header.
  */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof ApiFault && (error.status === 403 || error.param === ACCOUNT_HEADER);
 
-/** A sentence for any error: the API's own, or that the gateway was not reached. */
+/** A message for any error: the API's own, or that the gateway did not respond. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ApiFault) return error.message;
   if (error instanceof TypeError) return "The gateway did not respond. Check your connection and try again.";

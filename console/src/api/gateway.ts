@@ -1,13 +1,13 @@
-/** The one gateway of this page: how its calls are made, and whether it answers. */
+/** Sends this page's requests to the gateway, and keeps track of whether the gateway answers. */
 import { takeEarly } from "./early.ts";
 import { SLOW_MS, watchReach } from "./reach.ts";
 
-/** Answers to anybody without looking anything up. */
+/** Answers without a session and without any look-up. */
 const PROBE = "/console/api/auth/methods";
 const PROBE_MS_MAX = 5_000;
 const PROXY_SAYS_AWAY = [502, 503, 504];
 
-/** The gateway was not reached: no connection, or something before it said so. */
+/** The gateway was not reached: there was no connection, or a proxy reported an error. */
 export class Unreachable extends Error {
   override name = "Unreachable";
 }
@@ -30,7 +30,7 @@ export async function gatewayAnswers(): Promise<boolean> {
   }
 }
 
-/** A fetch that throws Unreachable where it was not the gateway that answered. */
+/** A fetch that throws Unreachable if something other than the gateway answered. */
 export async function askGateway(url: string, init: RequestInit): Promise<Response> {
   const slow = setTimeout(reach.missed, SLOW_MS);
   try {
@@ -39,7 +39,7 @@ export async function askGateway(url: string, init: RequestInit): Promise<Respon
     reach.answered();
     return response;
   } catch (error) {
-    // A call that was given up says nothing of the gateway.
+    // A request that was cancelled says nothing about the gateway.
     if (init.signal?.aborted === true) throw error;
     reach.missed();
     if (error instanceof Unreachable) throw error;
@@ -49,7 +49,7 @@ export async function askGateway(url: string, init: RequestInit): Promise<Respon
   }
 }
 
-/** The gateway itself says what is wrong, in JSON; what stands before it does not. */
+/** The gateway explains its errors in JSON; a proxy does not. */
 async function isFromProxy(response: Response): Promise<boolean> {
   if (!PROXY_SAYS_AWAY.includes(response.status)) return false;
   const body: unknown = await response

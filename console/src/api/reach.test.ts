@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watchReach } from "./reach.ts";
 
-/** A gateway that answers or not, and a clock that is moved by hand. */
+/** A gateway that answers or not, and a clock that the test moves. */
 function world() {
   let now = 0;
   let up = true;
@@ -52,7 +52,7 @@ test("one lost request does not count as an outage", async () => {
   assert.equal(reach.current(), undefined);
 });
 
-test("an outage begins at the first unanswered request, and data is from the last answer", async () => {
+test("an outage begins at the first unanswered request, and data is as old as the last answer", async () => {
   const { reach, settle, pass, set } = world();
   reach.answered();
   await pass(500);

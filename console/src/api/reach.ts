@@ -4,23 +4,23 @@
  */
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 30_000;
-/** A call without an answer for so long: the gateway may have stopped in the middle. */
+/** How long a request may stay unanswered before the gateway is suspected to have stopped. */
 export const SLOW_MS = 8_000;
 
 export interface Away {
-  /** When the first call was not answered, in milliseconds. */
+  /** When the first request was not answered, in milliseconds. */
   since: number;
-  /** When the last one was; undefined where none was since the page was loaded. */
+  /** When the last request was answered; undefined if none was since the page was loaded. */
   dataAt: number | undefined;
 }
 
 interface ReachParts {
-  /** Whether the gateway answers now. */
+  /** Asks the gateway; resolves with whether it answers. */
   probe: () => Promise<boolean>;
   nowMs: () => number;
-  /** Calls later; returns what prevents it. */
+  /** Calls `call` later; returns a function that prevents it. */
   later: (ms: number, call: () => void) => () => void;
-  /** From 0 to 1: not all pages ask at once when the gateway is back. */
+  /** A number from 0 to 1, so that not all pages retry at once when the gateway is back. */
   random: () => number;
 }
 
@@ -59,7 +59,7 @@ export function watchReach({ probe, nowMs, later, random }: ReachParts) {
     asking = true;
     const answers = await probe();
     asking = false;
-    // A call may have been answered meanwhile.
+    // Another request may have been answered meanwhile.
     if (answers || missedAt === undefined) return answered();
     if (away === undefined) become({ since: missedAt, dataAt: answeredAt });
     cancel = later(retryMs * (0.5 + random() / 2), () => void tryNow());

@@ -1,5 +1,5 @@
 /**
- * The API's objects by the names the pages use, as the API declares them. Money is microdollars as text, times are Unix
+ * The API's types by the names that pages use, as the API declares them. Money is microdollars as text, times are Unix
  * seconds.
  */
 import type { Place, Schema, Sent } from "@tollgate/api/client.ts";
@@ -23,7 +23,7 @@ export type NotificationChange = NonNullable<Sent<"PUT /console/api/notification
 export type Delivery = Schema<"Delivery">;
 export type SignInStatus = Schema<"SignInStep">["status"];
 
-// A builder's.
+// Types of builder pages.
 export type ApiKey = Schema<"ApiKey">;
 export type KeyChange = Sent<"PATCH /console/api/keys/{id}">["body"];
 export type RequestRecord = Schema<"Request">;
@@ -44,9 +44,9 @@ export type QuoteRequest = Sent<"POST /console/api/quote">["body"];
 export type LiveModel = Schema<"LiveModel">;
 export type Model = Schema<"Model">;
 export type ModelPerformance = Schema<"ModelPerformance">;
-/** An entry of the price sheet, which anybody may read. */
+/** An entry of the price sheet, which is public. */
 export type Rate = Schema<"Rate">;
-/** The filters of the history; a page's cursor and size are not among them. */
+/** The filters of the request history, without the cursor and the size of a page. */
 export type RequestFilter = Query<"GET /console/api/requests.csv">;
 export type RequestSort = NonNullable<Query<"GET /console/api/requests">["sort"]>;
 export type Unfunded = Schema<"Unfunded">;
@@ -56,10 +56,10 @@ export type Performance = Schema<"Performance">;
 export type PerformanceRow = Schema<"PerformanceRow">;
 export type PerformanceQuery = Query<"GET /console/api/performance">;
 
-// A host's.
+// Types of host pages.
 export type HostToken = Schema<"HostToken">;
 export type Node = Schema<"Node">;
-/** As lists show it, without the facts of its machine. */
+/** A node as lists show it, without the facts of its machine. */
 export type ListedNode = Schema<"ListedNode">;
 export type NodeDetail = Schema<"NodeDetail">;
 export type NodeStats = Schema<"NodeStats">;
@@ -78,7 +78,7 @@ export type SpotCheck = Schema<"SpotCheck">;
 export type EarningSum = Schema<"EarningSum">;
 export type EarningSumsQuery = Query<"GET /console/api/earnings/sums">;
 
-// The operators'.
+// Types of operator pages.
 export type Setup = Schema<"Setup">;
 export type Triage = Schema<"Triage">;
 export type Incident = Schema<"Incident">;
@@ -91,10 +91,10 @@ export type ModelCapacity = Schema<"ModelCapacity">;
 export type PlatformLoad = Schema<"LiveLoad">;
 export type PlatformAccount = Schema<"PlatformAccount">;
 export type AccountSearch = Omit<Query<"GET /console/api/operator/accounts">, "cursor" | "limit">;
-/** A key with the limits that are its own, beside those that hold. */
+/** A key with its own limits, in addition to the limits in force. */
 export type PlatformKey = Schema<"PlatformKey">;
 export type KeyLimitsRequest = Sent<"PUT /console/api/operator/keys/{id}/limits">["body"];
-/** As the list shows it, without the facts of its machine. */
+/** A node as the list shows it, without the facts of its machine. */
 export type PlatformNode = Schema<"ListedPlatformNode">;
 export type PlatformNodeDetail = Schema<"PlatformNodeDetail">;
 export type NodeSearch = Omit<Query<"GET /console/api/operator/nodes">, "cursor" | "limit">;

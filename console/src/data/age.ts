@@ -1,17 +1,17 @@
 /** When figures count as old, so that a page marks them. Pure. */
 
 export interface Read {
-  /** When it was read last, in milliseconds; 0: never. */
+  /** When the value was last read, in milliseconds; 0: never. */
   dataUpdatedAt: number;
-  /** How often reading it failed since. */
+  /** How many reads have failed since. */
   failureCount: number;
-  /** How often it is read; false: by hand alone. */
+  /** How often the value is read; false: only on request. */
   everyMs: number | false;
 }
 
 /**
- * Older than its refresh where reading it fails, older than twice its refresh in any case. `seenSinceMs`: nothing is read while nobody
- * looks at the page, and is at once when somebody does.
+ * A value is old after its refresh interval if reading fails, and after twice the interval in any case. `seenSinceMs`:
+ * when the page became visible; hidden pages do not refresh, and refresh as soon as they are visible.
  */
 export function isOld(
   { dataUpdatedAt, failureCount, everyMs }: Read,
@@ -22,7 +22,7 @@ export function isOld(
   return nowMs - Math.max(dataUpdatedAt, seenSinceMs) > 2 * everyMs;
 }
 
-/** When the oldest of what is shown was read; undefined while none of it is old. */
+/** When the oldest shown value was read; undefined while none is old. */
 export function oldestOf(reads: Read[], at: { nowMs: number; seenSinceMs: number }): number | undefined {
   const old = reads.filter((read) => isOld(read, at)).map(({ dataUpdatedAt }) => dataUpdatedAt);
   return old.length === 0 ? undefined : Math.min(...old);

@@ -22,7 +22,7 @@ export const creditsQuery = queryOptions({
   queryFn: () => call("GET /console/api/credits"),
 });
 
-/** Gives the address of the payment provider's page. */
+/** Returns the address of the payment provider's page. */
 export const useCheckout = () =>
   useMutation({ mutationFn: (body: CheckoutRequest) => call("POST /console/api/credits/checkout", { body }) });
 
@@ -36,7 +36,7 @@ export const paymentsQuery = pageByPage(["payments"], (cursor) =>
   call("GET /console/api/payments", { query: { cursor, limit: PAGE } }),
 );
 
-/** Where the payment provider shows what was paid. */
+/** Returns the address of the payment provider's receipt. */
 export const useReceipt = () =>
   useMutation({ mutationFn: (id: string) => call("GET /console/api/payments/{id}/receipt", { path: { id } }) });
 
@@ -55,7 +55,7 @@ export const useSetTopUp = () =>
     onSuccess: keep,
   });
 
-/** Gives the address of the payment provider's page. */
+/** Returns the address of the payment provider's page. */
 export const useSaveCard = () => useMutation({ mutationFn: () => call("POST /console/api/credits/method") });
 
 export const useRemoveCard = () =>
@@ -63,7 +63,7 @@ export const useRemoveCard = () =>
 
 const NEWEST = 100;
 
-/** The newest lines of the books, looked through for a purchase until its credit is there. */
+/** The newest lines of the ledger, read repeatedly until a purchase's credit is among them. */
 export const newestLinesQuery = queryOptions({
   queryKey: ["ledger newest"],
   queryFn: () => call("GET /console/api/ledger", { query: { limit: NEWEST } }),

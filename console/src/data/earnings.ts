@@ -20,7 +20,7 @@ export const earningSumsQuery = (query: EarningSumsQuery) =>
     queryFn: () => call("GET /console/api/earnings/sums", { query }),
   });
 
-/** The host's money; of the lines only the newest is asked for. */
+/** The host's balances; only the newest earnings line is requested. */
 export const hostMoneyQuery = queryOptions({
   queryKey: ["earnings", "money"],
   refetchInterval: 15_000,

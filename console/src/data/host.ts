@@ -6,7 +6,7 @@ import type { TimeRange } from "../time-range.ts";
 import { everyPage, pageByPage } from "./pages.ts";
 import { queryClient } from "./query-client.ts";
 
-/** Nodes come and go by themselves; while somebody looks they are read again this often. */
+/** How often nodes are read again while the page is visible, because they come and go by themselves. */
 export const LOOK_AGAIN_MS = 5_000;
 
 export const hostTokensQuery = queryOptions({
@@ -28,7 +28,7 @@ export const useRevokeHostToken = () =>
     onSuccess: readTokens,
   });
 
-/** All of them: a host has a hundred at most that are not retired, and the newest come last. */
+/** All nodes: a host has at most a hundred that are not retired, and the newest come last. */
 export const nodesQuery = queryOptions({
   queryKey: ["nodes", "list"],
   refetchInterval: LOOK_AGAIN_MS,
@@ -42,7 +42,7 @@ export const nodeQuery = (id: string) =>
     queryFn: () => call("GET /console/api/nodes/{id}", { path: { id } }),
   });
 
-/** Rollups are a few seconds behind, and change slowly. */
+/** Statistics change slowly and are a few seconds late. */
 const INSIGHT_AGAIN_MS = 15_000;
 
 export const nodeInsightQuery = (id: string, range: TimeRange, to?: string) =>
@@ -59,7 +59,7 @@ export const hostInsightQuery = (range: TimeRange) =>
     queryFn: () => call("GET /console/api/insight", { query: { range } }),
   });
 
-/** A page of a page that has more to show. */
+/** The size of a page of the job log, because the node's page shows more besides. */
 const JOBS_SHOWN = 20;
 
 export const jobsQuery = (id: string, filter: JobFilter) => ({

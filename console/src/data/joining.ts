@@ -1,12 +1,12 @@
 /**
- * An invitation that is being accepted. Its token is in the URL's fragment, which servers do not see, and stays in this tab while the
- * person signs in or up.
+ * An invitation that is being accepted. Its token is in the URL's fragment, which servers do not see, and stays in this
+ * tab while the person signs in or up.
  */
 const STORED_AS = "tollgate.join";
 
 export const isJoining = (): boolean => sessionStorage.getItem(STORED_AS) !== null;
 
-/** The token of the link, or the one that was kept. The address does not show it any longer. */
+/** Returns the token of the link or the stored one, and removes it from the address. */
 export function takeToken(): string {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token !== null) {
@@ -16,7 +16,7 @@ export function takeToken(): string {
   return sessionStorage.getItem(STORED_AS) ?? "";
 }
 
-/** Does that with what the tab keeps; the invitation stays, for whoever signs in next: its link names no person of this tab. */
+/** Clears the tab's storage but keeps the invitation, so that the next person who signs in can accept it. */
 export function keepingToken(clear: () => void): void {
   const token = sessionStorage.getItem(STORED_AS);
   clear();

@@ -20,7 +20,7 @@ const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: k
 
 export const useCreateKey = () =>
   useMutation({
-    /** Its name alone, or with settings. */
+    /** Only a name, or a name with settings. */
     mutationFn: (key: string | (KeyChange & { name: string })) =>
       call("POST /console/api/keys", { body: typeof key === "string" ? { name: key } : key }),
     onSuccess: refresh,

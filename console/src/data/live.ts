@@ -1,6 +1,6 @@
 /**
- * Live numbers of the builder's account. Events of the stream update the cache that pages read; the stream is closed while the page is
- * hidden.
+ * Live figures of the builder's account. Events of the stream update the cache that pages read; the stream is closed
+ * while the page is hidden.
  */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -21,11 +21,11 @@ const OF_REQUESTS =
 
 interface EventStreamOptions {
   enabled?: boolean;
-  /** Whose numbers these are: another account, another stream. */
+  /** The account of the stream: another account opens another stream. */
   of?: string | undefined;
 }
 
-/** Opens a stream of the API for as long as the page is shown and seen. Returns whether it is open. */
+/** Opens a stream of the API while the page is open and visible. Returns whether the stream is open. */
 export function useEventStream(
   path: string,
   on: (event: ServerEvent) => void,
@@ -33,7 +33,7 @@ export function useEventStream(
 ): boolean {
   const [open, setOpen] = useState(false);
   const seen = useSeen();
-  // While the gateway is away nothing can be read; a new stream is opened the moment it is back.
+  // While the gateway is unreachable nothing can be read; a new stream opens as soon as it is back.
   const away = useAway() !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `on` closes over nothing that changes; `of` is in what `actingFor` gives
   useEffect(() => {
@@ -48,7 +48,7 @@ export function useEventStream(
         setOpen(now);
         if (now) reach.answered();
         else reach.missed();
-        // The gateway ends a stream also when the role of who looks changes: what they may do is read again.
+        // The gateway also ends a stream when the person's role changes, so permissions are read again.
         if (now && wasOpen) noticeForbidden();
         wasOpen ||= now;
       },
@@ -66,7 +66,7 @@ export function useEventStream(
   return open;
 }
 
-/** The builder's own stream; used once, by the layout. */
+/** The builder's stream; used once, by the layout. */
 export function useBuilderLive(accountId: string | undefined): void {
   const open = useEventStream("/console/api/live", takeBuilderEvent, {
     enabled: accountId !== undefined,
@@ -89,7 +89,7 @@ function takeBuilderEvent({ event, data }: ServerEvent): void {
 let waiting = false;
 let readAt = 0;
 
-/** A request ended. Sums and lists on the screen are read again, at most every few seconds however busy it is. */
+/** A request ended: visible sums and lists are read again, at most every few seconds. */
 function readAgainSoon(): void {
   if (waiting) return;
   waiting = true;
@@ -103,7 +103,7 @@ function readAgain(): void {
     .getQueryCache()
     .findAll({ predicate: ({ queryKey }) => OF_REQUESTS.test(keyName(queryKey)) });
   for (const { queryKey, state } of concerned) {
-    // Who has gone on to further pages of a list has them read again by its own, longer interval.
+    // Lists with several pages loaded are refreshed at their own, longer interval.
     const refetchType = pagesIn(state.data) > 1 ? "none" : "active";
     void queryClient.invalidateQueries({ queryKey, exact: true, refetchType });
   }
@@ -111,12 +111,12 @@ function readAgain(): void {
 
 const keyName = (queryKey: readonly unknown[]): string => queryKey.slice(0, 2).map(String).join(" ");
 
-/** The last that the stream said; undefined until it has. */
+/** The stream's latest value; undefined until the first event. */
 export function useLiveRequests(): LiveRequests | undefined {
   return useQuery<LiveRequests>({ queryKey: LIVE_REQUESTS, enabled: false }).data;
 }
 
-/** Whether what the stream said last still holds. */
+/** Whether the stream is open, so that its latest value is current. */
 export function useLiveOpen(): boolean {
   return useQuery<boolean>({ queryKey: LIVE_OPEN, enabled: false }).data === true;
 }

@@ -1,4 +1,4 @@
-/** The price sheet, which needs no key. */
+/** The price sheet, which is public. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 
@@ -9,7 +9,7 @@ export const ratesQuery = queryOptions({
   queryFn: () => call("GET /v1/catalog/rates"),
 });
 
-/** What a host gets of a charge, "70 %"; undefined until it is known. */
+/** The host's share of a charge, such as "70 %"; undefined until it is loaded. */
 export function usePayoutShare(): string | undefined {
   const { data } = useQuery(ratesQuery);
   return data && `${Math.round(data.payout_share * 100)} %`;

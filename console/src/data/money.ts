@@ -8,7 +8,7 @@ export const balanceQuery = queryOptions({
   queryFn: () => call("GET /console/api/balance"),
 });
 
-/** `from` and `to` are ISO moments; without `to`: until now. */
+/** `from` and `to` are ISO times; without `to`: until now. */
 export const usageQuery = (query: UsageQuery) =>
   queryOptions({
     queryKey: ["usage", query],

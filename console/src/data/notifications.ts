@@ -7,7 +7,7 @@ import { queryClient } from "./query-client.ts";
 
 const PAGE = 20;
 const COUNT_EVERY_MS = 60_000;
-/** A delivery that somebody waits for is seconds away. */
+/** A test delivery that the user waits for takes only seconds. */
 const LOG_EVERY_MS = 5_000;
 
 export const inboxQuery = (accountId: string) =>
@@ -15,7 +15,7 @@ export const inboxQuery = (accountId: string) =>
     callFor(accountId, "GET /console/api/notifications/inbox", { query: { cursor, limit: PAGE } }),
   );
 
-/** For the bell. */
+/** The number of unread notifications, for the bell. */
 export const unreadQuery = (accountId: string) =>
   queryOptions({
     queryKey: ["unread", accountId],

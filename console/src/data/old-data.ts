@@ -9,7 +9,7 @@ import { queryClient, READ_AGAIN_MS } from "./query-client.ts";
 const LOOK_EVERY_MS = 2_000;
 const ASK_EVERY_MS = 3_000;
 
-/** The time, for all that tells an age: it moves on every two seconds while somebody looks. */
+/** The current time for everything that shows an age; it advances every two seconds while the page is visible. */
 const watch = (() => {
   let nowMs = Date.now();
   let seenSinceMs = nowMs;
@@ -60,12 +60,12 @@ const shown = (): Query[] =>
     .getAll()
     .filter((query) => query.isActive());
 
-/** When the oldest of what the page shows was read, and whether it is old; undefined while it is not. */
+/** When the oldest shown value was read, if it is old; otherwise undefined. */
 function oldestShown(): number | undefined {
   return oldestOf(shown().map(readOf), watch.at());
 }
 
-/** Something that was asked for was refused because something behind the gateway is away. */
+/** Whether a shown query was refused with 503, because something behind the gateway is unreachable. */
 const isRefused = (): boolean =>
   shown().some(({ state }) => state.error instanceof ApiFault && state.error.status === 503);
 
@@ -74,7 +74,7 @@ export const useRefused = (): boolean => useSyncExternalStore(watch.subscribe, i
 
 export type Aged = Pick<UseQueryResult, "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
 
-/** What the gateway cannot reach; asked for only while something is wrong. */
+/** The dependencies that the gateway cannot reach; requested only while something is wrong. */
 const healthQuery = queryOptions({
   queryKey: ["health"],
   queryFn: () => call("GET /console/api/health"),
@@ -86,7 +86,7 @@ const healthQuery = queryOptions({
 
 export const useHealth = (enabled: boolean) => useQuery({ ...healthQuery, enabled });
 
-/** When a figure was read, where it is old: reading it again fails, or is not answered. */
+/** When a figure was read, if it is old because reading it again fails or gets no answer. */
 export function useAge(query: Aged): number | undefined {
   const { dataUpdatedAt, failureCount, isError, fetchStatus } = query;
   const read = { dataUpdatedAt, failureCount: Math.max(failureCount, isError ? 1 : 0), everyMs: READ_AGAIN_MS };

@@ -1,8 +1,8 @@
-/** Lists in pages. Long ones are read on demand; usually short ones completely. */
+/** Lists in pages. Long lists are loaded on demand; lists that are usually short are loaded completely. */
 import { infiniteQueryOptions, type QueryKey } from "@tanstack/react-query";
 
 const PAGE_ROWS = 100;
-/** Active entries come first and are limited to 500, so all of them are included; of revoked ones, the newest. */
+/** Active entries come first and are limited to 500, so all of them are loaded; of revoked ones, only the newest. */
 const PAGES_MAX = 10;
 
 interface Page<Row> {
@@ -10,7 +10,7 @@ interface Page<Row> {
   next_cursor: string | null;
 }
 
-/** The query of a list that is read page by page; `read` gets where the next page continues. */
+/** A query for a list that is loaded page by page; `read` gets the cursor of the next page. */
 export const pageByPage = <Answer extends { next_cursor: string | null }>(
   queryKey: QueryKey,
   read: (cursor: string | undefined) => Promise<Answer>,
@@ -22,13 +22,13 @@ export const pageByPage = <Answer extends { next_cursor: string | null }>(
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
 
-/** How many pages of a list were read so far; anything else is one. */
+/** The number of pages of a list that are loaded; 1 for other data. */
 export function pagesIn(data: unknown): number {
   const { pages } = (data ?? {}) as { pages?: unknown };
   return Array.isArray(pages) ? Math.max(1, pages.length) : 1;
 }
 
-/** One page after the other, and an end for whoever has thousands. */
+/** Loads one page after the other, up to a limit. */
 export async function everyPage<Row>(
   read: (query: { limit: number; cursor: string | undefined }) => Promise<Page<Row>>,
   pagesMax = PAGES_MAX,

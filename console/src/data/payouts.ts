@@ -10,7 +10,7 @@ export const payoutsQuery = pageByPage(["payouts", "list"], (cursor) =>
   call("GET /console/api/operator/payouts", { query: { cursor } }),
 );
 
-/** The batch, and its lines in pages. */
+/** A payout batch with its lines in pages. */
 export const payoutQuery = (id: string) =>
   pageByPage(["payouts", "one", id], (cursor) =>
     call("GET /console/api/operator/payouts/{id}", { path: { id }, query: { cursor } }),

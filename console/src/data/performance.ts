@@ -7,6 +7,6 @@ export const performanceQuery = (query: PerformanceQuery) =>
   queryOptions({
     queryKey: ["performance", query],
     queryFn: () => call("GET /console/api/performance", { query }),
-    // The last figures stay while those of another filter come.
+    // Keeps the previous figures while those of another filter load.
     placeholderData: keepPreviousData,
   });

@@ -1,4 +1,4 @@
-/** Everybody's accounts and keys, for operators. Whatever is done is on the record, so the log is read again. */
+/** All accounts and keys, for operators. Every action is recorded, so the audit log is read again after it. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { AccountSearch, KeyLimitsRequest } from "../api/types.ts";

@@ -8,7 +8,7 @@ import { queryClient } from "./query-client.ts";
 
 const READ_AGAIN_MS = 30_000;
 const PERFORMANCE = ["platform", "performance"];
-/** Of every view of the log: what operators do is read again at once. */
+/** The query key of every view of the audit log, which is read again after each action. */
 export const AUDIT = ["platform", "audit"];
 
 export const platformPerformanceQuery = (range: TimeRange, to?: string) =>
@@ -30,7 +30,7 @@ export const triageQuery = queryOptions({
 
 const INCIDENTS = ["platform", "incidents"];
 
-/** What the status page says of the past. */
+/** The incidents on the status page. */
 export const incidentsQuery = queryOptions({
   queryKey: INCIDENTS,
   refetchInterval: READ_AGAIN_MS,
@@ -44,14 +44,14 @@ export const usePostUpdate = (id: string) =>
     onSuccess: () => Promise.all([INCIDENTS, AUDIT].map((queryKey) => queryClient.invalidateQueries({ queryKey }))),
   });
 
-/** What of the platform is set up. */
+/** The finished set-up steps of the platform. */
 export const setupQuery = queryOptions({
   queryKey: ["platform", "setup"],
   refetchInterval: READ_AGAIN_MS,
   queryFn: () => call("GET /console/api/operator/setup"),
 });
 
-/** Each time it is asked for is on the record: not by itself, and not again. */
+/** Every look-up is recorded, so it is neither refreshed nor repeated automatically. */
 export const platformRequestQuery = (id: string) =>
   queryOptions({
     queryKey: ["platform", "request", id],
@@ -61,7 +61,7 @@ export const platformRequestQuery = (id: string) =>
     queryFn: () => call("GET /console/api/operator/requests/{id}", { path: { id } }),
   });
 
-/** Recomputes every figure, so it is asked for by hand and never repeated by itself. */
+/** Recomputes every figure of the ledger, so it runs only on request. */
 export const ledgerCheckQuery = queryOptions({
   queryKey: ["platform", "ledger check"],
   staleTime: Number.POSITIVE_INFINITY,
@@ -69,7 +69,7 @@ export const ledgerCheckQuery = queryOptions({
   queryFn: () => call("GET /console/api/operator/ledger/check"),
 });
 
-/** Proves the books now; pages that show the last verdict read it again. */
+/** Checks the ledger now; pages that show the latest result are updated. */
 export const useProof = () =>
   useMutation({
     mutationFn: () => queryClient.fetchQuery({ ...ledgerCheckQuery, staleTime: 0 }),

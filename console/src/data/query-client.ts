@@ -3,15 +3,15 @@ import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
 import { pagesIn } from "./pages.ts";
 
-/** Where it is kept whether the builder's live stream is open. */
+/** The key under which the cache stores whether the builder's live stream is open. */
 export const LIVE_OPEN = ["live open"];
 
 const TRIES_MAX = 2;
 const FRESH_MS = 15_000;
-/** What a page shows is read again this often while somebody looks; a list of many pages, less often. */
+/** How often a page's data is read again while it is visible; lists with many pages less often. */
 export const READ_AGAIN_MS = 20_000;
 
-/** What follows when an answer says that whoever is here has changed: the session is over, or an account suspended. */
+/** Called when an answer shows that the session has ended or that permissions have changed. */
 let whenSignedOut: () => void = () => {};
 let whenForbidden: () => Promise<void> = async () => {};
 export function onSignedOut(call: () => void): void {
@@ -36,14 +36,14 @@ export const queryClient = new QueryClient({
       staleTime: FRESH_MS,
       refetchInterval: ({ state }) => READ_AGAIN_MS * pagesIn(state.data),
       retry: (failures, error) => failures < TRIES_MAX && !(error instanceof ApiFault && error.status < 500),
-      // Without a network a question fails, and says so; it does not wait in silence.
+      // Without a network a request fails at once instead of waiting silently.
       networkMode: "always",
     },
     mutations: { networkMode: "always" },
   },
 });
 
-/** The gateway was away and is back: what is shown is read again, but for what is only ever asked for by hand. */
+/** Reads everything shown again after an outage, except data that is only loaded on request. */
 export const readEverythingAgain = (): Promise<void> =>
   queryClient.invalidateQueries({
     predicate: ({ state, observers }) =>

@@ -3,7 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { QuoteRequest } from "../api/types.ts";
 
-/** A prompt may be long: it is not kept for long. */
+/** A prompt may be long, so its quote stays in the cache only briefly. */
 export const quoteQuery = (chat: QuoteRequest) =>
   queryOptions({
     queryKey: ["quote", chat],

@@ -3,5 +3,5 @@ import { useSyncExternalStore } from "react";
 import { reach } from "../api/gateway.ts";
 import type { Away } from "../api/reach.ts";
 
-/** Since when it does not, and of when the data on the page is; undefined while it answers. */
+/** Since when the gateway does not answer, and how old the page's data is; undefined while it answers. */
 export const useAway = (): Away | undefined => useSyncExternalStore(reach.subscribe, reach.current);

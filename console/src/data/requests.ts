@@ -11,7 +11,7 @@ export const requestsQuery = (filter: RequestFilter, sort: RequestSort) =>
     call("GET /console/api/requests", { query: { ...filter, sort, limit: PAGE, cursor } }),
   );
 
-/** What all of them add up to. */
+/** The totals of all matching requests. */
 export const requestTotalsQuery = (filter: RequestFilter) =>
   queryOptions({
     queryKey: ["requests", "totals", filter],
@@ -19,7 +19,7 @@ export const requestTotalsQuery = (filter: RequestFilter) =>
     placeholderData: keepPreviousData,
   });
 
-/** How many of them began when, by how they ended. */
+/** The number of requests by start time and outcome. */
 export const requestHistogramQuery = (filter: RequestFilter) =>
   queryOptions({
     queryKey: ["requests", "histogram", filter],
@@ -27,21 +27,21 @@ export const requestHistogramQuery = (filter: RequestFilter) =>
     placeholderData: keepPreviousData,
   });
 
-/** Those that were refused for want of credit since then. */
+/** Requests refused for lack of credit since then. */
 export const unfundedQuery = (from: string) =>
   queryOptions({
     queryKey: ["unfunded", from],
     queryFn: () => call("GET /console/api/unfunded", { query: { from } }),
   });
 
-/** Calls that were refused since then, by their codes. */
+/** Refused calls since then, by error code. */
 export const refusalsQuery = (from: string) =>
   queryOptions({
     queryKey: ["refusals", from],
     queryFn: () => call("GET /console/api/refusals", { query: { from } }),
   });
 
-/** Of one key, where it is named. */
+/** The newest requests, of one key if it is given. */
 export const recentRequestsQuery = (limit: number, key?: string) =>
   queryOptions({
     queryKey: ["requests", "recent", limit, key],

@@ -7,13 +7,13 @@ type Seen = {
 };
 
 interface ChangedRights {
-  /** In a sentence. */
+  /** A sentence that describes the change. */
   text: string;
-  /** Whether something that was shown may not be seen any more. */
+  /** Whether something that was visible is not allowed any more. */
   lost: boolean;
 }
 
-/** Undefined where nothing did, or they may only do more elsewhere than before: that is nothing to interrupt anybody for. */
+/** Undefined if nothing changed, or if the person may only do more in other accounts, which need not interrupt them. */
 export function changeOfRights(before: Seen, now: Seen): ChangedRights | undefined {
   const after = ({ id }: { id: string }) => now.accounts.find((account) => account.id === id);
   const lost = before.accounts.find((account) => after(account) === undefined);
@@ -22,7 +22,7 @@ export function changeOfRights(before: Seen, now: Seen): ChangedRights | undefin
   if (isSuspended || (before.identity.operator && !now.identity.operator)) {
     return { text: "Your access has changed. Some pages are no longer available.", lost: true };
   }
-  // Every role sees everything, so that nothing on the screen is too much.
+  // Every role may see everything, so the page can stay open.
   const moved = before.accounts.find((account) => after(account)?.role !== account.role);
   return moved && { text: `Your role in ${moved.name} is now ${after(moved)?.role}.`, lost: false };
 }

@@ -1,4 +1,4 @@
-/** A script's login that waits for this person. */
+/** A script's login that waits for this person's confirmation. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { queryClient } from "./query-client.ts";
@@ -8,7 +8,7 @@ export const scriptLoginQuery = (code: string) =>
   queryOptions({
     queryKey: ["script-login", code],
     staleTime: Number.POSITIVE_INFINITY,
-    // Each look-up of a code counts towards the person's limit of attempts.
+    // Each look-up of a code counts towards the limit of attempts, so it is not repeated.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     queryFn: () => call("GET /console/api/script-logins/{code}", { path: { code } }),

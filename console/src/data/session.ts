@@ -11,11 +11,12 @@ import { changeOfRights } from "./rights.ts";
 
 const STORED_AS = "tollgate.me";
 
-/** Null when nobody is signed in: `get-session` says so without an error, which `me` does not. */
+/** Null without a session: `get-session` reports that without an error, unlike `me`. */
 export const meQuery = queryOptions({
   queryKey: ["me"],
   staleTime: 60_000,
-  // Where no live stream tells of a change of role (data/live.ts), as for hosts, it is asked for more often.
+  // Without a live stream, which reports changes of roles (data/live.ts), the session is read more often; hosts have
+  // none.
   refetchInterval: () => (queryClient.getQueryData(LIVE_OPEN) === true ? 60_000 : 10_000),
   refetchOnWindowFocus: "always",
   queryFn: async (): Promise<Me | null> => {
@@ -27,12 +28,12 @@ export const meQuery = queryOptions({
     });
     if (identity === null) {
       if (before == null) return null;
-      // Signed out elsewhere. The page is about to be left, and keeps its face until then.
+      // The person signed out elsewhere. The page keeps its content until it is left.
       noticeSignedOut();
       return before;
     }
     keepFor(identity.id);
-    // Somebody else signed in with this browser: nothing of the one before stays.
+    // Another person signed in with this browser, so nothing of the previous one may remain.
     if (before != null && before.identity.id !== identity.id) leave({});
     knowAccounts(accounts);
     rememberMe({ identity, accounts });
@@ -42,8 +43,8 @@ export const meQuery = queryOptions({
 });
 
 /**
- * Who is here, kept in this tab for as long as they are: a page that is loaded again while the gateway is away still has its
- * navigation. It opens nothing; the gateway asks for the session itself.
+ * Stores the person in this tab while signed in, so that a page reloaded during an outage still has its navigation. It
+ * gives no access: the gateway checks the session itself.
  */
 function rememberMe(me: Me): void {
   inStorage(() => sessionStorage.setItem(STORED_AS, JSON.stringify(me)));
@@ -56,7 +57,7 @@ function rememberedMe(): Me | undefined {
 
 const forgetMe = (): void => inStorage(() => sessionStorage.removeItem(STORED_AS));
 
-/** A browser that blocks its storage, or has no room, has nothing of anybody's: the page works without. */
+/** Returns undefined if the browser blocks its storage or has no room; pages work without it. */
 function inStorage<T>(act: () => T): T | undefined {
   try {
     return act();
@@ -72,7 +73,7 @@ export const methodsQuery = queryOptions({
   queryFn: () => call("GET /console/api/auth/methods"),
 });
 
-/** For pages behind the sign-in, where the router has made sure that somebody is. */
+/** For pages behind the sign-in, where the router has ensured that there is a session. */
 export function useMe(): Me {
   const { data } = useSuspenseQuery(meQuery);
   if (data === null) throw new Error("not signed in");
@@ -86,7 +87,7 @@ export function useActing(kind: AccountKind): Account | undefined {
   return actingAccount(kind, data?.accounts ?? []);
 }
 
-/** `may("work")`: whether their role in the account that the page acts for allows it. The API has the last word. */
+/** `may("work")`: whether the person's role in the acting account allows it. The API decides in the end. */
 export function useMay(kind: AccountKind): (need: Need) => boolean {
   const account = useActing(kind);
   return (need) => account?.may.includes(need) ?? false;
@@ -101,10 +102,10 @@ export async function switchAccount(account: Account): Promise<void> {
 export const forgetAll = (): Promise<void> =>
   queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
 
-/** What they could do when it was last compared: questions asked meanwhile for other reasons hide no change. */
+/** The permissions at the last comparison, so that requests made for other reasons hide no change. */
 let compared: Me | null | undefined;
 
-/** What changed of what they may do since it was last asked for here, or since they came. */
+/** Reads permissions again; returns what changed since the last comparison. */
 export async function readRightsAgain(): Promise<ReturnType<typeof changeOfRights>> {
   await queryClient.refetchQueries({ queryKey: meQuery.queryKey });
   const [before, now] = [compared, queryClient.getQueryData(meQuery.queryKey)];
@@ -112,9 +113,9 @@ export async function readRightsAgain(): Promise<ReturnType<typeof changeOfRight
   return before == null || now == null ? undefined : changeOfRights(before, now);
 }
 
-/** After a sign-in, a sign-out or a new account: asks again who this is, and forgets everything else. */
+/** After sign-in, sign-out or a new account: reads the session again and clears everything else from the cache. */
 export async function refreshSession(): Promise<Me | null> {
-  // Forgotten only then: what pages ask for again names the account, which is known once the accounts are.
+  // The cache is cleared only after the accounts are known, because pages then repeat requests that name the account.
   compared = await queryClient
     .fetchQuery({ ...meQuery, staleTime: 0 })
     .finally(() => queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" }));
@@ -122,12 +123,12 @@ export async function refreshSession(): Promise<Me | null> {
 }
 
 let leaving = false;
-// A page that the browser keeps and shows again is not on its way out any more.
+// A page that the browser restores from its cache is no longer being left.
 addEventListener("pagehide", () => {
   leaving = false;
 });
 
-/** Whether they asked to leave: that a question under way is refused then is no news, and leads nowhere. */
+/** Whether the person is signing out: requests in flight are refused then, which needs no reaction. */
 export const isLeaving = (): boolean => leaving;
 
 export async function signOut(): Promise<void> {
@@ -144,7 +145,10 @@ export async function signOut(): Promise<void> {
 
 const PERSON = "tollgate.person";
 
-/** What this tab keeps (the playground's conversation) is one person's: it outlives their session, but not their leaving. */
+/**
+ * Data in this tab's storage (the playground's conversation) belongs to one person: it outlives their session, but not
+ * a sign-out.
+ */
 const keepFor = (identityId: string): void =>
   inStorage(() => {
     if (sessionStorage.getItem(PERSON) === identityId) return;
@@ -152,14 +156,14 @@ const keepFor = (identityId: string): void =>
     sessionStorage.setItem(PERSON, identityId);
   });
 
-/** Whether what this tab keeps is still theirs. Throws where the browser blocks its storage. */
+/** Whether this tab's stored data still belongs to the person. Throws if the browser blocks its storage. */
 export const isTabOf = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
 
 const forgetTab = (): void => inStorage(() => keepingToken(() => sessionStorage.clear()));
 
-/** To the sign-in page, by loading it anew: nothing of whoever was here stays in memory. */
+/** Loads the sign-in page anew, so that nothing of the previous person stays in memory. */
 export function leave(search: { next?: string }): void {
-  // Who was here; what else this tab keeps is theirs when they come back.
+  // Only the stored identity is removed; the tab's other data stays for the person's return.
   forgetMe();
   const query = new URLSearchParams(search).toString();
   location.assign(`/console/sign-in${query === "" ? "" : `?${query}`}`);

@@ -7,7 +7,7 @@ import { queryClient } from "./query-client.ts";
 export const teamQuery = (accountId: string) =>
   queryOptions({ queryKey: ["team", accountId], queryFn: () => callFor(accountId, "GET /console/api/team") });
 
-/** Also after a refusal: what was changed is not what was shown. */
+/** Also after a refusal, because the shown data was outdated. */
 const readAgain = (accountId: string) => ({
   onSettled: () => queryClient.invalidateQueries({ queryKey: teamQuery(accountId).queryKey }),
 });
@@ -41,7 +41,7 @@ export const invitationQuery = (token: string) =>
   queryOptions({
     queryKey: ["invitation", token],
     staleTime: Number.POSITIVE_INFINITY,
-    // Nor is a refusal asked for again: each look-up of a link counts towards the person's limit of attempts.
+    // A refusal is not repeated either: each look-up of a link counts towards the limit of attempts.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     queryFn: () => call("POST /console/api/team/invitation", { body: { token } }),

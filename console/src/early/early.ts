@@ -20,7 +20,7 @@ const get = (address: string, account?: string): Promise<Response> =>
   fetch(address, account === undefined ? {} : { headers: { [ACCOUNT_HEADER]: account } });
 
 function keep(address: string, answer: Promise<Response>, account?: string): void {
-  // Whoever takes the answer is told; where nobody does, nobody missed it.
+  // The page sees the error when it uses the answer. Until then it must not count as an unhandled rejection.
   answer.catch(() => undefined);
   answers.set(address, { account, askedAtMs: performance.now(), answer });
 }
@@ -35,7 +35,7 @@ function fetchCode(files: string[]): void {
   }
 }
 
-/** What the page asks, as soon as it is known for which account. */
+/** Sends the page's requests as soon as the account is known. */
 async function askForPage(session: Promise<Response>): Promise<void> {
   const visit = visitOf(location);
   if (visit === undefined) return;
@@ -54,12 +54,13 @@ async function askForPage(session: Promise<Response>): Promise<void> {
 
 applyTheme();
 
-/** The document has it fetched while this script is on its way (index.html). */
+/** The document preloads it while this script is loading (index.html). */
 const SESSION = addressOf("GET /console/api/auth/get-session");
 const session = get(SESSION);
-// What goes wrong here goes wrong again where it is asked for in earnest, and is told there.
+// Errors are ignored here, because the page's own request fails in the same way and shows them.
 const asked = askForPage(session).catch(() => undefined);
-// Who is here is told when the page's questions are under way: a page whose code is there already would ask them once more.
+// The session's answer is handed over after the page's requests were sent: a page whose code is already loaded would
+// send them again.
 keep(
   SESSION,
   asked.then(() => session),

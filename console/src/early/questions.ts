@@ -7,11 +7,11 @@ import { isRange, RANGES, SUM_RANGES, spanOf, type TimeRange } from "../time-ran
 import { daysBefore, startOfUtcDay, startOfUtcMonth } from "../utc.ts";
 
 interface EarlyPage {
-  /** Whom the page is for. */
+  /** The role that the page is for. */
   of: "builder" | "operator";
   /** The file of its code, below `src/`. */
   code: string;
-  /** Ranges that its address may name, where it has one; the page shows the day without. */
+  /** The ranges that its address may name; without one the page shows the last day. */
   ranges: readonly TimeRange[];
   questions: (range: TimeRange, nowMs: number) => string[];
 }
@@ -26,7 +26,7 @@ const unfunded = (from: Date): string =>
 const refusals = (from: Date): string =>
   addressOf("GET /console/api/refusals", { query: { from: from.toISOString() } });
 
-/** By their paths. */
+/** The pages by their paths. */
 export const EARLY_PAGES: Record<string, EarlyPage> = {
   "/overview": {
     of: "builder",
@@ -41,7 +41,7 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
         addressOf("GET /console/api/usage", { query: { by: "day", from: startOfUtcMonth(nowMs).toISOString() } }),
         addressOf("GET /console/api/usage", { query: { by: span.by, split: "model", from } }),
         addressOf("GET /console/api/usage", { query: { by: "outcome", from } }),
-        // A browser asks six at a time: two of the six are quick, and make room for the others.
+        // A browser sends six requests at a time: two of the six are fast and make room for the others.
         BALANCE,
         unfunded(span.from),
         refusals(spanOf("24h", nowMs).from),
@@ -101,7 +101,7 @@ interface Visit {
   range: TimeRange;
 }
 
-/** Undefined where nothing is asked early: another page, or one whose address says more than that. */
+/** Undefined if nothing is requested early, for other pages and for addresses with other parameters. */
 export function visitOf({ pathname, search }: { pathname: string; search: string }): Visit | undefined {
   const page = EARLY_PAGES[pathname.replace(/^\/console/, "")];
   if (page === undefined) return undefined;

@@ -6,9 +6,9 @@ import { Money } from "../ui/money.tsx";
 import { budgetShare } from "./budget-share.ts";
 
 interface Props {
-  /** "Daily budget". */
+  /** For example "Daily budget". */
   label: string;
-  /** "today". */
+  /** For example "today". */
   words: string;
   spent: string;
   budget: string;
@@ -34,7 +34,7 @@ function BudgetBar({ label, words, spent, budget }: Props) {
 
 const NEARLY = 80;
 
-/** Whatever was spent can be seen. */
+/** The bar's width in percent: any spending is visible. */
 const seen = (percent: number, spent: string): string => (parseMicro(spent) === 0n ? "0" : `max(0.25rem, ${percent}%)`);
 
 type Budgets = Pick<
@@ -42,7 +42,7 @@ type Budgets = Pick<
   "budget_day_micro" | "budget_month_micro" | "spend_today" | "spend_this_month" | "revoked_at"
 >;
 
-/** Those that the key has; nothing where it has none. */
+/** The bars of the key's budgets; nothing if it has none. */
 export function BudgetBars({ of }: { of: Budgets }) {
   const { budget_day_micro: day, budget_month_micro: month } = of;
   if (day === null && month === null) return null;

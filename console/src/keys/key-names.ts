@@ -1,10 +1,10 @@
-/** Names of keys that are known only by id. */
+/** Finds the name of a key by its ID. */
 import type { ApiKey } from "../api/types.ts";
 
-/** The playground has a key for each session, which no list shows: together they are one choice among the keys. */
+/** The playground has an unlisted key for each session; together they are one choice among the keys. */
 export const PLAYGROUND = { value: "playground", label: "Playground" };
 
-/** Every key is listed but those of sessions. Until the list is there (undefined) a key is its id. */
+/** All keys but those of sessions are listed. While the list is not loaded (undefined), the ID is shown. */
 export function keyName(listed: Pick<ApiKey, "id" | "name">[] | undefined, id: string): string {
   if (id === PLAYGROUND.value) return PLAYGROUND.label;
   if (listed === undefined) return id;

@@ -1,4 +1,4 @@
-/** Whether a key works, until when, and for which models. */
+/** Shows whether a key works, until when, and for which models. */
 import type { ApiKey } from "../api/types.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Time } from "../ui/time.tsx";
@@ -8,7 +8,7 @@ type State = Pick<ApiKey, "revoked_at" | "expires_at" | "old_secret_until">;
 const isExpired = ({ expires_at }: Pick<ApiKey, "expires_at">): boolean =>
   expires_at !== null && expires_at * 1000 <= Date.now();
 
-/** Nothing where it simply works. */
+/** Nothing for a key that works without restrictions. */
 export function KeyBadges({ of }: { of: State }) {
   if (of.revoked_at !== null) return <Badge>revoked</Badge>;
   return (
@@ -22,7 +22,7 @@ export function KeyBadges({ of }: { of: State }) {
 export const Expiry = ({ at }: { at: number | null }) =>
   at === null ? <span className="text-ink-soft">Never</span> : <Time at={at} as="day" />;
 
-/** "All", or the first of them and how many more. */
+/** "All", or the first model and the number of others. */
 export function AllowedModels({ of }: { of: string[] | null }) {
   if (of === null) return <span className="text-ink-soft">All</span>;
   const [first, ...more] = of;

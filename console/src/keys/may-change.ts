@@ -3,7 +3,7 @@ import type { ApiKey, Need } from "../api/types.ts";
 
 export interface MayChange {
   revoke: boolean;
-  /** Members change and rotate only the keys that they created. */
+  /** Members may change and rotate only the keys that they created. */
   edit: (key: Pick<ApiKey, "created_by">) => boolean;
 }
 

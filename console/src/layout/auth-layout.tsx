@@ -20,7 +20,7 @@ export function AuthLayout() {
   );
 }
 
-/** A page of this frame: its title, a sentence, and its form. */
+/** A page in this layout: its title, a sentence, and its form. */
 export function AuthCard({
   title,
   about,

@@ -1,11 +1,11 @@
-/** The way to the notifications, with how many nobody of this person has read. */
+/** The link to the notifications, with the number of unread ones. */
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { unreadQuery } from "../data/notifications.ts";
 import { useActing } from "../data/session.ts";
 import { Bell as BellIcon } from "../ui/icons.tsx";
 
-/** The API counts no further. */
+/** The API counts only up to this number. */
 const UNREAD_MAX = 100;
 
 export function Bell() {

@@ -1,9 +1,9 @@
-/** Fetches the code of the other pages while nothing else is to do, so that each opens at once, also while the gateway is away. */
+/** Loads the code of the other pages while the browser is idle, so that each opens at once, also during an outage. */
 import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { Me } from "../api/types.ts";
 
-/** What the page itself needs comes first. */
+/** Waits until the page itself is loaded. */
 const AFTER_MS = 2_000;
 
 export function useFetchAhead({ identity: { operator } }: Me): void {
@@ -14,7 +14,7 @@ export function useFetchAhead({ identity: { operator } }: Me): void {
       for (const route of Object.values(router.routesById)) {
         if (over) return;
         if (operator || !route.fullPath.startsWith("/operator")) {
-          // What fails here is loaded when it is opened, where a fault is shown.
+          // A file that fails here is loaded again when its page opens, which then shows the error.
           await Promise.resolve(router.loadRouteChunk(route)).catch(() => undefined);
         }
         await idle();
@@ -28,7 +28,7 @@ export function useFetchAhead({ identity: { operator } }: Me): void {
   }, [router, operator]);
 }
 
-/** Not every browser says when it is idle. */
+/** Some browsers cannot report that they are idle. */
 const idle = (): Promise<void> =>
   new Promise((resolve) => {
     if ("requestIdleCallback" in window) requestIdleCallback(() => resolve(), { timeout: 1_000 });

@@ -1,4 +1,7 @@
-/** While the gateway, or something behind it, does not answer: what, since when, and of when the data on the page is. It goes away by itself. */
+/**
+ * A banner during outages of the gateway or its dependencies: what is unreachable, since when, and how old the data is.
+ * It disappears by itself.
+ */
 
 import { type ReactNode, useState } from "react";
 import { reach } from "../api/gateway.ts";
@@ -12,7 +15,7 @@ import { outageText } from "./outage-text.ts";
 export function GatewayBanner() {
   const away = useAway();
   return (
-    // There before it is needed: what comes into it is said aloud.
+    // Always in the page, so that screen readers announce its content when it appears.
     <div role="status" className="sticky top-13 z-20 lg:top-0">
       {away === undefined ? (
         <OldData />
@@ -26,7 +29,7 @@ export function GatewayBanner() {
   );
 }
 
-/** The gateway answers, and has nothing newer to say. */
+/** The gateway answers, but has no newer data. */
 function OldData() {
   const dataAt = useOldestShown();
   const refused = useRefused();

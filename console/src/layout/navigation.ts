@@ -29,7 +29,7 @@ interface NavItem {
   to: string;
   label: string;
   icon: Icon;
-  /** Only this very page is marked as the current one, not those below it. */
+  /** Only this page is marked as current, not the pages below it. */
   exact?: boolean;
 }
 
@@ -84,7 +84,7 @@ export function navigationOf({ identity, accounts }: Me): NavGroup[] {
   ];
 }
 
-/** The first page for what somebody has. */
+/** The first page for the person's accounts. */
 export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/accounts" {
   if (actingAccount("builder", accounts) !== undefined) return "/overview";
   if (actingAccount("host", accounts) !== undefined) return "/host";

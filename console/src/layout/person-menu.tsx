@@ -57,7 +57,7 @@ export function PersonMenu({ me }: { me: Me }) {
   );
 }
 
-/** Shown where there is one to choose from. */
+/** Shown only if there are several accounts of the kind. */
 function AccountChoice({ me, kind, title }: { me: Me; kind: AccountKind; title: string }) {
   const accounts = me.accounts.filter((account) => account.kind === kind && !account.suspended);
   const acting = actingAccount(kind, me.accounts);

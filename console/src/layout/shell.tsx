@@ -1,4 +1,4 @@
-/** The frame of every page behind the sign-in: navigation at the side, or behind a button where the screen is narrow. */
+/** The layout of every page behind the sign-in: the navigation is at the side, or behind a button on narrow screens. */
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { Dialog } from "radix-ui";
 import { Suspense, useEffect, useRef, useState } from "react";
@@ -60,7 +60,7 @@ export function Shell() {
           className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
         >
           <Suspense fallback={<Loading />}>
-            {/* Another account, another page: nothing that was typed or shown for the one before stays. */}
+            {/* Remounts the page for another account, so that nothing typed or shown for the previous one remains. */}
             <Outlet key={`${builder?.id} ${host?.id}`} />
           </Suspense>
         </main>
@@ -113,7 +113,7 @@ function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
   );
 }
 
-/** The gateway's own pages. */
+/** Links to the gateway's own pages. */
 const ELSEWHERE = [
   { href: "/docs", label: "Docs", icon: Code },
   { href: "/docs/guide", label: "Guide", icon: BookOpen },
@@ -159,7 +159,7 @@ function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
   );
 }
 
-/** After a change of page the focus is at its beginning, as it would be after loading a document. */
+/** Moves the focus to the beginning of the new page, as loading a document would. */
 function useFocusAfterNavigation() {
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();

@@ -1,4 +1,7 @@
-/** On every page of a builder: automatic top-up turned itself off. It stays until somebody turns it on again, or keeps it off. */
+/**
+ * A banner on every builder page: automatic top-up turned itself off. It stays until the user turns it on again, or
+ * keeps it off.
+ */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Account } from "../api/types.ts";
@@ -15,7 +18,7 @@ export function TopUpBanner({ builder }: { builder: Account | undefined }) {
   const { data } = useQuery({
     ...creditsQuery,
     enabled: builder !== undefined,
-    // Where nothing can be bought, the API refuses it for good.
+    // If purchases are disabled, the API always refuses this request.
     refetchInterval: ({ state }) => (state.status === "error" ? false : LOOK_EVERY_MS),
   });
   const topUp = data?.top_up;

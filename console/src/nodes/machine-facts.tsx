@@ -21,7 +21,7 @@ export function MachineFacts({ node: { hardware, agent, created_at } }: { node: 
   );
 }
 
-/** What an agent says of its machine is its own to say: everything is read with care. */
+/** Agents may report anything about their machine, so every value is checked. */
 function factsOf(hardware: Record<string, unknown>): [name: string, value: string][] {
   const { cpu, cores, memory_bytes, gpus, engines, os, arch, ...more } = hardware;
   const list = (value: unknown, show: (item: unknown) => string): string =>

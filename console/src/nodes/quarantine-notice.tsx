@@ -6,10 +6,10 @@ import { Time } from "../ui/time.tsx";
 import { evidenceOf, wordsOf } from "./quarantine.ts";
 
 interface Props {
-  /** The node's. */
+  /** The node's name. */
   name: string;
   quarantine: Quarantine;
-  /** Tells the host what to do; operators know. */
+  /** Tells the host what to do; operators do not need that. */
   forHost?: boolean;
   action?: ReactNode;
 }

@@ -3,7 +3,7 @@ import type { Quarantine } from "../api/types.ts";
 
 interface Words {
   title: string;
-  /** For the host. */
+  /** What the host can do. */
   remedy: string;
 }
 
@@ -30,7 +30,7 @@ const REASONS: Record<string, Words> = {
   },
 };
 
-/** An operator's quarantine has their own words as its reason. */
+/** A quarantine by an operator has the operator's own text as its reason. */
 export function wordsOf({ reason }: Quarantine): Words & { byOperator: boolean } {
   const known = REASONS[reason];
   if (known !== undefined) return { ...known, byOperator: false };
@@ -68,7 +68,7 @@ const KINDS: Record<string, string> = {
   miss: "no output, although another node answered",
 };
 
-/** The evidence as names and values; what is not known here is shown as it is. */
+/** The evidence as names and values; unknown evidence is shown unchanged. */
 export function evidenceOf({ evidence }: Quarantine): [name: string, value: string][] {
   return Object.entries(evidence).map(([name, value]) => {
     if (name === "kinds" && typeof value === "object" && value !== null) {
@@ -80,7 +80,7 @@ export function evidenceOf({ evidence }: Quarantine): [name: string, value: stri
   });
 }
 
-/** "-6.20 (2026-11-18 09:12)". */
+/** For example "-6.20 (2026-11-18 09:12)". */
 function scoreWords(entry: { at?: string; score?: number | null }): string {
   const score = typeof entry.score === "number" ? entry.score.toFixed(2) : "no score";
   return `${score} (${entry.at?.slice(0, 16).replace("T", " ") ?? "no time"})`;

@@ -5,7 +5,7 @@ import { Notice } from "../ui/notice.tsx";
 
 interface Props {
   node: Pick<ListedNode, "name" | "state" | "probation" | "withheld">;
-  /** Tells the host what to do; operators know. */
+  /** Tells the host what to do; operators do not need that. */
   forHost?: boolean;
   action?: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** The figures of performance, one beside the other. */
+/** The figures of a performance query, side by side. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../api/types.ts";
 import { countText, decimalText, shareText } from "../locale.ts";
@@ -12,7 +12,7 @@ export const milliseconds = (ms: number | null): string => (ms === null ? "–" 
 export const speedText = ({ tokens_per_second: speed }: Figures): string => (speed === null ? "–" : decimalText(speed));
 export const errorText = ({ error_share: share }: Figures): string => (share === null ? "–" : shareText(share));
 
-/** Of all that a query asks for. `words`: over which time. */
+/** The totals of the query. `words`: the time range in words. */
 export function PerformanceFigures({ query, words }: { query: UseQueryResult<Performance>; words: string }) {
   const others = ({ p50, p99 }: Performance["total"]["ttft_ms"]) => (
     <>
@@ -38,7 +38,7 @@ export function PerformanceFigures({ query, words }: { query: UseQueryResult<Per
   );
 }
 
-/** "3 of 1,204 failed, 6 closed by the client". */
+/** For example "3 of 1,204 failed, 6 closed by the client". */
 function failuresText({ ok, failed, closed }: Performance["total"]): string {
   const failures = `${countText(failed)} of ${countText(ok + failed)} failed`;
   return closed === 0

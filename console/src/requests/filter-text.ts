@@ -16,7 +16,7 @@ export type Term =
   | { field: NamedField; value: string; not: boolean }
   | { field: MeasuredField; op: Comparison; value: string };
 
-/** A word that makes no sense, and the rule that it breaks. */
+/** An invalid word, and the rule that it breaks. */
 export interface Wrong {
   word: string;
   rule: string;
@@ -30,7 +30,7 @@ export interface ReadFilter {
 const isNamed = (field: string): field is NamedField => NAMED.some((one) => one === field);
 const isMeasured = (field: string): field is MeasuredField => MEASURED.some((one) => one === field);
 
-/** A value in quotes may hold spaces, and quotes after a backslash. */
+/** A quoted value may contain spaces, and quotes after a backslash. */
 const WORD = /(?:"(?:\\.|[^"\\])*"?|[^\s"])+/gsu;
 const PARTS = /^(-?)([a-z_]*)(>=|<=|[:><])(.*)$/isu;
 const QUOTED = /^"((?:\\.|[^"\\])*)"$/su;
@@ -48,7 +48,7 @@ export function readFilter(text: string): ReadFilter {
   return read;
 }
 
-/** The term, or the rule that the word breaks. */
+/** Returns the term, or the rule that the word breaks. */
 function readTerm(word: string): Term | string {
   const [, minus = "", name = "", op = "", rest = ""] = PARTS.exec(word) ?? [];
   if (op === "") return `write a name and a value, such as ${EXAMPLE}`;
@@ -91,5 +91,5 @@ export const printFilter = (terms: readonly Term[]): string => terms.map(printTe
 
 const quoted = (value: string): string => (/[\s"]/u.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
 
-/** A filter of one name, for links: `outcome:ok`. */
+/** The text of a single filter, for links: `outcome:ok`. */
 export const termText = (field: NamedField, value: string): string => printTerm({ field, value, not: false });

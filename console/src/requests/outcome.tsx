@@ -1,4 +1,4 @@
-/** How a request ended, as a word and a tone. */
+/** The outcome of a request as a coloured word. */
 import { Badge } from "../ui/badge.tsx";
 import { outcomeMeaning } from "./outcome-names.ts";
 

@@ -1,4 +1,4 @@
-/** Calls that were refused: how many, why, and the last of them. They are in no list of requests. */
+/** Refused calls: their number, reasons and the latest of each. They are not in the list of requests. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Refusals } from "../api/types.ts";
@@ -13,7 +13,7 @@ import { codeWords, isOver } from "./refused-codes.ts";
 
 const NAMED_MAX = 3;
 
-/** `from`: since when; `words`: the same in words. Nothing where there was none. */
+/** `from`: the start of the range; `words`: the range in words. Shows nothing if no call was refused. */
 export function RefusedCalls({ from, words }: { from: string; words: string }) {
   const { data, dataUpdatedAt } = useQuery(refusalsQuery(from));
   const [open, setOpen] = useState(false);

@@ -2,7 +2,7 @@
 import type { Refusals } from "../api/types.ts";
 
 interface CodeWords {
-  /** What was wrong. */
+  /** What was wrong with the call. */
   says: string;
   advice: string;
 }
@@ -33,6 +33,6 @@ export const codeWords = ({ code, status }: Pick<Refusals, "code" | "status">): 
 
 const HOUR_S = 3600;
 
-/** Nothing was refused for an hour: what is told is of the past, and no warning any more. */
+/** Whether no call was refused in the last hour, so that no warning is needed. */
 export const isOver = (codes: Pick<Refusals, "last_at">[], nowMs: number): boolean =>
   codes.every(({ last_at }) => last_at < nowMs / 1000 - HOUR_S);

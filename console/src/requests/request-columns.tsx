@@ -1,4 +1,4 @@
-/** The columns that every list of requests has. */
+/** The columns that all lists of requests share. */
 import type { RequestRecord } from "../api/types.ts";
 import { moneyColumn } from "../ui/money.tsx";
 import type { Column } from "../ui/table.tsx";
@@ -7,7 +7,7 @@ import { Outcome } from "./outcome.tsx";
 
 type RequestColumn = Column<RequestRecord>;
 
-/** With the model and the outcome below it, where the screen is too narrow for columns of their own. */
+/** The time, with model and outcome below it on screens too narrow for their columns. */
 export const timeColumn = (as: "ago" | "short"): RequestColumn => ({
   title: "Time",
   cell: ({ created_at, model, outcome }) => (

@@ -11,21 +11,21 @@ interface StackParts {
   rows: UsageRow[];
   span: Span;
   split: Split;
-  /** What stands for a part: a key's name for its id. */
+  /** The display name of a part, such as a key's name for its ID. */
   nameOf: (part: string) => string;
   labelOf: (bucket: string) => string;
-  /** Rows of the period before. */
+  /** Rows of the previous period. */
   before?: UsageRow[] | undefined;
 }
 
-/** What nothing was spent on has no place in the legend. */
+/** Parts without spending are not in the legend. */
 export function stackSpend({ rows, span, split, nameOf, labelOf, before }: StackParts) {
   const period = (of: UsageRow[], buckets: Span) => ({
     buckets: bucketNames(buckets),
     amounts: of
       .map((row) => ({
         bucket: row[span.by] ?? "",
-        // By name: the playground has a key for each session.
+        // By name, because the playground has a key for each session.
         part: nameOf(row[split] ?? ""),
         pico: parseMicro(row.charge_micro),
       }))
@@ -39,7 +39,7 @@ export function stackSpend({ rows, span, split, nameOf, labelOf, before }: Stack
   });
 }
 
-/** What each model or key cost in all, the dearest first: as written, they add up to the sum. */
+/** The cost of each model or key, highest first. The shown amounts add up to the shown sum. */
 export function spendParts({ rows, split, nameOf }: Pick<StackParts, "rows" | "split" | "nameOf">): BarItem[] {
   const sums = new Map<string, bigint>();
   for (const row of rows) {

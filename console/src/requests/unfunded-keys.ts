@@ -8,8 +8,8 @@ export const sum = (rows: Pick<Unfunded, "requests">[]): number =>
   rows.reduce((total, { requests }) => total + requests, 0);
 
 /**
- * "production: 12, staging: 3, nightly: 1 and 2 more keys", those that lost most first. By name: the playground has a key
- * for each session.
+ * For example "production: 12, staging: 3, nightly: 1 and 2 more keys", most refusals first. By name, because the
+ * playground has a key for each session.
  */
 export function keysText(rows: Pick<Unfunded, "key" | "requests">[], nameOf: (id: string) => string): string {
   const most = [...Map.groupBy(rows, ({ key }) => nameOf(key))]

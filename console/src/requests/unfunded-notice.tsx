@@ -30,18 +30,18 @@ const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> =
   },
 };
 
-/** Its codes among refused calls. */
+/** The error codes of these refusals. */
 const CODES = ["insufficient_credits", "hold_exceeds_balance"];
 
 interface Props {
-  /** Since when, and the same in words. */
+  /** The start of the range, and the range in words. */
   from: string;
   words: string;
-  /** Since when the page asks for refused calls: they say when the last one was. */
+  /** The start of the range for refused calls, whose data says when the last one was. */
   refusedFrom: string;
 }
 
-/** Nothing where there was none. Once there is credit again and none was refused for an hour, it is no warning any more. */
+/** Shows nothing without refusals. It is not a warning any more once there is credit and no request was refused for an hour. */
 export function UnfundedNotice({ from, words, refusedFrom }: Props) {
   const { data } = useQuery(unfundedQuery(from));
   const { data: refused, dataUpdatedAt } = useQuery(refusalsQuery(refusedFrom));

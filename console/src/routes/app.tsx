@@ -1,4 +1,4 @@
-/** Everything behind the sign-in, and the door to it. */
+/** The routes behind the sign-in, and the check for a session. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
 import { isJoining } from "../data/joining.ts";
@@ -10,7 +10,7 @@ import { isRange, type TimeRange } from "../time-range.ts";
 import { lazyRouteComponent } from "./lazy.ts";
 import { BrokenPage, rootRoute } from "./root.tsx";
 
-/** `/console`: also where browsers land that come back from a sign-in provider or a checkout. */
+/** `/console`, to which sign-in providers and checkouts also return. */
 export const homeRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/",
@@ -25,7 +25,7 @@ export const homeRoute = createRoute({
     if (me === null) {
       throw redirect({ to: "/sign-in", search: search.sign_in === undefined ? {} : { sign_in: search.sign_in } });
     }
-    // Who went to a sign-in provider on the way to an invitation comes back here.
+    // A user who signed in with a provider to accept an invitation continues with it.
     if (isJoining()) throw redirect({ to: "/join" });
     if (search.purchase !== undefined) throw redirect({ to: "/credits", search });
     throw redirect({ to: homeOf(me) });
@@ -35,7 +35,7 @@ export const homeRoute = createRoute({
 export const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "app",
-  // The time range is every page's that shows one (`useRange`).
+  // The time range in the address applies to every page that shows one (`useRange`).
   validateSearch: ({ range }: Record<string, unknown>): { range?: TimeRange } => (isRange(range) ? { range } : {}),
   component: Shell,
   errorComponent: BrokenPage,
@@ -47,7 +47,7 @@ export const appRoute = createRoute({
   },
 });
 
-/** For routes of builders and hosts: who has no account of the kind is offered to create one. */
+/** For routes of builders and hosts: without such an account the user is offered to create one. */
 export async function requireAccount(kind: "builder" | "host"): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);
   if (me === null || actingAccount(kind, me.accounts) !== undefined) return;
@@ -64,7 +64,7 @@ export const accountsRoute = createRoute({
   component: lazyRouteComponent(() => import("../pages/accounts/accounts-page.tsx"), "AccountsPage"),
 });
 
-/** Its address until it was renamed; bookmarks keep working. */
+/** The page's former address, so that bookmarks keep working. */
 export const oldAccountsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/open-account",

@@ -1,4 +1,4 @@
-/** The pages for people who are not signed in. */
+/** The routes for users without a session. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
@@ -9,13 +9,13 @@ import { rootRoute } from "./root.tsx";
 export const authRoute = createRoute({ getParentRoute: () => rootRoute, id: "auth", component: AuthLayout });
 
 interface SignInSearch {
-  /** Where to go afterwards. */
+  /** The page to open after the sign-in. */
   next?: string;
-  /** What became of a visit to a sign-in provider. */
+  /** The outcome of a sign-in at a provider. */
   sign_in?: string;
 }
 
-/** Only ever a page of ours: anything else could send people away with our name on it. */
+/** Accepts only paths of the console, so that a link cannot redirect to another site. */
 function readNext(value: unknown): string | undefined {
   return typeof value === "string" && /^\/(?![/\\])/.test(value) ? value : undefined;
 }
@@ -26,7 +26,7 @@ function readSearch(search: Record<string, unknown>): SignInSearch {
   return { ...(next !== undefined && { next }), ...(typeof outcome === "string" && { sign_in: outcome }) };
 }
 
-/** Who is signed in already has no use for these. */
+/** A user with a session is redirected away from these pages. */
 async function goOnIfSignedIn({ search }: { search: SignInSearch }): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);
   if (me !== null) throw redirect({ to: search.next ?? "/" });
@@ -68,14 +68,14 @@ const verify = createRoute({
   component: lazyRouteComponent(() => import("../pages/sign-in/verify-page.tsx"), "VerifyPage"),
 });
 
-/** For both: who is not signed in is sent to do that first. */
+/** With and without a session: a user without one signs in first. */
 const join = createRoute({
   getParentRoute: () => authRoute,
   path: "/join",
   component: lazyRouteComponent(() => import("../pages/join/join-page.tsx"), "JoinPage"),
 });
 
-/** Who is not signed in does that first, and comes back. */
+/** A user without a session signs in first, and returns here. */
 const authorize = createRoute({
   getParentRoute: () => authRoute,
   path: "/authorize",

@@ -1,4 +1,4 @@
-/** The operator's pages. The API refuses everybody else; the pages only save them the detour. */
+/** The operators' routes. The API refuses other users; the routes only avoid showing them empty pages. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
@@ -65,7 +65,7 @@ const ledger = createRoute({
   ...forOperators,
   component: lazyRouteComponent(() => import("../pages/operator/ledger/ledger-page.tsx"), "LedgerPage"),
 });
-/** Its address until it was renamed; bookmarks keep working. */
+/** The page's former address, so that bookmarks keep working. */
 const oldLedger = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/books",

@@ -50,7 +50,7 @@ export function BrokenPage(props: ErrorComponentProps) {
   );
 }
 
-/** The same where the frame still stands. Trying again asks everything anew that the page needs. */
+/** The same within the layout. Trying again reloads everything that the page needs. */
 export function BrokenPart({ error }: ErrorComponentProps) {
   const router = useRouter();
   return (

@@ -1,4 +1,4 @@
-/** Creating a secret. It is shown here, once, and nowhere else. */
+/** Creates a secret, which is shown only once. */
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
@@ -11,7 +11,7 @@ interface DialogProps {
   kind: SecretKind;
   open: boolean;
   onClose: () => void;
-  /** For a page that has a use for the secret while it is there. */
+  /** Called with the secret, for pages that use it. */
   onCreated?: (secret: string) => void;
 }
 
@@ -49,11 +49,11 @@ export function CreateSecretDialog({ kind, open, onClose, onCreated }: DialogPro
 interface FormProps {
   kind: SecretKind;
   onCreated: (secret: string) => void;
-  /** In place of the one button. */
+  /** Replaces the single button. */
   actions?: (busy: boolean) => ReactNode;
 }
 
-/** The form alone, for a dialog or a page. */
+/** Only the form, for a dialog or a page. */
 export function CreateSecretForm({ kind: { noun, example, useCreate }, onCreated, actions }: FormProps) {
   const create = useCreate();
   const submit = (fields: FormData): void =>

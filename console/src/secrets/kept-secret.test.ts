@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { forgetSecret, keepSecret, keptSecret } from "./kept-secret.ts";
 
-/** The browser's window, as far as it is asked to warn. */
+/** The browser window's listeners, for the warning before it closes. */
 const warned = new Set<unknown>();
 Object.assign(globalThis, {
   addEventListener: (_name: string, listener: unknown) => void warned.add(listener),

@@ -1,6 +1,6 @@
 /**
- * Secrets that were shown once and are still needed: a first call to make with a key, a machine to log in with a token. They stay in this
- * page's memory, and nowhere else, whatever is opened meanwhile; the browser warns before the page itself is left.
+ * Secrets that were shown once and are still needed: a key for a first call, a token for a machine's login. They stay
+ * only in this page's memory while other pages are open; the browser warns before the page is closed.
  */
 import { useSyncExternalStore } from "react";
 
@@ -24,7 +24,7 @@ export function keepSecret(of: string, secret: string): void {
   changed();
 }
 
-/** It was used, or is not needed any more. */
+/** Forgets a secret that was used or is not needed any more. */
 export function forgetSecret(of: string): void {
   if (kept.delete(of)) changed();
 }
@@ -36,5 +36,5 @@ const subscribe = (listener: Listener): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** `of`: whose it is and what for: `acc_… key`. */
+/** `of`: the owner and the purpose: `acc_… key`. */
 export const useKeptSecret = (of: string): string | undefined => useSyncExternalStore(subscribe, () => kept.get(of));

@@ -1,10 +1,13 @@
-/** A secret that was just made. It is shown here, once, and nowhere else. */
+/** A secret that was just created, which is shown only once. */
 import type { ReactNode } from "react";
 import { Button } from "../ui/button.tsx";
 import { DialogActions } from "../ui/dialog.tsx";
 import { Secret } from "../ui/secret.tsx";
 
-/** For the dialog whose form made it: the same one goes on, so that the focus stays in it. `noun`: "key". */
+/**
+ * The title for the dialog whose form created the secret: the same dialog continues, so that it keeps the focus.
+ * `noun`: "key".
+ */
 export const newSecretTitle = (noun: string) =>
   ({ title: `Your new ${noun}`, about: "Copy it now. You will not see it again.", sticky: true }) as const;
 
@@ -12,7 +15,7 @@ interface Props {
   noun: string;
   secret: string;
   onDone: () => void;
-  /** What there is to know beside it. */
+  /** Notes shown beside the secret. */
   children?: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** Revoking a secret, after asking. */
+/** Revokes a secret after a confirmation. */
 import type { ReactNode } from "react";
 import { Confirm } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -8,7 +8,7 @@ interface Props {
   kind: SecretKind;
   secret: SecretRow;
   onClose: () => void;
-  /** What stops working. */
+  /** Says what stops working. */
   children: ReactNode;
 }
 

@@ -1,10 +1,10 @@
-/** Secrets that work, or those that were revoked; there is no choice while none was. */
+/** Switches between active and revoked secrets; hidden while there are no revoked ones. */
 import { Segmented } from "../ui/segmented.tsx";
 
 export type Shown = "active" | "revoked";
 
 interface Props {
-  /** "Which keys". */
+  /** For example "Which keys". */
   label: string;
   shown: Shown;
   secrets: { revoked_at: number | null }[];

@@ -1,20 +1,20 @@
 import type { AccountKind } from "../api/types.ts";
 
 /**
- * API keys and host tokens are two kinds of one thing: a named secret that is shown once and works until it is revoked. What
- * differs between them is said here.
+ * API keys and host tokens are two kinds of secrets: they have a name, are shown once and work until they are revoked.
+ * A SecretKind defines how they differ.
  */
 export interface SecretRow {
   id: string;
   name: string;
-  /** How the secret begins: enough to recognise it. */
+  /** The beginning of the secret, enough to recognise it. */
   start: string;
   created_at: number;
   last_used_at: number | null;
   revoked_at: number | null;
 }
 
-/** A change as `useMutation` gives it, as far as it is used here. */
+/** The part of `useMutation`'s result that is used here. */
 interface Change<Variables, Data> {
   mutate: (variables: Variables, then: { onSuccess: (data: Data) => void }) => void;
   isPending: boolean;
@@ -22,15 +22,15 @@ interface Change<Variables, Data> {
 }
 
 export interface SecretKind {
-  /** Whose they are. */
+  /** The kind of account that has these secrets. */
   of: AccountKind;
   /** "key", as in "Create key". */
   noun: string;
-  /** "API key". */
+  /** For example "API key". */
   fullName: string;
-  /** What to name it for. */
+  /** Advice on how to name it. */
   naming: string;
-  /** A name as an example. */
+  /** An example of a name. */
   example: string;
   useCreate: () => Change<string, { secret: string }>;
   useRevoke: () => Change<string, unknown>;

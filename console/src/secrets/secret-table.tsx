@@ -1,4 +1,4 @@
-/** Secrets, one a row: how each begins, when it was last used, and what can be done with it. */
+/** A table of secrets: the beginning of each, its last use, and actions. */
 import type { ReactNode } from "react";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
@@ -10,11 +10,11 @@ import type { SecretRow } from "./secret-kind.ts";
 interface Props<Row extends SecretRow> {
   label: string;
   rows: Row[];
-  /** What else is shown of each, after its name. */
+  /** Further columns after the name. */
   columns: Column<Row>[];
-  /** Where their role allows it. */
+  /** Undefined if the user's role does not allow it. */
   onRevoke: ((secret: Row) => void) | undefined;
-  /** One of them opens, in place of the actions in its row. `below`: beneath its name on narrow screens. */
+  /** Opens a secret's details instead of actions in its row. `below`: shown below the name on narrow screens. */
   opening?: { open: string | undefined; onOpen: (secret: Row) => void; below: (secret: Row) => ReactNode } | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A page of secrets of one kind: the list, and creating, opening and revoking them. */
+/** A page with secrets of one kind: lists, creates, opens and revokes them. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useMay } from "../data/session.ts";
@@ -20,14 +20,14 @@ interface Props<Row extends SecretRow> {
   title: string;
   about: string;
   icon: ReactNode;
-  /** What a first one is for. */
+  /** What the first secret is needed for. */
   purpose: string;
   columns?: Column<Row>[];
-  /** What stops working when it is revoked; where one opens, revoking is in its details. */
+  /** Says what stops working when it is revoked; if secrets open, revoking is in their details. */
   revoking?: (secret: Row) => ReactNode;
-  /** One of them opens, in place of the actions in its row. */
+  /** Opens a secret's details instead of actions in its row. */
   opening?: { open: string | undefined; onOpen: (secret: Row) => void; below: (secret: Row) => ReactNode };
-  /** In place of the dialog that asks for a name alone. */
+  /** Replaces the dialog that only asks for a name. */
   creating?: (dialog: { open: boolean; onClose: () => void }) => ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** What a role is, in words. What it may do is the API's to say. */
+/** Describes roles in words. The API decides what a role may do. */
 import type { AccountKind, Need, Role } from "../api/types.ts";
 
 export const ROLES: readonly Role[] = ["owner", "member", "billing", "viewer"];
@@ -28,5 +28,5 @@ const FOR: Record<Need, string> = {
   own: "an owner",
 };
 
-/** "Only an owner or a member can change this." */
+/** For example "Only an owner or a member can change this." */
 export const whoMay = (need: Need): string => FOR[need];

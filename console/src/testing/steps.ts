@@ -1,6 +1,6 @@
 /**
- * Counts the work that code does on texts and lists, in steps: a character or an entry that one of their methods looks at is one
- * step. The count is the same on every machine, which the time is not.
+ * Counts the work that code does on texts and lists in steps: each character or entry that one of their methods looks
+ * at is one step. Unlike time, the count is the same on every machine.
  */
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 type Cost = (receiver: { length: number }, args: unknown[], result: unknown) => number;
@@ -9,14 +9,14 @@ const one: Cost = () => 1;
 const whole: Cost = ({ length }) => length;
 const ofResult: Cost = (_receiver, _args, result) => (result as { length: number }).length;
 const ofArgument: Cost = (_receiver, [part]) => String(part).length;
-/** Up to what was found, or to the end. */
+/** Everything up to the match, or to the end. */
 const upToFound: Cost = ({ length }, [, from], result) =>
   (Number(result) === -1 ? length : Number(result)) - Number(from ?? 0);
-/** What is taken out, and what is behind it and moves. */
+/** The removed entries, and those behind them that move. */
 const fromStart: Cost = ({ length }, [start], result) => length + (result as { length: number }).length - Number(start);
 const ofInput: Cost = (_receiver, [input]) => String(input).length;
 
-/** What is not named here costs as much as it is called on is long. */
+/** Other methods cost as much as the length of their object. */
 const COSTS: [object, Record<string, Cost>][] = [
   [
     String.prototype,
@@ -35,7 +35,7 @@ const COSTS: [object, Record<string, Cost>][] = [
   [RegExp.prototype, { exec: ofInput, test: ofInput }],
   [Math, { max: one, min: one }],
 ];
-/** Methods that are no work on a text or a list, or are done by those that are. */
+/** Methods that do no work on a text or a list, or call others that are counted. */
 const LEFT_ALONE = new Set(["constructor", "toString", "valueOf", "values", "keys", "entries", "compile"]);
 
 /** Runs `act` and returns how many steps it took. */

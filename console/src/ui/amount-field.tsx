@@ -1,4 +1,4 @@
-/** An amount in dollars, typed with a decimal point or comma: what was understood is shown before it is sent. */
+/** An input for dollars with a decimal point or comma, which shows the amount that it understood. */
 import { type ComponentProps, useState } from "react";
 import { exactDollars } from "../money.ts";
 import { readDollars } from "../typed-dollars.ts";
@@ -9,7 +9,7 @@ type AmountFieldProps = Omit<ComponentProps<typeof TextField>, "inputMode" | "au
 export function AmountField({ hint, defaultValue, ...field }: AmountFieldProps) {
   const [typed, setTyped] = useState<string>();
   const read = typed === undefined || typed.trim() === "" ? undefined : readDollars(typed);
-  // While an amount is being typed it may be none yet; two amounts it stays.
+  // An incomplete amount shows no error while the user types; an ambiguous one does.
   const told = read === undefined ? hint : "pico" in read ? `Read as ${exactDollars(read.pico)}` : hint;
   return (
     <TextField

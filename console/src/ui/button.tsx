@@ -23,7 +23,7 @@ export const buttonClasses = (look: ButtonLook = "plain", size: "small" | "usual
 interface ButtonProps extends ComponentProps<"button"> {
   look?: ButtonLook;
   size?: "small" | "usual";
-  /** Shows that what was asked for is under way, and refuses a second click. */
+  /** Shows that the action is running, and prevents a second click. */
   busy?: boolean;
 }
 
@@ -43,7 +43,7 @@ export function Button({ look = "plain", size = "usual", busy = false, className
 }
 
 interface IconButtonProps extends ComponentProps<"button"> {
-  /** What it does, for those who do not see the icon. */
+  /** The action, for users who do not see the icon. */
   label: string;
   children: ReactNode;
 }

@@ -1,15 +1,15 @@
-/** The blocks that pages are laid out in. */
+/** The blocks of a page's layout. */
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
 
 interface CardProps {
-  /** For links to it. */
+  /** The anchor for links. */
   id?: string;
   title?: ReactNode;
-  /** Beside the title: a switch, a link. */
+  /** Shown beside the title: a switch, a link. */
   aside?: ReactNode;
   className?: string;
-  /** Without padding, for tables that reach the edge. */
+  /** Without padding, for tables that fill the card. */
   flush?: boolean;
   children: ReactNode;
 }
@@ -35,7 +35,7 @@ export function Card({ id, title, aside, className, flush = false, children }: C
 
 interface PageHeaderProps {
   title: string;
-  /** One sentence on what the page is for. */
+  /** One sentence on the purpose of the page. */
   about?: ReactNode;
   actions?: ReactNode;
 }
@@ -58,7 +58,7 @@ export function PageHeader({ title, about, actions }: PageHeaderProps) {
   );
 }
 
-/** One number with its name; several stand in a <Stats>. */
+/** A number with its name; several are shown in a <Stats>. */
 export function Stat({ label, children, note }: { label: ReactNode; children: ReactNode; note?: ReactNode }) {
   return (
     <div className="min-w-0 bg-surface px-4 py-4 sm:px-5">
@@ -71,7 +71,7 @@ export function Stat({ label, children, note }: { label: ReactNode; children: Re
   );
 }
 
-/** Five beside each other on a small screen would break their amounts in two: they stand three and two there. */
+/** Five stats in a row would break their amounts on a small screen, so they are shown as three and two. */
 const FIVE =
   "lg:max-xl:has-[>:nth-child(5)]:grid-flow-row lg:max-xl:has-[>:nth-child(5)]:grid-cols-3 lg:max-xl:*:last:nth-[5]:col-span-2!";
 

@@ -47,7 +47,7 @@ export function CodeTabs({ snippets, label }: { snippets: Snippet[]; label: stri
   );
 }
 
-/** Long lines scroll, so the block takes the focus. */
+/** Long lines scroll, so the block can take the focus. */
 function Pre({ text, label }: { text: string; label: string }) {
   return (
     <section

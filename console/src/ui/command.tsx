@@ -1,4 +1,4 @@
-/** Commands to copy, one a line. Long ones wrap: a command that cannot be seen whole is not trusted. */
+/** Commands to copy, one per line. Long ones wrap, so that users see all of what they paste. */
 import { CopyButton } from "./copy.tsx";
 
 export function Command({ text, label }: { text: string; label: string }) {

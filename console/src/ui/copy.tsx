@@ -1,4 +1,4 @@
-/** Copying to the clipboard, with a word when it is done. */
+/** Copies text to the clipboard, and confirms it. */
 
 import { useEffect, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
@@ -7,7 +7,7 @@ import { toast } from "./toast.tsx";
 
 const DONE_MS = 2_000;
 
-/** Where the browser has no clipboard for us (plain HTTP from afar), the old way through a selection. */
+/** Uses a text selection if the browser offers no clipboard, as over plain HTTP. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return await navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -21,11 +21,11 @@ async function copyText(text: string): Promise<void> {
 
 interface CopyProps {
   text: string;
-  /** What is copied: "Copy the key". */
+  /** The button's name: "Copy the key". */
   label: string;
-  /** With words beside the icon. */
+  /** With a text beside the icon. */
   worded?: boolean;
-  /** Takes the focus when it appears: for what was waited for. */
+  /** Takes the focus when it appears. */
   focused?: boolean;
 }
 

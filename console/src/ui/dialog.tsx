@@ -1,4 +1,4 @@
-/** Dialogs. The focus goes in when they open, stays in, and goes back where it was. */
+/** Dialogs. The focus moves in when they open, stays in, and returns when they close. */
 
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
@@ -14,7 +14,7 @@ interface DialogProps {
   onClose: () => void;
   title: string;
   about?: ReactNode;
-  /** Stays open when somebody clicks beside it: for what is shown only once. */
+  /** Stays open when the user clicks beside it, for content that is shown only once. */
   sticky?: boolean;
   wide?: boolean;
   children: ReactNode;
@@ -25,7 +25,7 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
-        {/* As high as a drawer, which it covers when it was opened there. */}
+        {/* Above drawers, because a dialog may be opened from one. */}
         <Radix.Overlay className="fixed inset-0 z-50 animate-fade-in bg-shade" />
         <Radix.Content
           {...focusBack}
@@ -63,11 +63,11 @@ interface FormActionsProps {
   busy: boolean;
   disabled?: boolean;
   danger?: boolean;
-  /** The verb on the button that sends the form. */
+  /** The verb on the button that submits the form. */
   children: ReactNode;
 }
 
-/** The end of a form in a dialog. */
+/** The buttons of a form in a dialog. */
 export const FormActions = ({ onCancel, busy, disabled = false, danger = false, children }: FormActionsProps) => (
   <DialogActions>
     <Button onClick={onCancel}>Cancel</Button>
@@ -81,7 +81,7 @@ interface ConfirmProps {
   open: boolean;
   onClose: () => void;
   title: string;
-  /** What happens, and whether it can be undone. */
+  /** Says what happens, and whether it can be undone. */
   children: ReactNode;
   /** The verb on the button: "Revoke key". */
   action: string;
@@ -90,7 +90,7 @@ interface ConfirmProps {
   error?: unknown;
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks for confirmation before an action that cannot be undone. */
 export function Confirm({ open, onClose, title, children, action, onConfirm, busy = false, error }: ConfirmProps) {
   return (
     <Dialog open={open} onClose={onClose} title={title}>

@@ -1,4 +1,4 @@
-/** A panel at the right edge for the details of one thing of a list; the whole screen on a phone. */
+/** A panel at the right edge with the details of a list's item; on a phone it fills the screen. */
 
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
@@ -51,7 +51,7 @@ export const DrawerSection = ({ title, children }: { title: string; children: Re
   </section>
 );
 
-/** The id of what is shown, to copy. `of`: "request". */
+/** An ID with a copy button. `of`: "request". */
 export const IdLine = ({ id, of }: { id: string; of: string }) => (
   <div className="flex items-center gap-1">
     <code className="min-w-0 font-mono text-xs break-all">{id}</code>
@@ -59,7 +59,7 @@ export const IdLine = ({ id, of }: { id: string; of: string }) => (
   </div>
 );
 
-/** Names and their values, one below the other. */
+/** A list of names and values. */
 export function Facts({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-2.5">{children}</dl>;
 }

@@ -1,4 +1,4 @@
-/** A field of a form: its label, its hint, and what is wrong with it, tied together for screen readers. */
+/** A form field: its label, hint and error, connected for screen readers. */
 
 import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import { ApiFault } from "../api/fault.ts";
@@ -8,9 +8,9 @@ import { Eye, EyeOff } from "./icons.tsx";
 interface FieldProps {
   label: string;
   hint?: ReactNode;
-  /** What is wrong; shown in place of the hint. */
+  /** The error; shown instead of the hint. */
   error?: string | undefined;
-  /** Keeps the label for screen readers only, where the place says it already. */
+  /** Shows the label only to screen readers. */
   hideLabel?: boolean;
   className?: string | undefined;
 }
@@ -87,14 +87,14 @@ export function PasswordField({ label, hint, error, hideLabel, className, ...inp
   );
 }
 
-/** The address somebody signs in with. */
+/** The email address of the sign-in. */
 export const EmailField = ({ error }: { error: string | undefined }) => (
   <TextField label="Email" name="email" type="email" autoComplete="username" required error={error} />
 );
 
 const PASSWORD_CHARS_MIN = 8;
 
-/** A password that is being chosen. */
+/** The input for a new password. */
 export function NewPasswordField(props: InputProps) {
   const rules = { required: true, minLength: PASSWORD_CHARS_MIN, maxLength: 128 };
   return (
@@ -110,7 +110,7 @@ export function NewPasswordField(props: InputProps) {
 type SelectProps = FieldProps &
   Omit<ComponentProps<"select">, "className" | "id" | "children"> & { options: { value: string; label: string }[] };
 
-/** The browser's own list: works with every keyboard, screen reader and telephone. */
+/** The browser's own select, which works with every keyboard, screen reader and telephone. */
 export function SelectField({ label, hint, error, hideLabel, className, options, ...select }: SelectProps) {
   return (
     <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
@@ -146,7 +146,7 @@ export function CheckField({ label, ...input }: { label: ReactNode } & Omit<Comp
   );
 }
 
-/** What the API said of this field; undefined when it said nothing, or spoke of another. */
+/** The API's error for this field; undefined if there is none, or it concerns another field. */
 export function errorOfField(error: unknown, param: string): string | undefined {
   return error instanceof ApiFault && error.param === param ? error.message : undefined;
 }

@@ -1,7 +1,7 @@
-/** Gives the focus back to where it was before a dialog opened. Radix does so only for dialogs with a button of their own. */
+/** Returns the focus to where it was before a dialog opened. Radix does so only for dialogs with their own button. */
 import { useRef } from "react";
 
-/** `<Dialog.Content {...useFocusBack()}>`; `intoField`: what is to be filled in has the focus first. */
+/** `<Dialog.Content {...useFocusBack()}>`; `intoField`: the first input gets the focus. */
 export function useFocusBack({ intoField = false } = {}) {
   const before = useRef<HTMLElement>(null);
   return {
@@ -19,7 +19,7 @@ export function useFocusBack({ intoField = false } = {}) {
   };
 }
 
-/** An item of a menu is gone when the dialog closes; the menu's button is still there. */
+/** A menu's item is gone when the dialog closes, so the menu's button gets the focus. */
 function lastingElement(element: Element | null): HTMLElement | null {
   const button = element?.closest("[role=menu]")?.getAttribute("aria-labelledby");
   return button == null ? (element as HTMLElement | null) : document.getElementById(button);

@@ -1,4 +1,4 @@
-/** A form that says what went wrong: beside its field where the API named one, else above the button, and aloud. */
+/** A form that shows errors beside their fields, or above the button if the API named no field, and announces them. */
 
 import type { ReactNode } from "react";
 import { ApiFault, sentenceOf } from "../api/fault.ts";
@@ -7,7 +7,7 @@ import { TriangleAlert } from "./icons.tsx";
 
 interface FormProps {
   onSubmit: (fields: FormData) => void;
-  /** What the API said of the last attempt. */
+  /** The API's error for the last attempt. */
   error?: unknown;
   /** The fields that show their own errors. */
   fields?: string[];
@@ -25,7 +25,7 @@ export function Form({ onSubmit, error, fields = [], className, children }: Form
         onSubmit(new FormData(event.currentTarget));
       }}
     >
-      {/* Always there, so that screen readers notice when it is filled. */}
+      {/* Always in the page, so that screen readers announce it when it is filled. */}
       <div role="alert" className="empty:hidden">
         {error !== undefined && error !== null && !shownByField && <Problem>{sentenceOf(error)}</Problem>}
         {shownByField && <span className="sr-only">{sentenceOf(error)}</span>}
@@ -44,5 +44,5 @@ export function Problem({ children }: { children: ReactNode }) {
   );
 }
 
-/** The text of a field of a sent form. */
+/** The text of a submitted field. */
 export const textOf = (fields: FormData, name: string): string => String(fields.get(name) ?? "");

@@ -1,14 +1,12 @@
-/**
- * The icons that the console uses. To add one, give its name on lucide.dev: the build puts in its shapes (console/tools/lucide.ts).
- */
+/** The icons of the console. To add one, use its name on lucide.dev: the build inserts its shapes (console/tools/lucide.ts). */
 import { createElement, type ReactNode, type SVGProps } from "react";
 
 export type Icon = (props: SVGProps<SVGSVGElement>) => ReactNode;
 
-/** Replaced by the build: an element's name and attributes for each shape of the icon. */
+/** Replaced by the build with an element name and attributes for each shape of the icon. */
 declare function lucide(name: string): [string, Record<string, string>][];
 
-/** An icon is decoration, and hidden from screen readers, unless it is given a name. */
+/** An icon without a name is decoration, and hidden from screen readers. */
 function icon(shapes: ReturnType<typeof lucide>): Icon {
   return (props) => (
     // biome-ignore lint/a11y/noSvgWithoutTitle: who gives it a meaning gives it aria-label, and it is hidden without

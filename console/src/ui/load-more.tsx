@@ -1,4 +1,4 @@
-/** The end of a list that comes in pages: loads the next one when it comes into view, or when it is pressed. */
+/** The end of a paged list: loads the next page when it becomes visible or is clicked. */
 import { useEffect, useRef } from "react";
 import { sentenceOf } from "../api/fault.ts";
 import { Button } from "./button.tsx";

@@ -2,11 +2,11 @@
 import { count } from "./time.tsx";
 
 interface MeterProps {
-  /** What is measured: "Slots of garage". */
+  /** The label: "Slots of garage". */
   label: string;
   value: number;
   max: number;
-  /** After the numbers: "busy". */
+  /** A word after the numbers: "busy". */
   word?: string;
 }
 

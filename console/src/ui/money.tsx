@@ -1,23 +1,23 @@
 /**
- * Amounts of the API. In a sentence short to read and exact on hover; balances and sums with every digit they have, those below a
- * cent smaller; in a table's column all with the same places (`moneyColumn`).
+ * Shows amounts of the API. In a sentence they are short, and exact on hover; balances and sums show every digit, with
+ * those below a cent smaller; in a column all have the same decimals (`moneyColumn`).
  */
 import type { ReactNode } from "react";
 import { columnDollars, exactDollars, picoOf, placesOf, shortDollars } from "../money.ts";
 import { Skeleton } from "./states.tsx";
 import type { Column } from "./table.tsx";
 
-/** "$4.99" and what is below a cent. */
+/** Splits an amount into "$4.99" and the digits below a cent. */
 const BELOW_CENT = /^(.*\.\d\d)(\d+)$/;
 
 interface MoneyProps {
   /** Microdollars as the API writes them, or picodollars. */
   of: string | bigint;
-  /** `charge`: in a sentence, rounded up; `balance`: what somebody has, or what rows add up to. */
+  /** `charge`: in a sentence, rounded up; `balance`: a balance or a sum of rows. */
   as?: "charge" | "balance";
-  /** Every digit at once, all alike. */
+  /** Shows every digit in the same size. */
   exact?: boolean;
-  /** With so many places, in a list whose amounts stand below each other (`placesOf`). */
+  /** The number of decimals, for aligned amounts (`placesOf`). */
   places?: number | undefined;
 }
 
@@ -45,17 +45,17 @@ function Balance({ text }: { text: string }) {
 }
 
 interface MoneyColumnParts<Row> extends Pick<Column<Row>, "title" | "from" | "className"> {
-  /** The row's amount: null where it has none, undefined while it is not known. */
+  /** The row's amount: null if there is none, undefined until it is loaded. */
   of: (row: Row) => string | bigint | null | undefined;
-  /** Below the amount. */
+  /** Shown below the amount. */
   below?: (row: Row) => ReactNode;
-  /** What comes in has a plus before it, as what goes out has its minus. */
+  /** Shows a plus before positive amounts. */
   signed?: boolean;
-  /** The sum of the rows that are shown stands below them. */
+  /** Shows the sum of the visible rows below them. */
   total?: boolean;
 }
 
-/** A column of amounts: the decimal points below each other, none cut off, so that they add up as they stand there. */
+/** A column of amounts with aligned decimal points and all digits, so that they visibly add up. */
 export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
   const { of, below, signed = false, total = false, ...column } = parts;
   const amountsOf = (rows: Row[]): bigint[] => rows.map((row) => picoOf(of(row) ?? 0n));

@@ -1,4 +1,4 @@
-/** A button that offers the last twelve months, and saves the PDF file of the chosen one. */
+/** A button with a menu of the last twelve months, which saves the PDF file of the chosen one. */
 import { useMutation } from "@tanstack/react-query";
 import { utcMonths } from "../utc.ts";
 import { Button } from "./button.tsx";

@@ -1,4 +1,4 @@
-/** Something to know before going on, in a coloured box; with what can be done about it. */
+/** A coloured box with important information and an action. */
 
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";

@@ -1,4 +1,4 @@
-/** A table that comes in pages: loading, refused, empty, or its rows so far with a way to the rest. */
+/** A table that is loaded in pages, with its loading, error and empty states. */
 import type { InfiniteData, UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Aged } from "../data/old-data.ts";
@@ -8,11 +8,11 @@ import { Table, type TableProps } from "./table.tsx";
 
 interface Props<Row> extends Omit<TableProps<Row>, "rows"> {
   query: PagedQuery & Pick<UseQueryResult<InfiniteData<{ data: Row[] }>>, "data" | "error" | "refetch"> & Aged;
-  /** Shown where there is no row. */
+  /** Shown if there are no rows. */
   empty: ReactNode;
-  /** What else helps where the list was refused. */
+  /** A further action if loading failed. */
   action?: ReactNode;
-  /** Between the filters and the rows. */
+  /** Shown between the filters and the rows. */
   above?: (rows: Row[]) => ReactNode;
 }
 

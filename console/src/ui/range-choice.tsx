@@ -1,10 +1,10 @@
-/** The time range that a page shows. It is in the address: going back, loading again and sharing keep it. */
+/** The time range that a page shows. It is part of the address, so that going back, reloading and sharing keep it. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { RANGE_WORDS, type TimeRange } from "../time-range.ts";
 import { Segmented } from "./segmented.tsx";
 
-/** The range in the address, if it is one of the choices; `setRange` puts another there. */
+/** The range in the address if it is allowed, or `otherwise`; `setRange` changes the address. */
 export function useRange<Of extends TimeRange>(choices: readonly Of[], otherwise: Of): [Of, (range: Of) => void] {
   const { range } = useSearch({ strict: false });
   const navigate = useNavigate();

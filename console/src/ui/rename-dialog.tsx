@@ -1,14 +1,14 @@
-/** Giving something another name. */
+/** A dialog that renames an object. */
 import { Dialog, FormActions } from "./dialog.tsx";
 import { errorOfField, TextField } from "./field.tsx";
 import { Form, textOf } from "./form.tsx";
 import { toast } from "./toast.tsx";
 
 interface Props {
-  /** "Rename key". */
+  /** For example "Rename key". */
   title: string;
   about?: string;
-  /** What is renamed. */
+  /** The object to rename. */
   of: { id: string; name: string };
   rename: {
     mutate: (to: { id: string; name: string }, then: { onSuccess: (renamed: { name: string }) => void }) => void;

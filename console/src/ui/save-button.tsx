@@ -1,4 +1,4 @@
-/** A button that saves a file: busy while it is fetched, and says why where it could not be had. */
+/** A button that downloads a file: busy meanwhile, with the error if it fails. */
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button } from "./button.tsx";

@@ -1,6 +1,6 @@
 /**
- * Stands in for react-remove-scroll, which Radix's dialogs use: that one locks the page with a <style> element made at run
- * time, which a strict Content-Security-Policy forbids. This one sets the property on the element itself.
+ * Replaces react-remove-scroll, which Radix's dialogs use: that package locks scrolling with a <style> element created
+ * at run time, which a strict Content-Security-Policy forbids. This one sets the property on the element itself.
  */
 import { type ComponentType, type ReactNode, useEffect } from "react";
 
@@ -16,7 +16,7 @@ export function RemoveScroll({ as: Container, children }: Props): ReactNode {
     const { style, clientWidth } = document.documentElement;
     locks += 1;
     if (locks === 1) {
-      // The place of the scroll bar stays, so that nothing moves.
+      // Keeps the scroll bar's width, so that nothing moves.
       style.paddingRight = `${window.innerWidth - clientWidth}px`;
       style.overflow = "hidden";
     }

@@ -1,4 +1,4 @@
-/** A field to search by, which asks once somebody pauses. */
+/** A search input that starts the search when the user pauses. */
 
 import { useEffect, useEffectEvent } from "react";
 import { classes } from "./classes.ts";
@@ -11,7 +11,7 @@ interface Props {
   placeholder: string;
   text: string;
   onText: (text: string) => void;
-  /** Called as it is by then: other filters may be chosen while somebody types. */
+  /** The latest callback is used, because other filters may change while the user types. */
   onPause: (text: string) => void;
 }
 

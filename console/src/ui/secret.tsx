@@ -1,9 +1,9 @@
-/** A secret that this page will never see again, to be copied now. */
+/** A secret that is shown only once, to be copied now. */
 import { CopyButton } from "./copy.tsx";
 
 interface Props {
   text: string;
-  /** "Copy the key". */
+  /** For example "Copy the key". */
   label: string;
   /** Its button takes the focus when it appears. */
   focused?: boolean;

@@ -14,7 +14,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       type="single"
       aria-label={label}
       value={value}
-      // An empty value is the chosen one pressed again: it stays chosen.
+      // Radix reports an empty value when the selected option is clicked again; it stays selected.
       onValueChange={(next) => next !== "" && onChange(next as Value)}
       className="inline-flex rounded-md bg-sunken p-0.5"
     >

@@ -1,4 +1,4 @@
-/** What a list or a number shows when it has nothing to show: still loading, empty, or refused. */
+/** The states of a list or a number without data: loading, empty, or failed. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ApiFault, sentenceOf } from "../api/fault.ts";
@@ -28,7 +28,7 @@ export function Loading({ what = "Loading", rows = 4 }: { what?: string; rows?: 
 interface EmptyProps {
   icon?: ReactNode;
   title: string;
-  /** What would fill it. */
+  /** Says how to fill it. */
   children?: ReactNode;
   action?: ReactNode;
 }
@@ -47,11 +47,11 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
 interface RefusedProps {
   error: unknown;
   again?: () => void;
-  /** Beside trying again. */
+  /** An action beside trying again. */
   action?: ReactNode;
 }
 
-/** What was asked for is not there, or makes no sense: asking again would not help. */
+/** Errors that a retry cannot fix, because the object is missing or the request is invalid. */
 const LASTING = [400, 404, 422];
 
 export function Refused({ error, again, action }: RefusedProps) {
@@ -72,12 +72,12 @@ export function Refused({ error, again, action }: RefusedProps) {
 interface LoadedProps<Data> {
   query: Pick<UseQueryResult<Data>, "data" | "error" | "refetch"> & Aged;
   loading?: ReactNode;
-  /** What else helps where it was refused. */
+  /** A further action if loading failed. */
   action?: ReactNode;
   children: (data: Data) => ReactNode;
 }
 
-/** One place for the three states of anything that is asked for; what was loaded once stays while it is asked again. */
+/** Renders the states of a query; loaded data stays visible while it is refreshed. */
 export function Loaded<Data>({ query, loading = <Loading />, action, children }: LoadedProps<Data>) {
   const { data, error, refetch } = query;
   const age = useAge(query);
@@ -97,7 +97,7 @@ export function Loaded<Data>({ query, loading = <Loading />, action, children }:
   return loading;
 }
 
-/** Of when an old figure is. */
+/** The time of an old figure. */
 const AsOf = ({ atMs }: { atMs: number }) => <span className="font-medium text-warn">As of {clockText(atMs)}</span>;
 
 interface LoadedStatProps<Data> extends Pick<LoadedProps<Data>, "query" | "children"> {
@@ -105,7 +105,7 @@ interface LoadedStatProps<Data> extends Pick<LoadedProps<Data>, "query" | "child
   note?: (data: Data) => ReactNode;
 }
 
-/** The same for one number of a <Stats>: the others stay when it cannot be read. */
+/** The same for one number of a <Stats>: the others stay if it cannot be loaded. */
 export function LoadedStat<Data>({ query, label, note, children }: LoadedStatProps<Data>) {
   const { data, error, refetch } = query;
   const age = useAge(query);

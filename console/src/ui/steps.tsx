@@ -1,4 +1,4 @@
-/** A way in numbered steps; what is done has a tick. */
+/** Numbered steps; finished ones have a tick. */
 
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
@@ -10,7 +10,7 @@ interface StepProps {
   number: number;
   title: string;
   done: boolean;
-  /** The one to do next. */
+  /** The next step. */
   current?: boolean;
   children: ReactNode;
 }

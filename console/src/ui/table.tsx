@@ -1,23 +1,23 @@
 /**
- * Rows of the same kind. Where there is little room columns step back one by one; the first one always stays. The room is the
- * table's own, not the screen's: beside the navigation, or in half a page, there is less. What a cell shows in place of a
- * column that stepped back follows it: `@lg:hidden` for one `from: "sm"`.
+ * A table. In narrow spaces columns are hidden one by one; the first always stays. The table's own width counts, not
+ * the screen's, because the navigation or a pane may leave less. Content that replaces a hidden column uses the same
+ * width: `@lg:hidden` for a column with `from: "sm"`.
  */
 import { Fragment, type ReactNode } from "react";
 import { classes } from "./classes.ts";
 
 export interface Column<Row> {
-  /** The heading; also the column's key. */
+  /** The heading, which is also the column's key. */
   title: string;
   cell?: (row: Row) => ReactNode;
-  /** In place of `cell`, where what a cell shows depends on the others of its column. */
+  /** Used instead of `cell` if a cell depends on the others of its column. */
   cells?: (rows: Row[]) => (row: Row) => ReactNode;
-  /** Below the rows: what they add up to. */
+  /** The cell below the rows, such as their sum. */
   foot?: (rows: Row[]) => ReactNode;
   align?: "right";
-  /** How much room the table needs for it to be shown: 512, 672, 896 or 1,024 pixels. A screen of 1,024 leaves 720. */
+  /** The table width from which the column is shown: 512, 672, 896 or 1,024 pixels. A screen of 1,024 pixels leaves 720. */
   from?: "sm" | "md" | "lg" | "xl";
-  /** For screen readers only: a column of buttons needs no heading to see. */
+  /** Shows the heading only to screen readers, for columns of buttons. */
   hideTitle?: boolean;
   className?: string;
 }
@@ -26,13 +26,13 @@ export interface TableProps<Row> {
   label: string;
   columns: Column<Row>[];
   rows: Row[];
-  /** `place`: for rows that have no name of their own. */
+  /** `place`: for rows without a name of their own. */
   keyOf: (row: Row, place: number) => string;
-  /** The row can be opened: by click anywhere, and by the button that its first cell becomes. */
+  /** Opens the row: by a click anywhere in it, or by the button in its first cell. */
   onOpen?: (row: Row) => void;
   isOpen?: (row: Row) => boolean;
   faded?: (row: Row) => boolean;
-  /** What a row unfolds to, over all columns below it; undefined while it is folded. */
+  /** Content below an expanded row, across all columns; undefined while it is collapsed. */
   below?: (row: Row) => ReactNode;
 }
 
@@ -43,7 +43,7 @@ const FROM: Record<string, string> = {
   xl: "hidden @5xl:table-cell",
 };
 
-/** Where columns after it step back, it is the last: it has the room at the edge then. */
+/** Padding of a column that is the last one while those after it are hidden. */
 const EDGE: Record<string, string> = {
   sm: "@max-lg:pr-4",
   md: "@max-2xl:pr-4",
@@ -88,7 +88,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
         </thead>
         <tbody>
           {rows.map((row, place) => (
-            // The first cell holds a real button; the click on the row is a larger target for the same.
+            // The first cell contains a real button; a click on the row does the same.
             <Fragment key={keyOf(row, place)}>
               <tr
                 onClick={onOpen && (() => onOpen(row))}

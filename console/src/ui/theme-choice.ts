@@ -1,4 +1,4 @@
-/** Light or dark: the system's choice until somebody makes their own. Runs before the first paint too, so it imports nothing. */
+/** Light or dark: the system's theme until the user chooses one. Also runs before the first paint, so it imports nothing. */
 
 export type Theme = "system" | "light" | "dark";
 
@@ -10,7 +10,7 @@ export function storedTheme(): Theme {
     const kept = localStorage.getItem(THEME_STORED_AS);
     return kept === "light" || kept === "dark" ? kept : "system";
   } catch {
-    // Storage may be forbidden; the system's choice then holds.
+    // If storage is blocked, the system's theme applies.
     return "system";
   }
 }

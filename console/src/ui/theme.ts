@@ -10,9 +10,9 @@ function apply(): void {
 }
 
 systemDark.addEventListener("change", apply);
-// Another tab of the console changed it.
+// Another tab of the console changed the theme.
 addEventListener("storage", ({ key }) => key === THEME_STORED_AS && apply());
-// Where the early script was not loaded.
+// For browsers that did not load the early script.
 apply();
 
 export function setTheme(theme: Theme): void {

@@ -1,4 +1,4 @@
-/** Short news at the edge of the screen, read aloud by screen readers: `toast("Key revoked")`. */
+/** Short notices at the edge of the screen, announced by screen readers: `toast("Key revoked")`. */
 
 import { Toast as Radix } from "radix-ui";
 import { useSyncExternalStore } from "react";

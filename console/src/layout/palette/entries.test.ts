@@ -39,7 +39,7 @@ test("finds pages by the beginnings of synonyms, after matches of their names", 
 });
 
 test("every page of the navigation has synonyms, and every synonym has a page", () => {
-  // It imports icons, which are no TypeScript that Node runs.
+  // Read as text, because the module imports icons that Node cannot load.
   const navigation = readFileSync(new URL("../navigation.ts", import.meta.url), "utf8");
   const pages = [...navigation.matchAll(/\bto: "([^"]+)"/g)].map(([, path]) => path);
   const own = ["/accounts", "/notifications", "/settings"];

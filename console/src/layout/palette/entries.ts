@@ -1,17 +1,17 @@
-/** The entries of the command palette: pages and things by words, and a request by its id. Pure. */
+/** The entries of the command palette: pages and objects by words, and a request by its ID. Pure. */
 import { requestIdOf } from "../../requests/request-id.ts";
 
 export interface Entry {
-  /** Its key. */
+  /** The entry's key. */
   id: string;
-  /** Under which heading it stands. */
+  /** The heading above the entry. */
   group: string;
   label: string;
-  /** Beside the label: what it is, or where it leads. */
+  /** Shown beside the label: what the entry is, or where it leads. */
   hint?: string;
-  /** Other words for it, which are not shown. */
+  /** Synonyms, which are not shown. */
   also?: string | undefined;
-  /** Where it leads, below /console; or what it does. */
+  /** The path below /console that it leads to, or the action that it runs. */
   to?: { path: string; search?: Record<string, string> };
   act?: () => void;
 }
@@ -19,8 +19,9 @@ export interface Entry {
 const SHOWN_MAX = 40;
 
 /**
- * All words are in what an entry says or is also called, in any order. Those that begin with what was typed, or whose heading does, come
- * first, then those that say it, then those that are only also called so, by the beginning of a word.
+ * Finds entries whose label, hint, heading or synonyms contain all words in any order. First come entries whose label
+ * or heading begins with the text, then other matches of shown words, then matches of synonyms by the beginning of a
+ * word.
  */
 export function matching(entries: Entry[], typed: string): Entry[] {
   const text = typed.trim().toLowerCase();
@@ -30,7 +31,7 @@ export function matching(entries: Entry[], typed: string): Entry[] {
   return grouped(found.map(({ entry }) => entry)).slice(0, SHOWN_MAX);
 }
 
-/** 0 is best; undefined where it is not meant. */
+/** 0 is the best rank; undefined if the entry does not match. */
 function rankOf({ label, hint = "", group, also = "" }: Entry, text: string, words: string[]): number | undefined {
   const says = `${label} ${hint} ${group}`.toLowerCase();
   if (words.every((word) => says.includes(word))) {
@@ -39,12 +40,12 @@ function rankOf({ label, hint = "", group, also = "" }: Entry, text: string, wor
   return words.every((word) => says.includes(word) || ` ${also}`.includes(` ${word}`)) ? 2 : undefined;
 }
 
-/** What belongs under one heading stands together, in the order in which headings first appear. */
+/** Puts entries with the same heading together, in the order in which headings first appear. */
 function grouped(entries: Entry[]): Entry[] {
   return [...Map.groupBy(entries, ({ group }) => group).values()].flat();
 }
 
-/** A request's id or its answer's, pasted as it is in logs and errors, opens it. */
+/** Opens a request by its ID or its answer's, pasted from logs and errors. */
 export function requestEntry(typed: string, { builds, operates }: { builds: boolean; operates: boolean }): Entry[] {
   const id = requestIdOf(typed);
   if (id === undefined) return [];
@@ -61,7 +62,7 @@ export function requestEntry(typed: string, { builds, operates }: { builds: bool
   ];
 }
 
-/** One thing's own page where there is one (`/models/$id`), else the list of them with the thing in its address. */
+/** The object's own page if there is one (`/models/$id`), otherwise the list with the object in its address. */
 export function placeOf(paths: string[], list: string, name: string, id: string): NonNullable<Entry["to"]> {
   const own = paths.find((path) => new RegExp(`^${list}/\\$\\w+$`).test(path));
   if (own === undefined) return { path: list, search: { [name]: id } };

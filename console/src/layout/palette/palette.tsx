@@ -1,4 +1,4 @@
-/** The command palette (Ctrl-K or ⌘K): one field that leads to any page, key, model, request or account. */
+/** The command palette (Ctrl-K or ⌘K): one input that leads to any page, key, model, request or account. */
 import { useNavigate } from "@tanstack/react-router";
 import { Dialog } from "radix-ui";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
@@ -27,7 +27,7 @@ export function usePalette(): { open: boolean; setOpen: (open: boolean) => void 
   return { open, setOpen };
 }
 
-/** Wide, with its shortcut; or an icon, where there is no room. */
+/** A wide button with its shortcut, or an icon if there is little room. */
 export function PaletteButton({ onOpen, narrow = false }: { onOpen: () => void; narrow?: boolean }) {
   if (narrow) {
     return (

@@ -1,4 +1,4 @@
-/** Other words for pages, as people type them in the command palette: by the page's path. */
+/** Synonyms of pages for the command palette, by the page's path. */
 export const SYNONYMS: Record<string, string> = {
   "/overview": "home dashboard start usage spend",
   "/keys": "tokens secrets credentials bearer budget rotate",

@@ -7,7 +7,7 @@ import { Card } from "../../ui/card.tsx";
 interface Props {
   title: string;
   accounts: Account[];
-  /** Below its name. */
+  /** Shown below the account's name. */
   about: (account: Account) => ReactNode;
   action: (account: Account) => ReactNode;
 }

@@ -1,4 +1,4 @@
-/** Creating a builder or host account, and switching between those there are. */
+/** Creates a builder or host account, and switches between existing ones. */
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

@@ -17,7 +17,7 @@ export function AuthorizePage() {
   return code === undefined ? <EnterCode /> : <Asked key={code} code={code} />;
 }
 
-/** For whoever opened the page by hand. */
+/** For users who opened the page without a code. */
 function EnterCode() {
   const navigate = useNavigate();
   return (

@@ -1,4 +1,4 @@
-/** The low-credit alert: a mark, and a letter to the account's owners for each fall below it. */
+/** The low-credit alert: a threshold, and an email to the account's owners each time the balance falls below it. */
 import { useState } from "react";
 import type { Credits } from "../../api/types.ts";
 import { useSetAlert } from "../../data/credits.ts";

@@ -1,4 +1,4 @@
-/** Amounts that are typed in dollars, held to the API's bounds before they are sent. */
+/** Reads typed dollar amounts and checks the API's limits before they are sent. */
 import { exactDollars, wholeMicro } from "../../money.ts";
 import { readDollars } from "../../typed-dollars.ts";
 
@@ -11,13 +11,13 @@ export interface Bounds {
 
 const dollars = (amount: number): bigint => BigInt(amount) * 100n * PICO_PER_CENT;
 
-/** What one purchase can be of. */
+/** The limits of one purchase. */
 export const PURCHASE: Bounds = { least: dollars(5), most: dollars(5_000) };
-/** A mark below which something happens. */
+/** The limits of the threshold for alerts and top-ups. */
 export const MARK: Bounds = { least: PICO_PER_CENT, most: dollars(1_000_000) };
 export const MONTH: Bounds = { least: PURCHASE.least, most: MARK.most };
 
-/** Microdollars as the API takes them, or what is wrong with the text. */
+/** Returns microdollars for the API, or what is wrong with the text. */
 export function readAmount(text: string, { least, most }: Bounds): { micro: string } | { wrong: string } {
   const read = readDollars(text);
   if ("pico" in read) {
@@ -27,5 +27,5 @@ export function readAmount(text: string, { least, most }: Bounds): { micro: stri
   return { wrong: `Enter an amount from ${exactDollars(least)} to ${exactDollars(most)}, in whole cents.` };
 }
 
-/** "5.00": as it is typed. */
+/** For example "5.00", as it is typed. */
 export const typed = (micro: string): string => exactDollars(BigInt(micro.replace(".", ""))).replaceAll(/[$,]/g, "");

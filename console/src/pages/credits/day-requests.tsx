@@ -53,7 +53,7 @@ export function DayRequests({ day }: { day: string }) {
   );
 }
 
-/** Whole months go, so a day is stored as a whole or not at all. */
+/** The history is deleted by whole months, so a day is stored completely or not at all. */
 const isGone = (day: string, keptFrom: number | null): boolean =>
   keptFrom !== null && Date.parse(day) < keptFrom * 1000;
 

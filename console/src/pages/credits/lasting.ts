@@ -1,7 +1,7 @@
-/** How long credit lasts, in words. */
+/** Describes how long the credit lasts. */
 const [HOUR_S, DAY_S] = [3_600, 86_400];
 
-/** `lastsS` as the API tells it: null where nothing was spent of late. */
+/** `lastsS`: the API's estimate; null if nothing was spent recently. */
 export function lastingText(lastsS: number | null): string {
   if (lastsS === null) return "Nothing spent yet";
   if (lastsS === 0) return "Used up";

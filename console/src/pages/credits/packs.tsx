@@ -22,7 +22,7 @@ export function Packs() {
   const mayPay = useMay("builder")("pay");
   const buy = (what: CheckoutRequest): void =>
     checkout.mutate(what, { onSuccess: ({ url }) => location.assign(url), onError: toastError });
-  // The button stays busy until the other page is there.
+  // The button stays busy until the payment provider's page opens.
   const under = checkout.isPending || checkout.isSuccess ? checkout.variables : undefined;
   return (
     <Card title="Add credits">
@@ -80,7 +80,7 @@ interface CustomAmountProps {
   busy: boolean;
   disabled: boolean;
   error: unknown;
-  /** Microdollars, as the API takes them. */
+  /** The amount in microdollars, as the API accepts it. */
   onBuy: (amount: string) => void;
 }
 

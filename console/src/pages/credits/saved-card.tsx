@@ -1,4 +1,4 @@
-/** The card that automatic purchases are made with: saved on the payment provider's page, shown by its last digits. */
+/** The card for automatic purchases: saved on the payment provider's page, shown by its last digits. */
 
 import { useState } from "react";
 import type { Credits } from "../../api/types.ts";
@@ -10,7 +10,7 @@ import { toast, toastError } from "../../ui/toast.tsx";
 
 type Method = NonNullable<Credits["method"]>;
 
-/** "Visa ending in 4242". */
+/** For example "Visa ending in 4242". */
 export function cardText({ brand, last4 }: Method): string {
   const name = `${brand.charAt(0).toUpperCase()}${brand.slice(1)}`.replaceAll("_", " ");
   return last4 === null ? name : `${name} ending in ${last4}`;

@@ -1,4 +1,4 @@
-/** The statement: a row for each day of usage, which unfolds into its requests, and one for each transfer; newest first. */
+/** The statement: a row for each day of usage, which expands into its requests, and one for each transfer; newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { saveFile } from "../../api/client.ts";
@@ -61,7 +61,7 @@ const KINDS: Record<StatementRow["kind"], Tone> = {
   dispute: "bad",
   payout: "neutral",
   setoff: "good",
-  // Of host accounts only.
+  // Kinds of host accounts only.
   withhold: "bad",
   release: "good",
   verification: "good",
@@ -108,7 +108,7 @@ const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): 
   moneyColumn({ title: "Balance", of: ({ balance_micro }) => balance_micro, from: "sm" }),
 ];
 
-/** What a day was made of, or the reason that came with a transfer. */
+/** The day's requests and tokens, or the reason of a transfer. */
 function Description({ row: { requests, prompt_tokens, completion_tokens, reason } }: { row: StatementRow }) {
   if (requests !== null) {
     return (

@@ -1,4 +1,4 @@
-/** The way back from a page about one node. */
+/** The link back from a page about one node. */
 import { Link } from "@tanstack/react-router";
 import { ArrowLeft } from "../../ui/icons.tsx";
 

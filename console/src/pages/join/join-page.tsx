@@ -53,7 +53,7 @@ const SignInFirst = () => (
 
 function Invited({ me, token }: { me: Me; token: string }) {
   const accept = useAccept();
-  // Once accepted it opens nothing more, and is not asked about again.
+  // Not requested again once accepted, because the invitation no longer exists.
   const invitation = useQuery({ ...invitationQuery(token), enabled: !accept.isSuccess });
   if (invitation.data !== undefined) return <Offer {...{ me, token, accept }} offer={invitation.data} />;
   if (invitation.error !== null) return <Refusal me={me} token={token} error={invitation.error} />;
@@ -106,7 +106,7 @@ function Offer({ me, token, offer, accept }: OfferProps) {
 
 function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) {
   const isForOther = error instanceof ApiFault && error.code === "invitation_not_yours";
-  /** The link stays good for whoever it is for. */
+  /** The link stays valid for the invited person. */
   const signInAsOther = async (): Promise<void> => {
     await call("POST /console/api/auth/sign-out");
     location.hash = new URLSearchParams({ token }).toString();
@@ -129,7 +129,7 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
   );
 }
 
-/** The error of a change is shown where it is asked for. */
+/** The dialog shows the error itself. */
 const showsItself = (): void => {};
 
 const NotNow = ({ me, children }: { me: Me; children: string }) => (

@@ -11,7 +11,7 @@ import { SettingsFields, shownParams } from "./settings-fields.tsx";
 
 export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const change = useChangeKey(apiKey.id);
-  // As it was when the dialog opened: what is read again meanwhile changes nothing that somebody is typing.
+  // The settings when the dialog opened, so that a refresh changes nothing that the user is typing.
   const [begin] = useState(() => formOf(apiKey));
   const [problem, setProblem] = useState<{ param: string; text: string }>();
   const submit = (fields: FormData): void => {

@@ -12,9 +12,9 @@ export interface KeyForm {
   name: string;
   budget_day_micro: string;
   budget_month_micro: string;
-  /** As `datetime-local` writes it, in the reader's time: `2026-12-01T09:30`. */
+  /** As `datetime-local` formats it, in the reader's time zone: `2026-12-01T09:30`. */
   expires_at: string;
-  /** null: every one. */
+  /** null: all models. */
   models: string[] | null;
   spot_checks: boolean;
   labels: boolean;
@@ -38,7 +38,7 @@ export const NEW_KEY: KeyForm = {
   in_flight: "",
 };
 
-/** What the form of a key that there is begins with. */
+/** The initial values of an existing key's form. */
 export function formOf(key: ApiKey): KeyForm {
   return {
     name: key.name,
@@ -73,12 +73,12 @@ export function formFrom(fields: FormData): KeyForm {
 }
 
 interface Problem {
-  /** As the API would name it. */
+  /** The field's name in the API. */
   param: string;
   text: string;
 }
 
-/** What differs from before, as the API takes it; or what cannot be read. What the API alone can judge is left to it. */
+/** Returns the changed settings for the API, or the field that cannot be parsed. The API checks everything else. */
 export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } | { problem: Problem } {
   const change: KeyChange = {};
   if (form.name !== before.name) change.name = form.name;

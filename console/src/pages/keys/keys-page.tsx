@@ -40,7 +40,7 @@ export function KeysPage() {
   );
 }
 
-/** Beneath the name: what stands in columns of its own where there is room for them. */
+/** Shown below the name on narrow screens, instead of separate columns. */
 const Below = (key: ApiKey) => (
   <>
     <span className="mt-1 flex flex-wrap gap-1 empty:hidden">

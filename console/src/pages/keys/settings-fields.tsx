@@ -15,14 +15,14 @@ const LIMIT_LABELS = {
   in_flight: "Concurrent requests",
 } as const;
 
-/** The fields that show what the API says of them. */
+/** The fields that show their own errors. */
 export const shownParams = (error: unknown): string[] => [
   "name",
   "budget_day_micro",
   "budget_month_micro",
   "expires_at",
   ...LIMITS.map((name) => `limits.${name}`),
-  // It names the one of the list that it refuses: `models[2]`.
+  // The API names the refused entry of the list: `models[2]`.
   ...(error instanceof ApiFault && isOfModels(error.param) ? [error.param ?? ""] : []),
 ];
 
@@ -30,10 +30,10 @@ const isOfModels = (param: string | undefined): boolean => param === "models" ||
 
 interface Props {
   begin: KeyForm;
-  /** What cannot be read of it, by the API's names. */
+  /** The field that cannot be parsed, by the API's name. */
   problem: { param: string; text: string } | undefined;
   error: unknown;
-  /** Up to where the limits go, where that is known. */
+  /** The maximum values of the limits, if known. */
   ceiling?: ApiKey["limits_max"] | undefined;
 }
 
@@ -110,11 +110,11 @@ export function SettingsFields({ begin, problem, error, ceiling }: Props) {
 const modelsError = (error: unknown): string | undefined =>
   error instanceof ApiFault && isOfModels(error.param) ? error.message : undefined;
 
-/** Every model, also those to come, or the ones that are ticked. */
+/** All models, including future ones, or only the ticked ones. */
 function ModelChoice({ begin, problem }: { begin: string[] | null; problem: string | undefined }) {
   const [some, setSome] = useState(begin !== null);
   const { data: rates } = useQuery(ratesQuery);
-  // What the key has stays a choice when the catalogue has it no more.
+  // A key's model stays in the list even if the catalogue no longer has it.
   const ids = [...new Set([...(rates?.data.map(({ sku_id }) => sku_id) ?? []), ...(begin ?? [])])];
   return (
     <fieldset className="flex flex-col gap-2">

@@ -1,4 +1,4 @@
-/** A model's history as chart data and words. Pure. */
+/** Formats a model's history as chart data and text. Pure. */
 import type { ModelPerformance } from "../../api/types.ts";
 import { decimalText, minuteText, monthDayText, shareText, utcMonthDayText } from "../../locale.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";
@@ -8,14 +8,14 @@ type Point = ModelPerformance["points"][number];
 type Lines = Pick<ChartProps, "series" | "rows" | "format" | "unit">;
 type Bars = Lines & Pick<ChartProps, "adds">;
 
-/** "99.98 %"; what is less than whole is never shown as whole. */
+/** For example "99.98 %"; a value below 100 % is never rounded up to it. */
 export function percentText(share: number | null, places = 2): string {
   if (share === null) return "–";
   const factor = 10 ** places;
   return shareText(Math.floor(share * 100 * factor + 1e-6) / factor / 100);
 }
 
-/** Hours are the reader's own; days are the platform's, in UTC. */
+/** Hours are in the reader's time zone; days are in UTC. */
 function slotText({ at }: Pick<Point, "at">, slotSeconds: number): string {
   const ms = at * 1000;
   return slotSeconds < 86_400 ? `${monthDayText(ms)}, ${minuteText(ms)}` : utcMonthDayText(ms);
@@ -33,7 +33,7 @@ export const speedLines = (performance: ModelPerformance): Lines =>
     performance,
     { Speed: ({ tokens_per_second }) => tokens_per_second },
     {
-      // The axis stands below these words.
+      // Values on the axis need no unit.
       format: (speed, step) => (step === undefined ? `${decimalText(speed)} tokens/s` : decimalText(speed)),
       unit: "tokens/s",
     },
@@ -67,11 +67,11 @@ const LEVELS = [
   { name: "Below 95 %", colour: 6, from: 0 },
 ];
 
-/** A bar for each hour or day, in the colour of how well the model was there; none where nobody measured. */
+/** A bar for each hour or day, in the colour of its availability level; none without samples. */
 export function availabilityBars({ points, slot_seconds }: ModelPerformance): Bars {
   const seen = points.filter(({ availability }) => availability !== null);
   return {
-    // The levels that the bars are of, so that a model that was always there is not said to have been worse.
+    // Only the levels that occur in the bars, so that an always available model has no worse level in its legend.
     series: LEVELS.filter((level, place) => place === 0 || seen.some((point) => levelOf(point.availability) === level)),
     format: (share, step) => percentText(share, step === undefined ? 2 : 0),
     unit: "share",

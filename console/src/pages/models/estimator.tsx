@@ -11,7 +11,7 @@ import { DAYS_A_MONTH, type Estimate, estimate, type Workload } from "./estimate
 
 interface Row extends Estimate {
   model: LiveModel;
-  /** Of the dearest: the width of its bar. */
+  /** The cost relative to the most expensive model: the width of its bar. */
   share: number;
 }
 

@@ -1,4 +1,4 @@
-/** The models, one a row. */
+/** The models, one per row. */
 import { Link } from "@tanstack/react-router";
 import { actingAccount } from "../../api/acting.ts";
 import type { LiveModel } from "../../api/types.ts";
@@ -68,7 +68,7 @@ const COLUMNS: Column<LiveModel>[] = [
     title: "First token",
     from: "lg",
     align: "right",
-    // An embedding comes whole: it has no first token.
+    // An embedding arrives as a whole, so it has no first token.
     cell: ({ kind, ttft_p50_ms }) =>
       ttft_p50_ms === null || kind === "embedding" ? <None /> : <Span ms={ttft_p50_ms} />,
   },
@@ -93,7 +93,7 @@ const TRY: Column<LiveModel> = {
   hideTitle: true,
   align: "right",
   from: "sm",
-  // What no node serves could only fail.
+  // Requests for a model without nodes would fail, so it has no link.
   cell: ({ id, nodes, kind }) =>
     nodes > 0 && kind === "generation" ? (
       <Link

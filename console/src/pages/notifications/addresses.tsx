@@ -105,7 +105,7 @@ interface AddressProps {
   field: "webhook_url" | "slack_url";
   label: string;
   url: string | null;
-  /** The whole of it is a secret: what is shown is its start. */
+  /** The full address is a secret: only its beginning is shown. */
   hidden?: boolean;
   onSecret?: (secret: string | null) => void;
   children: ReactNode;

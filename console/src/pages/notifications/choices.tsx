@@ -1,4 +1,4 @@
-/** Which kinds are sent to which channels. Each box is saved when it is clicked. */
+/** Which kinds of notifications go to which channels. Each checkbox is saved when it is clicked. */
 import type { Account, NotificationSettings } from "../../api/types.ts";
 import { useSetNotifications } from "../../data/notifications.ts";
 import { toastError } from "../../ui/toast.tsx";

@@ -1,4 +1,4 @@
-/** The list of notifications, the newest first. */
+/** The list of notifications, newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Account, Notification } from "../../api/types.ts";

@@ -20,7 +20,7 @@ import { Secret } from "../../ui/secret.tsx";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 
-/** `none`: there is no request in the history. */
+/** `none`: the history has no requests. */
 export function FirstCall({ none }: { none: boolean }) {
   const [waited, setWaited] = useState(false);
   useEffect(() => {
@@ -41,7 +41,7 @@ function HowTo() {
   const broke = balance !== undefined && parseMicro(balance.available_micro) <= 0n;
   const hasKey = keys?.data.some(({ revoked_at }) => revoked_at === null) === true;
   const callable = models?.data.filter(({ status, kind }) => status === "active" && kind === "generation") ?? [];
-  // Pasted, it should answer: a model that a node serves now, if there is one.
+  // A model with a connected node, so that the pasted sample works.
   const model = callable.find(({ nodes }) => nodes > 0) ?? callable[0];
   const snippets = snippetsOf({
     baseUrl: `${location.origin}/v1`,

@@ -1,4 +1,4 @@
-/** The newest requests; new ones come in by themselves. */
+/** The newest requests, updated automatically. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { RequestList, RequestRecord } from "../../api/types.ts";

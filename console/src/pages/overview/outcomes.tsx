@@ -47,7 +47,7 @@ function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
     );
   }
   const failed = errors.reduce((sum, { requests }) => sum + requests, 0);
-  // As the error rate beside it has it: a client that disconnects is no ending of the platform's.
+  // Excludes requests whose client disconnected, as the error rate beside it does.
   const ended = total - closed;
   return (
     <>
@@ -76,7 +76,7 @@ function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
   );
 }
 
-/** Who goes away before the end has made no error, and neither has the platform. */
+/** A client that disconnects is an error neither of the client nor of the platform. */
 const Closed = ({ count }: { count: number }) => (
   <>
     {" "}

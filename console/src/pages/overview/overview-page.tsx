@@ -69,7 +69,7 @@ function Lost({ range }: { range: SumRange }) {
   );
 }
 
-/** Nothing of it before there is a request to speak of. */
+/** Hidden until there are requests. */
 function HowItWent({ range }: { range: SumRange }) {
   const performance = useQuery(performanceQuery({ range }));
   if (performance.data?.total.requests === 0) return null;
@@ -114,7 +114,7 @@ function Figures() {
   );
 }
 
-/** Every day of the month so far, also those without a charge. */
+/** One value for every day of the month so far, including days without charges. */
 function byDay(rows: UsageRow[], today: Date): number[] {
   return Array.from({ length: today.getUTCDate() }, (_, i) => {
     const day = daysBefore(today, today.getUTCDate() - 1 - i)

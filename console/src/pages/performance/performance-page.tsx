@@ -133,7 +133,7 @@ interface Choice {
   label: string;
 }
 
-/** What the address names is shown even while the list of choices is still on its way. */
+/** The chosen value is listed even while the choices are loading. */
 function choices(all: string, values: Choice[], chosen: string): Choice[] {
   const known = chosen === "" || values.some(({ value }) => value === chosen);
   return [{ value: "", label: all }, ...(known ? [] : [{ value: chosen, label: chosen }]), ...values];
@@ -142,7 +142,7 @@ function choices(all: string, values: Choice[], chosen: string): Choice[] {
 interface CourseProps {
   answer: Performance;
   words: string;
-  /** The same of the period before. */
+  /** Computes the same for the previous period. */
   beforeOf: (rowsOf: (answer: Performance) => ChartRow[]) => Before;
 }
 

@@ -1,11 +1,11 @@
-/** Turns a refusal of the API into advice for the person at the page. Pure. */
+/** Turns a refusal of the API into advice for the user. Pure. */
 import type { Fault } from "./answer.ts";
 
 interface Advice {
   text: string;
-  /** Where it can be put right. */
+  /** The page where the user can fix the problem. */
   link?: "credits" | "keys";
-  /** Whether the same may be sent again, now or a little later. */
+  /** Whether the same message may be sent again, now or later. */
   again?: boolean;
 }
 
@@ -14,7 +14,7 @@ export function adviceOf({ code, message, againAtMs }: Fault, nowMs: number): Ad
     case "insufficient_credits":
       return { text: "You have no credit left. Add credit, then send this message again.", link: "credits" };
     case "hold_exceeds_balance":
-      // Where it is the key's budget, the API names it, what is left of it and when it begins anew.
+      // The API's message names the key's budget, its rest and when it restarts.
       if (/ budget of /.test(message)) return { text: message, link: "keys" };
       return {
         text: "This message reserves more than your available credit. Lower the max output tokens, or add credit.",

@@ -10,7 +10,7 @@ import { Money } from "../../ui/money.tsx";
 import { Count } from "../../ui/time.tsx";
 import { type Answer, costOf, type Usage } from "./answer.ts";
 
-/** A request is on record a moment after it ended, and then among the newest. */
+/** A request is recorded a moment after it ended, and is then among the newest. */
 const NEWEST = 20;
 const LOOKS_MAX = 8;
 const LOOK_AGAIN_MS = 400;
@@ -30,7 +30,7 @@ export function AnswerCost({ answer, model }: { answer: Answer; model: Rate | un
   return <FromRecord answer={answer} requestId={requestId} />;
 }
 
-/** An answer that did not come to its end brings no count: what was billed is in its record. */
+/** An incomplete answer has no token count, so the cost comes from its record. */
 function FromRecord({ answer, requestId }: { answer: Answer; requestId: string }) {
   const record = useQuery({
     queryKey: ["playground record", requestId],

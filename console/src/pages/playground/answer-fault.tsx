@@ -37,7 +37,7 @@ export function AnswerFault({ fault, onAgain }: { fault: Fault; onAgain: (() => 
   );
 }
 
-/** Ticks while there is something to wait for. */
+/** The current time, updated until `untilMs`. */
 function useNowUntil(untilMs: number): number {
   const [now, setNow] = useState(Date.now);
   const isWaiting = untilMs > now;

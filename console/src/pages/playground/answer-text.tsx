@@ -8,7 +8,7 @@ import { prettyJson } from "./pretty-json.ts";
 export function AnswerText({ answer, view }: { answer: Answer; view: ChatState["view"] }) {
   const { text } = answer;
   const over = isOver(answer);
-  // Half of it is no JSON yet.
+  // Incomplete JSON cannot be parsed.
   const json = useMemo(() => (over ? prettyJson(text) : undefined), [over, text]);
   const isDrawn = view === "markdown" && text.length <= MARKDOWN_CHARS_MAX;
   return (

@@ -14,9 +14,9 @@ interface Props {
   answer: Answer;
   model: Rate | undefined;
   view: ChatState["view"];
-  /** One of two: the model's name stands above it. */
+  /** One of two compared answers, with the model's name above it. */
   compared: boolean;
-  /** Asks again; only the last can be. */
+  /** Generates the answer again; only for the last one. */
   onRegenerate: (() => void) | undefined;
 }
 
@@ -29,7 +29,7 @@ export function AnswerView({ answer, model, view, compared, onRegenerate }: Prop
         {answer.model}
       </h2>
       {reasoning !== "" && (
-        // Open while there is nothing else to see.
+        // Open while there is only reasoning to show.
         <details open={isThinking(answer)} className="rounded-md border border-line">
           <summary className="flex items-center gap-2 px-3 py-2 text-xs font-medium text-ink-soft">
             <Brain aria-hidden className="size-4" />

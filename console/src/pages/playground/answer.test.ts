@@ -34,13 +34,13 @@ test("shows an answer with its thinking and token counts", () => {
   );
   assert.equal(answer.state, "finished");
   assert.deepEqual([answer.text, answer.reasoning, answer.finish], ["one two", "hm", "stop"]);
-  // The role's empty chunk is no output yet.
+  // The first chunk, which only names the role, contains no output.
   assert.equal(answer.firstAtMs, 101);
   const prices = { price_in_micro_1m: 100_000, price_out_micro_1m: 300_000 };
   assert.equal(costOf(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices), parseMicro("5.500000"));
 });
 
-test("shows thinking as it arrives, and once", () => {
+test("shows thinking as it arrives, and does not show it again at the end", () => {
   const thought = (reasoning_content: string): Chunk => ({ choices: [{ delta: { reasoning_content } }] });
   const coming = play([delta(""), thought("h"), thought("m")]);
   assert.deepEqual([coming.reasoning, coming.firstAtMs], ["hm", 101]);
@@ -70,7 +70,7 @@ test("a stream without a finish reason counts as lost, unless it was stopped", (
   assert.equal(isOver(play([delta("so")])), false);
 });
 
-test("each side continues its own conversation, or the other's if it was not asked", () => {
+test("each side continues its own conversation, or the other's if it got no question", () => {
   const said = (text: string): Answer => ({ ...newAnswer("m", 0), text });
   const exchanges = [
     { id: 1, question: "one", answers: [said("a")] },

@@ -1,4 +1,4 @@
-/** An answer while it comes: chunk by chunk, to its end. Pure. */
+/** The state of an answer while its chunks arrive. Pure. */
 import { costOfTokens } from "../../money.ts";
 import type { Message } from "./settings.ts";
 
@@ -10,38 +10,38 @@ export interface Usage {
 export interface Fault {
   message: string;
   code?: string | undefined;
-  /** The API did not take the request on: it cost nothing. */
+  /** The API refused the request, so it cost nothing. */
   refused?: boolean;
-  /** When the API said it may be tried again, Unix milliseconds. */
+  /** When the API allows a retry, in Unix milliseconds. */
   againAtMs?: number | undefined;
 }
 
 export interface Answer {
   state: "waiting" | "streaming" | "finished" | "stopped" | "failed";
   model: string;
-  /** `req_…`; undefined until the API has taken it on. */
+  /** `req_…`; undefined until the API has accepted the request. */
   requestId: string | undefined;
   text: string;
   reasoning: string;
   finish: "stop" | "length" | null;
-  /** The gateway's own count, at the end of a stream that came to its end. */
+  /** The gateway's token count, from the end of a complete stream. */
   usage: Usage | undefined;
   fault: Fault | undefined;
   sentAtMs: number;
   firstAtMs: number | undefined;
   endedAtMs: number | undefined;
-  /** The page was loaded anew while it came. */
+  /** The page was reloaded while the answer was generated. */
   interrupted?: boolean;
 }
 
-/** A chunk of the stream, as far as it is read here. */
+/** The parts of a stream's chunk that the page uses. */
 export interface Chunk {
   choices?: {
     delta?: { content?: string | null; reasoning_content?: string | null; vendor_reasoning_content?: string | null };
     finish_reason?: "stop" | "length" | null;
   }[];
   usage?: Usage | null;
-  /** The last event of a stream that failed. */
+  /** The error in the last event of a failed stream. */
   error?: Fault;
 }
 
@@ -64,7 +64,7 @@ export function takeChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
   const choice = chunk.choices?.[0];
   const text = choice?.delta?.content ?? "";
   const thought = choice?.delta?.reasoning_content ?? "";
-  // All of it comes once more with the end.
+  // The last delta repeats the whole reasoning.
   const reasoning = choice?.delta?.vendor_reasoning_content ?? answer.reasoning + thought;
   const spoke = text !== "" || reasoning !== "";
   return {
@@ -78,7 +78,7 @@ export function takeChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
   };
 }
 
-/** The stream is over. Without a reason to finish it was cut off on the way. */
+/** The stream has ended. Without a finish reason it was interrupted. */
 export function endAnswer(answer: Answer, nowMs: number): Answer {
   if (answer.state === "failed" || answer.state === "stopped") return answer;
   if (answer.finish !== null) return { ...answer, state: "finished", endedAtMs: nowMs };
@@ -100,7 +100,7 @@ export const failAnswer = (answer: Answer, fault: Fault, nowMs: number): Answer 
 
 export const isOver = ({ state }: Answer): boolean => state !== "waiting" && state !== "streaming";
 
-/** It thinks, and has said nothing yet. */
+/** There is reasoning but no answer text yet. */
 export const isThinking = (answer: Answer): boolean => !isOver(answer) && answer.reasoning !== "" && answer.text === "";
 
 export interface Prices {
@@ -111,14 +111,14 @@ export interface Prices {
 export interface Exchange {
   id: number;
   question: string;
-  /** Of one model, or of two side by side. */
+  /** The answers of one model, or of two side by side. */
   answers: Answer[];
 }
 
-/** What was said so far, as the model of one side has it. Of an exchange without any answer nothing is repeated. */
+/** The conversation as the model of one side sees it. Exchanges without any answer are left out. */
 export const saidIn = (exchanges: Exchange[], side = 0): Message[] =>
   exchanges.flatMap(({ question, answers }) => {
-    // Where only one was asked, its answer is what the other goes on from.
+    // If only one side was asked, the other continues from its answer.
     const text = (answers[side] ?? answers[0])?.text ?? "";
     if (text === "") return [];
     return [
@@ -127,7 +127,7 @@ export const saidIn = (exchanges: Exchange[], side = 0): Message[] =>
     ];
   });
 
-/** What the counted tokens cost, exactly. */
+/** The exact cost of the counted tokens. */
 export const costOf = (usage: Usage, { price_in_micro_1m, price_out_micro_1m }: Prices): bigint =>
   costOfTokens(usage.prompt_tokens, price_in_micro_1m ?? 0) +
   costOfTokens(usage.completion_tokens, price_out_micro_1m ?? 0);

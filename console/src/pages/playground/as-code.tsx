@@ -17,7 +17,7 @@ interface Props {
 }
 
 export function AsCodeDialog({ open, onClose, settings, draft, exchanges }: Props) {
-  // The last question is what one would send again, unless another one is being written.
+  // Uses the draft if there is one, otherwise repeats the last question.
   const last = exchanges.at(-1);
   const [said, next] = draft.trim() !== "" ? [exchanges, draft] : [exchanges.slice(0, -1), last?.question ?? EXAMPLE];
   const body = { ...requestBody(settings, saidIn(said), next), stream: true };

@@ -20,14 +20,14 @@ import { withSessionKey } from "./session-key.ts";
 import { FIRST_SETTINGS, modelsOf, requestBody, type Settings } from "./settings.ts";
 import { Refused, streamChat } from "./stream-chat.ts";
 
-/** An account has its own: who comes back to it finds what was said there. */
+/** The storage key: each account has its own conversation, which is there again on return. */
 const storedAs = ({ account }: Whose): string => `tollgate.playground.${account}`;
 const KEEP_AFTER_MS = 400;
 const LEAVING_MS = 3_000;
 
 interface Shown extends ChatState {
   running: boolean;
-  /** Why it would not outlive a reload; undefined when it would. */
+  /** Why the conversation would not survive a reload; undefined if it would. */
   trouble: string | undefined;
 }
 
@@ -45,7 +45,7 @@ class ChatStore {
   #shown: Shown;
   #over = new AbortController();
   #keepSoon: ReturnType<typeof setTimeout> | undefined;
-  /** The page is being left, so that what is on its way breaks off. */
+  /** Whether the page is being left, which interrupts requests in flight. */
   #leaving = false;
   readonly #listeners = new Set<() => void>();
 
@@ -72,13 +72,13 @@ class ChatStore {
     this.#ask(this.#shown.exchanges, question, settings);
   }
 
-  /** The last question again, to the models that are chosen now. */
+  /** Sends the last question again, to the models chosen now. */
   regenerate(settings: Settings): void {
     const last = this.#shown.exchanges.at(-1);
     if (last !== undefined) this.edit(last.id, last.question, settings);
   }
 
-  /** Goes on from an earlier question that is now another: what came after it is gone. */
+  /** Replaces an earlier question and continues from there; later exchanges are dropped. */
   edit(id: number, question: string, settings: Settings): void {
     const at = this.#shown.exchanges.findIndex((exchange) => exchange.id === id);
     if (at !== -1) this.#ask(this.#shown.exchanges.slice(0, at), question, settings);
@@ -115,7 +115,7 @@ class ChatStore {
     }
   }
 
-  /** Nothing where it was cleared or asked anew meanwhile. */
+  /** Does nothing if the exchange was cleared or replaced meanwhile. */
   #show(id: number, side: number, answer: Answer): void {
     const exchanges = this.#shown.exchanges.map((exchange) =>
       exchange.id === id ? { ...exchange, answers: exchange.answers.with(side, answer) } : exchange,
@@ -133,7 +133,7 @@ class ChatStore {
 
   readonly #leave = (): void => {
     this.#leaving = true;
-    // Where nothing came of it: whoever is still here has not left.
+    // If the page is still open after this time, it was not left.
     setTimeout(() => {
       this.#leaving = false;
     }, LEAVING_MS);
@@ -143,7 +143,7 @@ class ChatStore {
     clearTimeout(this.#keepSoon);
     let trouble: string | undefined;
     try {
-      // Whoever signed out leaves nothing behind, not even while the page closes.
+      // After a sign-out nothing is stored, not even while the page closes.
       if (isTabOf(this.whose.person)) sessionStorage.setItem(storedAs(this.whose), freeze(this.#shown, this.whose));
     } catch (error) {
       trouble = troubleOf(error);
@@ -173,7 +173,7 @@ interface Following {
   show: (answer: Answer) => void;
 }
 
-/** A fast node sends thousands of chunks a second; the page is drawn once a frame. */
+/** A fast node sends thousands of chunks a second, so the page is drawn once per frame. */
 async function follow({ answer: first, body, account, over, isLeaving, show }: Following): Promise<void> {
   let answer = first;
   let frame = 0;

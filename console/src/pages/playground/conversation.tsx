@@ -1,4 +1,4 @@
-/** The exchanges so far, the newest at the bottom and in view. */
+/** The exchanges so far; the newest is at the bottom and scrolled into view. */
 
 import { useEffect, useRef } from "react";
 import type { Rate } from "../../api/types.ts";
@@ -8,7 +8,7 @@ import { AnswerView } from "./answer-view.tsx";
 import type { ChatState } from "./kept-chat.ts";
 import { QuestionView } from "./question-view.tsx";
 
-/** Who has scrolled further up than this is reading, and is left there. */
+/** A user who has scrolled up further than this is reading, so the page does not scroll. */
 const NEAR_END_PX = 120;
 
 interface Props {
@@ -44,7 +44,7 @@ export function Conversation({ chat: { exchanges, view, dropped }, models, onEdi
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
         const near = scrollTop + clientHeight > scrollHeight - NEAR_END_PX;
-        // A fast answer has grown further by the time of this event: only who went up has left the end.
+        // The answer may have grown before this event, so only scrolling up counts as leaving the end.
         if (near || scrollTop < top.current) atEnd.current = near;
         top.current = scrollTop;
       }}

@@ -1,11 +1,14 @@
-/** Which form the answer shall have. Other than text is offered where the chosen models have a node that keeps to it now. */
+/**
+ * The output format of the answer. Formats other than text are offered only if the chosen models have a node that
+ * supports them now.
+ */
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
 import type { Parameters, Settings } from "./settings.ts";
 
 interface Props {
   settings: Settings;
   problems: Parameters["problems"];
-  /** The models that cannot now; undefined while that is not known. */
+  /** The models without a supporting node; undefined until known. */
   unable: string[] | undefined;
   onChange: (change: Partial<Settings>) => void;
 }

@@ -8,7 +8,7 @@ const reason32b = { context_limit: 32_768, price_in_micro_1m: 100_000, price_out
 test("reserves the whole context without a cap", () => {
   const { outputTokens, promptTokens, pico } = holdOf({ messages: [] }, reason32b);
   assert.equal(outputTokens, 32_768);
-  // The output alone is 9,830.4 microdollars, as the specification reckons it.
+  // The output alone costs 9,830.4 microdollars, as in the specification's example.
   assert.equal(pico - BigInt(promptTokens) * 100_000n, parseMicro("9830.400000"));
 });
 

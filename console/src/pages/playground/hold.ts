@@ -5,9 +5,9 @@
 import { costOfTokens } from "../../money.ts";
 import type { Prices } from "./answer.ts";
 
-/** English has about four bytes to a token. */
+/** English text has about four bytes per token. */
 const BYTES_A_TOKEN = 4;
-/** What a chat template adds around all messages, and around each. */
+/** The tokens that a chat template adds in total, and per message. */
 const TEMPLATE_TOKENS = 30;
 const MESSAGE_TOKENS = 5;
 
@@ -19,7 +19,7 @@ interface Hold {
 
 interface Asked {
   messages: { content: string }[];
-  /** Without it the model's whole context is reserved. */
+  /** Without it, the model's whole context is reserved. */
   max_tokens?: unknown;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The conversation as it is kept in this tab, through a reload and a sign-in again: for one person and one account, bounded,
- * and never sent anywhere. Pure.
+ * Stores the conversation in this tab across reloads and sign-ins, for one person and one account, with a size limit.
+ * It is never sent anywhere. Pure.
  */
 import { type Answer, type Exchange, isOver, stopAnswer } from "./answer.ts";
 import { readSettings, type Settings } from "./settings.ts";
@@ -10,17 +10,17 @@ export interface ChatState {
   draft: string;
   settings: Settings;
   view: "markdown" | "text";
-  /** How many older exchanges were too much to keep. */
+  /** The number of older exchanges that were dropped because of the limit. */
   dropped: number;
 }
 
-/** Whose it is. */
+/** The person and the account that the conversation belongs to. */
 export interface Whose {
   person: string;
   account: string;
 }
 
-/** A browser keeps about five million for a site. */
+/** Browsers store about five million characters per site. */
 export const KEPT_CHARS_MAX = 1_000_000;
 const VERSION = 1;
 
@@ -32,7 +32,7 @@ export function freeze(state: ChatState, whose: Whose): string {
   return JSON.stringify({ version: VERSION, ...whose, exchanges: kept, draft, settings, view, dropped });
 }
 
-/** An answer that is on its way ends with the page. */
+/** An unfinished answer ends with the page. */
 const interrupt = (answer: Answer): Answer =>
   isOver(answer) ? answer : { ...stopAnswer(answer, answer.firstAtMs ?? answer.sentAtMs), interrupted: true };
 
@@ -47,7 +47,7 @@ function newestWithin(exchanges: Exchange[], chars: number): Exchange[] {
   return exchanges.slice(from);
 }
 
-/** Undefined where nothing was kept, it is somebody else's, or it is not as this page writes it. */
+/** Undefined if nothing was stored, or it belongs to someone else or is invalid. */
 export function thaw(text: string | null, { person, account }: Whose): ChatState | undefined {
   const kept = parsed(text);
   if (kept?.version !== VERSION || kept.person !== person || kept.account !== account) return undefined;
@@ -67,7 +67,7 @@ function parsed(text: string | null): Record<string, unknown> | undefined {
     const kept: unknown = JSON.parse(text ?? "null");
     return typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : undefined;
   } catch {
-    // Somebody else's text under our name.
+    // The stored text is not ours.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Talking to one model, or to two side by side: streamed, with tokens and cost, and as code to take away. */
+/** Chats with one model, or two side by side: streamed, with tokens and cost, and as code to copy. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
@@ -59,7 +59,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
     problems.format = `Set the output format to Text: ${lacking(unable)}`;
   }
-  // Who may not send is told so, and the API would refuse.
+  // Without the permission the page says so; the API would refuse.
   const mayWork = account.may.includes("work");
   const blocked = !mayWork || Object.keys(problems).length > 0;
   const change = (next: Settings): void => {
@@ -132,7 +132,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   );
 }
 
-/** Which of the chosen models have no node now that keeps to an output format; undefined until it is known. */
+/** The chosen models without a node that supports output formats; undefined until known. */
 function useUnable(chosen: string[]): string[] | undefined {
   const { data } = useQuery(liveModelsQuery);
   if (data === undefined) return undefined;

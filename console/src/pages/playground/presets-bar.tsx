@@ -28,7 +28,7 @@ export function PresetsBar({ person, settings, onChoose }: Props) {
   );
   const [open, setOpen] = useState<"save" | "rename" | "delete">();
   const chosen = presets.find(({ id }) => id === chosenId);
-  /** Throws where the browser does not take them. */
+  /** Throws if the browser refuses to store the presets. */
   const write = (next: Preset[]): void => {
     writePresets(store, person, next);
     setRead({ presets: next, problem: undefined });
@@ -115,7 +115,7 @@ interface NameProps {
   title: string;
   action: string;
   name?: string;
-  /** Throws what is wrong. */
+  /** Throws an error that says what is wrong with the name. */
   onName: (name: string) => void;
   onClose: () => void;
 }
@@ -142,7 +142,7 @@ function NameDialog({ title, action, name = "", onName, onClose }: NameProps) {
           label="Name"
           name="name"
           required
-          // A name of spaces alone is none.
+          // A name must not consist of spaces only.
           pattern=".*\S.*"
           maxLength={PRESET_NAME_CHARS_MAX}
           autoComplete="off"

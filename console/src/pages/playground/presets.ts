@@ -14,7 +14,7 @@ const CHARS_MAX = 400_000;
 type Store = Pick<Storage, "getItem" | "setItem">;
 const storedAs = (person: string): string => `tollgate.presets.${person}`;
 
-/** Throws a sentence where the browser does not let us read. */
+/** Throws an error with a message if the browser blocks reading. */
 export function readPresets(store: () => Store, person: string): Preset[] {
   let text: string | null;
   try {
@@ -25,7 +25,10 @@ export function readPresets(store: () => Store, person: string): Preset[] {
   return parsePresets(text);
 }
 
-/** Throws a sentence where they are too many or too large, or the browser refuses; then all is as it was. */
+/**
+ * Throws an error with a message if there are too many presets, they are too large, or the browser refuses; then
+ * nothing changes.
+ */
 export function writePresets(store: () => Store, person: string, presets: Preset[]): void {
   if (presets.length > PRESETS_MAX)
     throw new Error(`Limit reached: you already have ${PRESETS_MAX} presets. Delete one first.`);
@@ -48,7 +51,7 @@ function parsePresets(text: string | null): Preset[] {
   try {
     kept = JSON.parse(text ?? "[]");
   } catch {
-    // Somebody else's text under our name.
+    // The stored text is not ours.
     return [];
   }
   if (!Array.isArray(kept)) return [];

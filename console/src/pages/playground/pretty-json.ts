@@ -1,17 +1,17 @@
-/** JSON with one member a line. Its texts and numbers stay as they were written, to the last digit. Pure. */
+/** Formats JSON with one member per line. Texts and numbers stay exactly as they were written. Pure. */
 const CHARS_MAX = 200_000;
-/** Deeper ones would be more indentation than text. */
+/** Deeper JSON would consist mostly of indentation. */
 const DEPTH_MAX = 40;
 const STEP = "  ";
 
-/** Undefined where the text is no JSON object or array, or is not worth it. */
+/** Undefined if the text is not a JSON object or array, or is too large. */
 export function prettyJson(text: string): string | undefined {
   const json = text.trim();
   if (!/^[[{]/.test(json) || json.length > CHARS_MAX) return undefined;
   try {
     JSON.parse(json);
   } catch {
-    // Most answers are no JSON.
+    // Most answers are not JSON.
     return undefined;
   }
   return indented(json);
@@ -21,11 +21,11 @@ function indented(json: string): string | undefined {
   const parts: string[] = [];
   let depth = 0;
   let before = "";
-  // Known to be JSON: strings, brackets, commas, colons, and the rest in between.
+  // The text is valid JSON, so it divides into strings, brackets, commas, colons and other tokens.
   for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g)) {
     const isEnd = token === "]" || token === "}";
     if (isEnd) depth -= 1;
-    // What holds nothing stays together.
+    // An empty object or list stays on one line.
     const opened = before === "[" || before === "{";
     if (isEnd ? !opened : opened || before === ",") parts.push("\n", STEP.repeat(depth));
     parts.push(token === ":" ? ": " : token);

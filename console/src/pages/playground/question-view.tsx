@@ -1,4 +1,4 @@
-/** A person's own message, to read or edit. */
+/** The user's message, to read or edit. */
 
 import { useState } from "react";
 import { Button, IconButton } from "../../ui/button.tsx";
@@ -7,9 +7,9 @@ import { Pencil } from "../../ui/icons.tsx";
 
 interface Props {
   question: string;
-  /** Undefined while an answer is on its way. */
+  /** Undefined while an answer is being generated. */
   onEdit: ((question: string) => void) | undefined;
-  /** Whether more was said after it, which then goes. */
+  /** Whether later exchanges follow, which an edit drops. */
   followed: boolean;
 }
 

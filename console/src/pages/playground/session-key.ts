@@ -12,7 +12,7 @@ interface SessionKey {
   expiresAtMs: number;
 }
 
-/** Not used in its last moments: a request would be refused on its way. */
+/** A key is renewed this long before it expires, so that no request is refused on its way. */
 const SPARE_MS = 30_000;
 
 let known: Promise<SessionKey> | undefined;
@@ -22,12 +22,12 @@ async function issue(account: string): Promise<SessionKey> {
   return { account, secret, expiresAtMs: expires_at * 1000 };
 }
 
-/** Two that ask at the same time get the same one. */
+/** Concurrent calls get the same key. */
 async function keyOf(account: string): Promise<string> {
   const before = known;
   const kept = await before?.catch(() => undefined);
   if (kept?.account === account && kept.expiresAtMs - SPARE_MS > Date.now()) return kept.secret;
-  // Somebody else asked meanwhile.
+  // Another call has issued a key meanwhile.
   if (known !== before) return await keyOf(account);
   known = issue(account);
   return (await known).secret;

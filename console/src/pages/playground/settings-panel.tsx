@@ -1,4 +1,4 @@
-/** The models and their parameters. On a phone they are folded away above the conversation. */
+/** The models and their parameters. On a phone they are collapsed above the conversation. */
 import { useState } from "react";
 import type { Rate } from "../../api/types.ts";
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";

@@ -1,10 +1,10 @@
-/** The playground's settings: as they are typed, and as the request's fields. Pure. */
+/** The playground's settings, as typed and as the request's fields. Pure. */
 import { countText } from "../../locale.ts";
 import { type Format, NO_FORMAT, readFormat } from "./format.ts";
 
 export interface Settings extends Format {
   model: string;
-  /** The model that the same is asked of, beside it; empty for none. */
+  /** The second model for a comparison; empty for none. */
   other: string;
   system: string;
   maxTokens: string;
@@ -13,7 +13,7 @@ export interface Settings extends Format {
   presencePenalty: string;
   frequencyPenalty: string;
   seed: string;
-  /** One a line. */
+  /** One stop string per line. */
   stop: string;
 }
 
@@ -53,7 +53,7 @@ const NUMBERS: Record<NumberName, Rule> = {
 };
 
 export interface Parameters {
-  /** What is left empty is not sent: the model's own default holds. */
+  /** Empty settings are not sent, so the model's defaults apply. */
   fields: Record<string, number | string[] | object>;
   problems: Partial<Record<SettingName, string>>;
 }
@@ -85,7 +85,7 @@ function problemOf({ min, max, whole = false }: Rule): string {
 export const modelsOf = ({ model, other }: Settings): string[] =>
   other === "" || other === model ? [model] : [model, other];
 
-/** Settings that were kept, perhaps by an older page: what is missing or is no text is as at first. */
+/** Reads stored settings, perhaps of an older version: missing or invalid ones get their defaults. */
 export function readSettings(kept: unknown): Settings {
   const given = typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};
   const read = Object.entries(FIRST_SETTINGS).map(([name, first]) => {
@@ -101,7 +101,7 @@ export interface Message {
   content: string;
 }
 
-/** The whole request but for `stream`: settings, what was said, and what is to be said next. */
+/** The whole request except `stream`: settings, the conversation so far, and the new message. */
 export function requestBody(settings: Settings, said: Message[], draft: string) {
   const messages: Message[] = [
     ...(settings.system.trim() === "" ? [] : [{ role: "system" as const, content: settings.system }]),

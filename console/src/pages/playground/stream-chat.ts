@@ -1,4 +1,4 @@
-/** Asks the public API for a chat completion as a stream, with the playground's key. */
+/** Requests a streamed chat completion from the public API, with the playground's key. */
 import { eventParser } from "../../api/event-stream.ts";
 import { ApiFault, faultOf } from "../../api/fault.ts";
 import type { Chunk } from "./answer.ts";
@@ -7,12 +7,12 @@ interface Ask {
   apiKey: string;
   body: object;
   signal: AbortSignal;
-  /** The API took it on: from here on it may cost something. */
+  /** Called when the API has accepted the request; from here on it may cost something. */
   onBegin: (requestId: string | undefined) => void;
   onChunk: (chunk: Chunk) => void;
 }
 
-/** A refusal that says when to ask again, Unix milliseconds. */
+/** A refusal with the time of the next possible attempt, in Unix milliseconds. */
 export class Refused extends ApiFault {
   readonly againAtMs: number | undefined;
 
@@ -22,13 +22,13 @@ export class Refused extends ApiFault {
   }
 }
 
-/** Resolves when the stream is over, or has said why it failed; throws a Refused where the API did. */
+/** Resolves when the stream has ended, also with an error event; throws Refused if the API refused the request. */
 export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask): Promise<void> {
   const response = await fetch("/v1/chat/completions", {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
-    // The key alone says who asks.
+    // Only the key identifies the sender.
     credentials: "omit",
     signal,
   });
@@ -50,7 +50,7 @@ export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask
     const { done, value } = await reader.read();
     if (done) return;
     take(value);
-    // The connection is cut after that: nothing follows.
+    // Nothing follows an error event, because the connection is closed.
     if (failed) return;
   }
 }

@@ -1,4 +1,4 @@
-/** The columns of the request list: which there are, and the menu to choose them. */
+/** The columns of the request list, and the menu to choose them. */
 import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
 import type { RequestRecord } from "../../api/types.ts";
@@ -36,7 +36,7 @@ const number = (
 
 const LABEL = text("Label", ({ label }) => label);
 
-/** Beside the time, which always stays; in the order in which they stand. */
+/** The columns beside the time, which is always shown, in their order. */
 const COLUMNS: RequestColumn[] = [
   MODEL_COLUMN,
   { ...KEY_COLUMN, from: "lg" },
@@ -65,7 +65,7 @@ const COLUMNS: RequestColumn[] = [
 ];
 export const COLUMN_TITLES = COLUMNS.map(({ title }) => title);
 
-/** More do not fit beside each other on a screen of 1,280 pixels. */
+/** More columns do not fit on a screen of 1,280 pixels. */
 const CHOSEN_MAX = 8;
 const BY_DEFAULT = ["Model", "Key", "Outcome", "Tokens", "First token", "Duration", "Charge"];
 
@@ -78,7 +78,7 @@ export const columnsOf = (titles: readonly string[]): RequestColumn[] => [
 
 interface Props {
   chosen: readonly string[];
-  /** Undefined: those that the page shows by itself. */
+  /** Undefined: the default columns. */
   onChoose: (titles: string[] | undefined) => void;
 }
 

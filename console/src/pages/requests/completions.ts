@@ -1,4 +1,4 @@
-/** Completions for the filter's input. Pure. */
+/** Suggests completions for the filter's input. Pure. */
 import { FILTER_FIELDS, type FilterField, termText, wordsOf } from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 
@@ -9,10 +9,10 @@ export interface Known {
 }
 
 export interface Completion {
-  /** In place of the last word. */
+  /** The text that replaces the last word. */
   word: string;
   about?: string;
-  /** Whether it is a whole filter, or the beginning of one. */
+  /** Whether it is a complete filter, or only its beginning. */
   isWhole: boolean;
 }
 
@@ -28,7 +28,7 @@ const ABOUT: Record<FilterField, { start: string; about: string }> = {
   duration: { start: "duration>", about: "in ms, or 1.5s" },
 };
 
-/** The last word of what is written; empty after a space outside quotes. */
+/** The last word of the text; empty after a space outside quotes. */
 function lastWord(text: string): string {
   const last = wordsOf(text).at(-1);
   return last !== undefined && text.endsWith(last) ? last : "";

@@ -1,4 +1,4 @@
-/** Filters as text, with completion, and as chips once they are entered. A request's ID opens it. */
+/** Filters as text with completion, and as chips once they are entered. A request's ID opens the request. */
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import {
   printFilter,
@@ -15,10 +15,10 @@ import { type Completion, completed, completionsOf, type Known } from "./complet
 
 interface Props {
   read: ReadFilter;
-  /** What is wrong with what the address has, its words and its terms. */
+  /** The errors in the address's filter. */
   wrong: Wrong[];
   known: Known;
-  /** What a term is called: a key's name for its ID. */
+  /** The display text of a term, such as a key's name for its ID. */
   nameOf: (term: Term) => string;
   onChange: (text: string) => void;
   onFound: (request: string) => void;
@@ -40,7 +40,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
     setActive(-1);
     setOpen(true);
   };
-  /** Takes what is written among the chips, or says what is wrong with it. */
+  /** Adds the typed terms to the chips, or says what is wrong with them. */
   const enter = (text: string): void => {
     const { terms: more, wrong: words } = readFilter(text);
     setRefused(words);
@@ -138,7 +138,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
   );
 }
 
-/** A word that is complete: a space after it enters it, unless it stands within quotes. */
+/** Whether the draft is complete: a space then enters it, unless it is within quotes. */
 function isWhole(draft: string): boolean {
   const { terms, wrong } = readFilter(draft);
   return terms.length > 0 && wrong.length === 0;
@@ -197,7 +197,7 @@ const Completions = ({ id, completions, active, onTake }: CompletionsProps) => (
     )}
   >
     {completions.map((completion, place) => (
-      // The keys are pressed in the field, which names the option that is active.
+      // Keys are handled by the input, which names the active option.
       // biome-ignore lint/a11y/useKeyWithClickEvents: see above
       // biome-ignore lint/a11y/useFocusableInteractive: see above
       <div

@@ -19,7 +19,7 @@ const NAMES_MAX = 20;
 const PICO_PER_MICRO = 1_000_000n;
 const MS_PER_S = 1000;
 
-/** `keys`: undefined while they are not known. Then names of keys are left out, and the question has to wait: `needsKeys`. */
+/** `keys`: undefined until loaded. Then key names are left out, and the request must wait: `needsKeys`. */
 export function askedOf(terms: readonly Term[], keys: readonly Key[] | undefined): Asked {
   const wrong: Wrong[] = [];
   const filter: Record<string, string> = {};
@@ -56,7 +56,7 @@ export const needsKeys = (terms: readonly Term[]): boolean =>
 
 const isKeyId = (value: string): boolean => /^key_[0-9a-z]{26}$/.test(value);
 
-/** What the API calls them, or the rule. */
+/** Returns the API's values, or the rule that is broken. */
 function valuesOf(field: NamedField, value: string, keys: readonly Key[] | undefined): string[] | string {
   if (field === "outcome") {
     return OUTCOME_NAMES.includes(value) ? [value] : `outcomes are ${OUTCOME_NAMES.join(", ")}`;
@@ -76,14 +76,14 @@ const UNITS: Record<MeasuredField, string> = {
   duration: "duration_ms",
 };
 
-/** The API's bounds belong to the range: what lies beyond a value begins one unit further. */
+/** The API's limits are inclusive: "greater than" begins one unit further. */
 function boundOf({ field, op, value }: { field: MeasuredField; op: Comparison; value: string }): [string, bigint] {
   const size = sizeOf(field, value);
   if (op.startsWith(">")) return [`${UNITS[field]}_min`, op === ">" ? size + 1n : size];
   return [`${UNITS[field]}_max`, op === "<" ? size - 1n : size];
 }
 
-/** In picodollars, tokens or milliseconds. */
+/** Returns picodollars, tokens or milliseconds. */
 function sizeOf(field: MeasuredField, value: string): bigint {
   if (field === "tokens") return BigInt(value);
   if (field === "cost") {

@@ -1,4 +1,4 @@
-/** Opens the request whose id, or whose answer's id, is pasted. */
+/** Opens the request whose ID, or whose answer's ID, is pasted. */
 
 import { useId, useState } from "react";
 import { requestIdOf } from "../../requests/request-id.ts";
@@ -37,7 +37,7 @@ export function FindRequest({ onFound }: { onFound: (request: string) => void })
         className={classes(INPUT, "pl-9")}
         onChange={({ target }) => {
           setWrong(false);
-          // A whole id needs no Enter.
+          // A complete ID opens without Enter.
           if (!open(target.value)) setText(target.value);
         }}
       />

@@ -4,7 +4,7 @@ import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** From the bottom up. */
+/** The order of the stack from the bottom. */
 export const STACK = ["good", "neutral", "warn", "bad"] as const satisfies readonly Tone[];
 type Stacked = (typeof STACK)[number];
 
@@ -15,7 +15,7 @@ export interface Bar {
   of: Record<Stacked, number>;
 }
 
-/** Both ends belong to it; either may be the first. */
+/** The selected bars, both ends included, in either order. */
 export interface Choice {
   anchor: number;
   focus: number;
@@ -23,7 +23,7 @@ export interface Choice {
 
 export function barsOf({ from, to, bucket_s: length, data }: RequestHistogram): Bar[] {
   const first = data[0]?.at ?? from;
-  // The API's buckets are counted from a fixed moment, which the first of them shows.
+  // The API's buckets are counted from a fixed moment, which follows from the first bucket.
   const start = first - Math.ceil((first - from) / length) * length;
   const count = Math.max(0, Math.ceil((to - start) / length));
   const bars = Array.from({ length: count }, (_, i): Bar => {
@@ -43,7 +43,7 @@ const toneOf = (outcome: string): Stacked => {
   return STACK.find((one) => one === tone) ?? "neutral";
 };
 
-/** One path for each tone, in a box of 1 by 1 a bar. */
+/** One SVG path per tone, in a box in which a bar is 1 by 1. */
 export function pathsOf(bars: readonly Bar[]): Record<Stacked, string> {
   const most = Math.max(1, ...bars.map(({ total }) => total));
   const paths: Record<Stacked, string> = { good: "", neutral: "", warn: "", bad: "" };
@@ -61,14 +61,14 @@ export function pathsOf(bars: readonly Bar[]): Record<Stacked, string> {
 
 const tidy = (value: number): number => Math.round(value * 10_000) / 10_000;
 
-/** How often each outcome occurred, the most frequent first. */
+/** The number of requests by outcome, most frequent first. */
 export function outcomeCounts({ data }: RequestHistogram): { outcome: string; requests: number }[] {
   const sums = new Map<string, number>();
   for (const { outcome, requests } of data) sums.set(outcome, (sums.get(outcome) ?? 0) + requests);
   return [...sums].map(([outcome, requests]) => ({ outcome, requests })).sort((a, b) => b.requests - a.requests);
 }
 
-/** The bar at a share of the width. */
+/** The index of the bar at this fraction of the width. */
 export const barAt = (share: number, count: number): number =>
   Math.min(count - 1, Math.max(0, Math.floor(share * count)));
 
@@ -77,7 +77,7 @@ export const edgesOf = ({ anchor, focus }: Choice): [number, number] => [
   Math.max(anchor, focus),
 ];
 
-/** The span of the bars that are chosen, as the address has it. */
+/** The time span of the selected bars, for the address. */
 export function chosenSpan(
   histogram: RequestHistogram,
   bars: readonly Bar[],
@@ -91,7 +91,7 @@ export function chosenSpan(
 
 const DAY_S = 86_400;
 
-/** "Nov 15, 06:00"; of days "Nov 15", which are UTC's. */
+/** For example "Nov 15, 06:00", or "Nov 15" in UTC for days. */
 export function momentOf(unixSeconds: number, bucketS: number): string {
   const at = unixSeconds * 1000;
   return bucketS >= DAY_S ? utcMonthDayText(at) : `${monthDayText(at)}, ${minuteText(at)}`;
@@ -104,7 +104,7 @@ const UNITS = [
   [60, "minute"],
 ] as const;
 
-/** "5 minutes", "1 day". */
+/** For example "5 minutes", "1 day". */
 export function lengthText(bucketS: number): string {
   const [size, unit] = UNITS.find(([size]) => bucketS % size === 0) ?? [60, "minute"];
   const count = Math.round(bucketS / size);

@@ -1,4 +1,4 @@
-/** Requests over time by how they ended. Dragging over bars narrows the list to them; two sliders do so by keyboard. */
+/** Requests over time by outcome. Dragging over bars narrows the list to them; two sliders do so by keyboard. */
 import { useQuery } from "@tanstack/react-query";
 import { type PointerEvent, useState } from "react";
 import { sentenceOf } from "../../api/fault.ts";
@@ -34,7 +34,7 @@ interface Props {
   onOutcome: (outcome: string) => void;
 }
 
-/** As high whatever it shows, so that nothing below it moves. */
+/** The height is constant, so that nothing below it moves. */
 export function Histogram({ filter, enabled, onNarrow, onOutcome }: Props) {
   const { data, error } = useQuery({ ...requestHistogramQuery(filter), enabled });
   return (
@@ -144,7 +144,7 @@ type EndsProps = Pick<PlotProps, "bars" | "choice" | "onChoose" | "onDone"> & { 
 const SLIDER =
   "pointer-events-none absolute inset-x-0 top-0 h-4 w-full appearance-none bg-transparent [&::-moz-range-thumb]:pointer-events-auto [&::-moz-range-thumb]:size-3 [&::-moz-range-thumb]:rounded-full [&::-moz-range-thumb]:border-0 [&::-moz-range-thumb]:bg-accent [&::-webkit-slider-thumb]:pointer-events-auto [&::-webkit-slider-thumb]:size-3 [&::-webkit-slider-thumb]:cursor-ew-resize [&::-webkit-slider-thumb]:appearance-none [&::-webkit-slider-thumb]:rounded-full [&::-webkit-slider-thumb]:bg-accent";
 
-/** The two ends of what is chosen: arrow keys move them a bar, Enter shows it. */
+/** The two ends of the selection: arrow keys move them by a bar, Enter applies it. */
 function Ends({ bars, choice, bucketS, onChoose, onDone }: EndsProps) {
   if (bars.length < 2) return <div className="h-4" />;
   const [first, last] = choice === undefined ? [0, bars.length - 1] : edgesOf(choice);
@@ -200,7 +200,7 @@ function Chosen({ bars, choice, bucketS, onDone, onCancel }: ChosenProps) {
   );
 }
 
-/** What the colours stand for, with how many there are of each: pressed, it becomes a filter. */
+/** The colours' meanings with their counts: a click makes one a filter. */
 function Legend({ histogram, onOutcome }: Pick<DrawnProps, "histogram" | "onOutcome">) {
   const counts = outcomeCounts(histogram);
   return (

@@ -14,18 +14,18 @@ type Store = Pick<Storage, "getItem" | "setItem">;
 type What = "views" | "columns";
 const storedAs = (what: What, person: string): string => `tollgate.request-${what}.${person}`;
 
-/** Nothing where there is nothing, or the browser does not let us read. */
+/** Returns an empty list if nothing is stored or the browser blocks reading. */
 function read(store: () => Store, what: What, person: string): unknown[] {
   try {
     const kept: unknown = JSON.parse(store().getItem(storedAs(what, person)) ?? "[]");
     return Array.isArray(kept) ? kept : [];
   } catch {
-    // A blocked store, or somebody else's text under our name: as if nothing had been kept. Saving says what is wrong.
+    // Storage is blocked, or the text is not ours: counts as empty. Saving reports the problem.
     return [];
   }
 }
 
-/** Throws a sentence where the browser refuses; then all is as it was. */
+/** Throws an error with a message if the browser refuses; then nothing changes. */
 function write(store: () => Store, what: What, person: string, kept: unknown[]): void {
   const text = JSON.stringify(kept);
   if (text.length > CHARS_MAX) throw new Error("Your views exceed the storage limit. Delete one first.");
@@ -46,7 +46,7 @@ export function readViews(store: () => Store, person: string): NamedView[] {
     });
 }
 
-/** A view of the same name is replaced. Gives all there are then, by name. */
+/** Saves a view, replacing one with the same name. Returns all views by name. */
 export function saveView(store: () => Store, person: string, { name, view }: NamedView): NamedView[] {
   const others = readViews(store, person).filter((one) => one.name !== name);
   if (others.length >= VIEWS_MAX)
@@ -62,7 +62,7 @@ export function deleteView(store: () => Store, person: string, name: string): Na
   return views;
 }
 
-/** Undefined: those that the page shows by itself. */
+/** Undefined: the default columns. */
 export function readColumns(store: () => Store, person: string, known: readonly string[]): string[] | undefined {
   const kept = read(store, "columns", person).filter((one) => known.some((title) => title === one)) as string[];
   return kept.length === 0 ? undefined : kept;

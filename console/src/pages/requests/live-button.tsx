@@ -1,4 +1,4 @@
-/** Whether new requests appear by themselves. Paused, the list stays as it is. */
+/** A button that turns automatic updates of the list on and off. */
 import { useLiveOpen } from "../../data/live.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
@@ -13,7 +13,7 @@ interface Props {
 
 export function LiveButton({ view, isPaused, onPause }: Props) {
   const open = useLiveOpen();
-  // In other orders, and in a span that is over, nothing new comes at the top.
+  // With another order, or a time span that has ended, no new requests appear at the top.
   const tails = view.sort === undefined && view.to === undefined;
   const Icon = isPaused ? Play : Pause;
   return (

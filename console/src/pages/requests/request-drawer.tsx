@@ -34,7 +34,7 @@ export function RequestContent({ id }: { id: string | undefined }) {
   );
 }
 
-/** `children`: what else there is of it. */
+/** `children`: further details. */
 export function RequestDetails({ request, children }: { request: RequestRecord; children: ReactNode }) {
   const { id, outcome, usage } = request;
   return (
@@ -103,7 +103,7 @@ export function RequestDetails({ request, children }: { request: RequestRecord; 
   );
 }
 
-/** What was held, what of it was charged, and what came back. */
+/** The amount held, the charge and the refund. */
 function Cost({ request: { hold_micro, charge_micro, refund_micro, price_version } }: { request: RequestRecord }) {
   return (
     <>

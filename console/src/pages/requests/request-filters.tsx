@@ -12,9 +12,9 @@ import { isFiltered, localDay, ofAllTime, REQUEST_RANGES, type RequestsView, wit
 interface Props {
   view: RequestsView;
   onChange: (view: RequestsView) => void;
-  /** The field of filters. */
+  /** The input for filters. */
   field: ReactNode;
-  /** Columns, views and the live tail. */
+  /** The controls for columns, views and live updates. */
   children: ReactNode;
 }
 
@@ -90,7 +90,7 @@ interface DayProps {
   onChange: (day: string) => void;
 }
 
-/** A day; or the moment that the histogram was narrowed to, as text. */
+/** A date input; the text of an exact time that the histogram set. */
 function DayField({ label, value = "", min, max, onChange }: DayProps) {
   if (value !== "" && localDay(value) === undefined) {
     const at = Date.parse(value);

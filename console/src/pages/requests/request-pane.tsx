@@ -1,4 +1,4 @@
-/** The details of a request beside the list where there is room, in a drawer elsewhere. */
+/** The details of a request: beside the list if there is room, otherwise in a drawer. */
 import { type ReactNode, useEffect, useRef, useSyncExternalStore } from "react";
 import { IconButton } from "../../ui/button.tsx";
 import { Drawer } from "../../ui/drawer.tsx";
@@ -20,7 +20,7 @@ export function useWide(): boolean {
 
 interface Props {
   id: string | undefined;
-  /** The requests that the list shows. */
+  /** The IDs of the listed requests. */
   ids: readonly string[];
   wide: boolean;
   onOpen: (id: string | undefined) => void;
@@ -62,7 +62,10 @@ const Step = ({ label, to, onOpen, className }: StepProps) => (
   </IconButton>
 );
 
-/** A dialog that is not modal: the list stays in reach. The focus goes in when it opens, and back when it is closed from within. */
+/**
+ * A non-modal dialog, so that the list stays usable. The focus moves into it when it opens, and back when it is closed
+ * from within.
+ */
 function Beside({ onClose, steps, children }: { onClose: () => void; steps: ReactNode; children: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const before = useRef<Element>(null);

@@ -1,4 +1,4 @@
-/** The request history: filters in the address bar, endless pages, details in a drawer, CSV. */
+/** The request history: filters in the address bar, pages loaded on demand, details in a drawer, CSV. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -41,7 +41,7 @@ export function RequestsPage() {
   const viewed = JSON.stringify(view);
   const fiveMinutes = useFiveMinutes();
   const [paused, setPaused] = useState<{ viewed: string; now: Date }>();
-  // A pause is of one view: another one is asked for.
+  // A pause applies to one view; another view is live again.
   const isPaused = paused?.viewed === viewed;
   const now = isPaused ? paused.now : fiveMinutes;
   const { read, wrong, isReady, filter, known, nameOf } = useAsked(view, now);
@@ -90,7 +90,7 @@ export function RequestsPage() {
             view={view}
             onChange={change}
             field={
-              // What is half written belongs to this filter.
+              // A new filter discards the half-typed text of the previous one.
               <FilterField key={view.q ?? ""} {...{ read, wrong, known, nameOf }} onChange={withText} onFound={open} />
             }
           >
@@ -130,7 +130,7 @@ export function RequestsPage() {
                     <NoRequests filtered={filtered} onClear={() => change({})} />
                   )
                 }
-                // A filter that the API refuses is refused again and again.
+                // A filter that the API refuses stays refused, so there is a button to clear it.
                 action={filtered && <Button onClick={() => change({})}>Clear filters</Button>}
                 above={([newest]) => (
                   <Newer
@@ -158,7 +158,7 @@ export function RequestsPage() {
 
 const store = () => localStorage;
 
-/** Where a page ended because it had searched enough; the next one goes on there. */
+/** How far a search has got when its page ended early; the next page continues there. */
 function SearchedTo({ at }: { at: number | undefined }) {
   if (at === undefined) return null;
   return (
@@ -197,7 +197,7 @@ function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => v
   );
 }
 
-/** Where the list ends because nothing older is stored. */
+/** The end of the list, beyond which nothing is stored. */
 function KeptFrom({ at }: { at: number | null }) {
   if (at === null) return null;
   return (
@@ -207,7 +207,7 @@ function KeptFrom({ at }: { at: number | null }) {
   );
 }
 
-/** Further pages stay as they are while somebody reads them; this says that there is more at the top. */
+/** Says that there are newer requests, because loaded pages are not changed while the user reads them. */
 function Newer({
   first,
   hidden,
@@ -220,7 +220,7 @@ function Newer({
   show: () => void;
 }) {
   const latest = useLiveRequests()?.latest;
-  // Ids are time-ordered: a greater one is a newer one.
+  // IDs are ordered by time: a greater ID is newer.
   const newer = !hidden && latest !== undefined && latest !== null && first !== undefined && latest > first;
   return (
     <div role="status" className="empty:hidden">
@@ -241,7 +241,7 @@ function Newer({
 
 const dayOf = (unixSeconds: number): string => asDate(unixSeconds).toISOString().slice(0, 10);
 
-/** What the list shows, all of it. */
+/** Exports everything that matches the filter. */
 function exportCsv(query: RequestFilter): Promise<void> {
   return saveFile("requests.csv", "GET /console/api/requests.csv", { query });
 }

@@ -3,12 +3,12 @@ import type { RequestFilter, RequestSort } from "../../api/types.ts";
 import { type FilterField, readFilter, termText } from "../../requests/filter-text.ts";
 import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 
-/** Quick ranges; without one, and without days, it is everything. */
+/** The quick ranges; without one, and without days, all requests are shown. */
 export const REQUEST_RANGES = ["1h", "6h", "24h", "7d", "30d"] as const satisfies readonly TimeRange[];
 type RequestRange = (typeof REQUEST_RANGES)[number];
 export const isRequestRange = (range: TimeRange): range is RequestRange => REQUEST_RANGES.some((one) => one === range);
 
-/** The filters as text, the span chosen (`from`, `to`: days or moments) or the quick range, and the order. */
+/** The filters as text, the chosen span (`from`, `to`: days or times) or the quick range, and the order. */
 export interface RequestsView {
   q?: string;
   from?: string;
@@ -23,7 +23,7 @@ interface RequestsSearch extends RequestsView {
 }
 
 const FIELDS = ["q", "from", "to", "request"] as const;
-/** Addresses had a field for each of these; bookmarks still do. */
+/** Former fields of the address, which bookmarks may still contain. */
 const FORMER = ["model", "key", "outcome", "label"] as const;
 type Former = (typeof FORMER)[number];
 const SORTS = ["oldest", "cost", "tokens", "duration"] as const;
@@ -37,7 +37,7 @@ export function readRequestsSearch(search: Record<string, unknown>): RequestsSea
   for (const field of FORMER) {
     const value = textOf(search[field]);
     if (value === undefined) continue;
-    // The router keeps fields that nobody names, and would add this one again at each change.
+    // Deletes the old field, because the router keeps unknown fields and would add it again.
     found[field] = undefined;
     found.q = found.q === undefined ? termText(field, value) : `${found.q} ${termText(field, value)}`;
   }
@@ -46,7 +46,7 @@ export function readRequestsSearch(search: Record<string, unknown>): RequestsSea
   return { ...found, ...(sort !== undefined && { sort }), ...(range !== undefined && { range }) };
 }
 
-/** The router reads what looks like a number as one. */
+/** The router parses text that looks like a number as a number. */
 const textOf = (value: unknown): string | undefined =>
   (typeof value === "string" || typeof value === "number") && value !== "" ? String(value) : undefined;
 
@@ -54,28 +54,28 @@ export function viewOf({ request: _open, ...view }: RequestsSearch): RequestsVie
   return view;
 }
 
-/** Whether anything is left out; the order leaves out nothing. */
+/** Whether requests are left out; the order leaves out none. */
 export const isFiltered = ({ sort: _sort, ...filters }: RequestsView): boolean =>
   Object.values(filters).some((value) => value !== undefined);
 
-/** Filters that the API's index of costs does not have. */
+/** Filters that the API's index by cost does not support. */
 const NOT_INDEXED: readonly FilterField[] = ["label", "tokens", "ttft", "duration"];
 const SORTED_RANGE = "30d";
 
-/** Whether the API gives the order only within a month, because it has to read every request for it. */
+/** Whether the API supports the order only within a month, because it has to read every request. */
 function needsSpan({ sort, q = "" }: RequestsView): boolean {
   if (sort === "cost") return readFilter(q).terms.some(({ field }) => NOT_INDEXED.includes(field));
   return sort === "tokens" || sort === "duration";
 }
 
-/** Within the last 30 days where the order needs a span and none was chosen. */
+/** Limits the view to the last 30 days if its order needs a span and none was chosen. */
 export function withSpan(view: RequestsView): RequestsView {
   if (view.from !== undefined || view.range !== undefined || !needsSpan(view)) return view;
   const { to: _to, ...rest } = view;
   return { ...rest, range: SORTED_RANGE };
 }
 
-/** Of all time; newest first where the order needs a span. */
+/** Removes the span; the order becomes newest first if it needed one. */
 export function ofAllTime({ from: _from, to: _to, range: _range, ...view }: RequestsView): RequestsView {
   if (!needsSpan(view)) return view;
   const { sort: _sort, ...rest } = view;
@@ -85,13 +85,13 @@ export function ofAllTime({ from: _from, to: _to, range: _range, ...view }: Requ
 const FIVE_MINUTES = 300_000;
 const SHORT: Partial<Record<RequestRange, number>> = { "1h": 3_600_000, "6h": 6 * 3_600_000 };
 
-/** Where a quick range begins: with the clock's five minutes, its hour, or a day of the platform, as sums and charts do. */
+/** The start of a quick range: at the clock's five minutes or hour, or at a UTC day, like sums and charts. */
 export function startOfRange(range: RequestRange, nowMs: number): Date {
   if (range === "24h" || range === "7d" || range === "30d") return spanOf(range, nowMs).from;
   return new Date((Math.floor(nowMs / FIVE_MINUTES) + 1) * FIVE_MINUTES - (SHORT[range] ?? 0));
 }
 
-/** The span as the API wants it: `from` and `to` are local days, both included, or moments; a quick range reaches to now. */
+/** The span for the API: `from` and `to` are local days, both included, or exact times; a quick range ends now. */
 export function spanOfView({ from, to, range }: RequestsView, nowMs: number): Pick<RequestFilter, "from" | "to"> {
   if (from === undefined && to === undefined) {
     return range === undefined ? {} : { from: startOfRange(range, nowMs).toISOString() };
@@ -108,7 +108,7 @@ function startOfLocalDay(text: string, plusDays: number): string {
   return day?.toISOString() ?? text;
 }
 
-/** A day of the address bar, `2026-11-15`, in the reader's own time zone. What is no such day is the API's to refuse. */
+/** Parses a day of the address bar, `2026-11-15`, in the reader's time zone. The API refuses invalid days. */
 export function localDay(text: string): Date | undefined {
   const [, year, month, date] = (/^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? []).map(Number);
   if (year === undefined || month === undefined || date === undefined) return undefined;

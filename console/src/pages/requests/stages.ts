@@ -1,4 +1,4 @@
-/** The stages of a request, from the times of its record. */
+/** The stages of a request, computed from the times in its record. */
 import type { RequestRecord } from "../../api/types.ts";
 
 export interface Stage {
@@ -8,8 +8,8 @@ export interface Stage {
 }
 
 /**
- * The record counts from the moment a node was looked for: `queue_ms` until one took it, `ttft_ms` until the first token.
- * `duration_ms` is the whole, with the few milliseconds before. What was never reached is left out.
+ * `queue_ms` and `ttft_ms` count from the start of dispatch: until a node accepted, and until the first token.
+ * `duration_ms` also includes the few milliseconds before. Stages that were not reached are left out.
  */
 export function stagesOf(request: Pick<RequestRecord, "queue_ms" | "ttft_ms" | "duration_ms">): Stage[] {
   const { duration_ms: end, queue_ms: queued, ttft_ms: first } = request;

@@ -8,7 +8,7 @@ import { Count } from "../../ui/time.tsx";
 
 export function Totals({ filter, enabled }: { filter: RequestFilter; enabled: boolean }) {
   const { data, error } = useQuery({ ...requestTotalsQuery(filter), enabled });
-  // The list below says what is wrong with a filter; sums that need a shorter time are only left out.
+  // The list below shows the error of a filter; totals that need a shorter span are simply left out.
   if (data === undefined && error !== null) return null;
   return (
     <dl

@@ -13,13 +13,13 @@ import type { Known } from "./completions.ts";
 import { askedOf, needsKeys } from "./filter-terms.ts";
 import { type RequestsView, spanOfView } from "./search.ts";
 
-/** Labels of the last weeks are offered to choose from. */
+/** Labels of this many days are suggested. */
 const LABEL_DAYS = 90;
 
 interface Asked {
   read: ReadFilter;
   wrong: Wrong[];
-  /** Whether there is nothing wrong, and the keys that are named are known. */
+  /** Whether the filter is valid and its keys are loaded. */
   isReady: boolean;
   filter: RequestFilter;
   known: Known;
@@ -60,7 +60,7 @@ export function useAsked(view: RequestsView, now: Date): Asked {
   };
 }
 
-/** What cost most first, as far as there are any. */
+/** The most expensive labels first. */
 function useLabels(): string[] {
   const today = useToday();
   const from = daysBefore(today, LABEL_DAYS).toISOString();

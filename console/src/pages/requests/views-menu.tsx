@@ -1,4 +1,4 @@
-/** Views under a name, kept in this browser for one person. */
+/** Named views of the list, stored in this browser per person. */
 import { useState } from "react";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
@@ -74,7 +74,7 @@ export function ViewsMenu({ person, view, onChoose }: Props) {
             label="Name"
             name="name"
             required
-            // A name of spaces alone is none.
+            // A name must not consist of spaces only.
             pattern=".*\S.*"
             maxLength={VIEW_NAME_CHARS_MAX}
             autoComplete="off"

@@ -1,4 +1,4 @@
-/** The names of one's accounts. */
+/** The names of the user's accounts. */
 import { useState } from "react";
 import type { Account } from "../../api/types.ts";
 import { useRenameAccount } from "../../data/security.ts";

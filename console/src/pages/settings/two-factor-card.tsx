@@ -1,4 +1,4 @@
-/** Two-factor authentication: turning it on, new backup codes, turning it off. Each asks for the password. */
+/** Two-factor authentication: turns it on or off and makes new backup codes. Each action needs the password. */
 import { useState } from "react";
 import { useEndTwoFactor, useNewBackupCodes } from "../../data/security.ts";
 import { Badge } from "../../ui/badge.tsx";

@@ -5,7 +5,7 @@ import { isJoining } from "../../data/joining.ts";
 import { refreshSession } from "../../data/session.ts";
 import { homeOf } from "../../layout/navigation.ts";
 
-/** Resolves when the next page is there, so that the button stays busy until then. */
+/** Resolves when the next page is loaded, so that the button stays busy until then. */
 export function useGoOn(next: string | undefined): (status: SignInStatus) => Promise<void> {
   const navigate = useNavigate();
   return async (status) => {
@@ -14,12 +14,12 @@ export function useGoOn(next: string | undefined): (status: SignInStatus) => Pro
     }
     if (status !== "signed_in") return;
     const me = await refreshSession();
-    // Who came by an invitation and had to confirm an address meanwhile goes on to it.
+    // A user who followed an invitation and had to confirm an address returns to the invitation.
     if (me !== null) await navigate({ to: next ?? (isJoining() ? "/join" : homeOf(me)) });
   };
 }
 
-/** The token of a mailed link stands after the `#`, where no server sees it. */
+/** An emailed link has its token after the `#`, which servers do not see. */
 export function tokenOfAddress(): string {
   return new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
 }

@@ -1,4 +1,4 @@
-/** For somebody whose e-mail address is not confirmed yet: has the e-mail sent again, to the address in the form. */
+/** Sends the confirmation email again, to the address in the form. */
 import { useMutation } from "@tanstack/react-query";
 import { call } from "../../api/client.ts";
 import { Button } from "../../ui/button.tsx";

@@ -1,4 +1,4 @@
-/** Setting a new password, from the link of an e-mail. */
+/** Sets a new password, from the link in an email. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";

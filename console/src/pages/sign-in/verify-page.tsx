@@ -1,4 +1,4 @@
-/** Confirming an e-mail address, from the link of an e-mail. By a button: programs that read mail follow links too. */
+/** Confirms an email address, from the link in an email. It needs a click, because mail programs follow links automatically. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";

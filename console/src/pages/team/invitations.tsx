@@ -1,4 +1,4 @@
-/** Invitations that nobody has answered yet. */
+/** Invitations that were not accepted yet. */
 import type { Account, Invitation } from "../../api/types.ts";
 import { useWithdraw } from "../../data/team.ts";
 import { Badge } from "../../ui/badge.tsx";

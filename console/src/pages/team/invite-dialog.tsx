@@ -1,4 +1,4 @@
-/** Inviting somebody. Where the platform sends no mail, the link is shown here, once. */
+/** Invites a person. If the platform sends no email, the link is shown here once. */
 import { useState } from "react";
 import type { Account, Role } from "../../api/types.ts";
 import { useInvite } from "../../data/team.ts";

@@ -19,7 +19,7 @@ export const HostTeamPage = () => <TeamOf kind="host" />;
 
 function TeamOf({ kind }: { kind: AccountKind }) {
   const account = useActing(kind);
-  // The door has made sure that there is one; it is gone for a moment when somebody is removed.
+  // The route has ensured that there is an account; it is missing for a moment when the user is removed.
   return account === undefined ? null : <TeamPage account={account} />;
 }
 

@@ -1,19 +1,19 @@
-/** Parts of a whole, the largest first: a name, its number, and a bar behind them. */
+/** Parts of a whole, largest first: each with a name, its number, and a bar behind them. */
 import type { ReactNode } from "react";
 
 export interface BarItem {
   key: string;
   name: ReactNode;
-  /** For the length of the bar alone. */
+  /** Only for the length of the bar. */
   value: number;
-  /** What is read. */
+  /** The number as shown. */
   text: ReactNode;
 }
 
 interface Props {
   label: string;
   items: BarItem[];
-  /** 1 to 7: a colour of the theme. */
+  /** A colour of the theme, 1 to 7. */
   colour?: number;
 }
 

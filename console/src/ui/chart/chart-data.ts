@@ -1,29 +1,29 @@
 /** The types of a chart's data. */
 export interface Series {
-  /** Also the key of its values. */
+  /** The name is also the key of its values. */
   name: string;
-  /** 1 to 7: a colour of the theme. */
+  /** A colour of the theme, 1 to 7. */
   colour: number;
 }
 
 export interface ChartRow {
-  /** What it is called, whole; no two rows have the same. */
+  /** The full label, which is unique among the rows. */
   label: string;
-  /** The moment it stands for or begins with, in milliseconds; rows are in its order. */
+  /** The row's time or start in milliseconds; rows are sorted by it. */
   at: number;
-  /** By series; what is missing is zero in bars, a gap in lines. */
+  /** Values by series; a missing value is zero in bars and a gap in lines. */
   values: Record<string, number>;
-  /** The same to read, where a number is only good enough for the height of a bar. */
+  /** The exact values as text, if numbers are only precise enough for the height of a bar. */
   texts?: Record<string, string>;
 }
 
-/** The period before, of the same length: drawn behind the rows, each at the place of the row that it is compared with. */
+/** The previous period of the same length, drawn behind the rows for comparison. */
 export interface Before {
-  /** "the 7 days before". */
+  /** For example "the 7 days before". */
   words: string;
   on: boolean;
   turn: (on: boolean) => void;
-  /** Undefined while it is not known. */
+  /** Undefined until loaded. */
   rows: ChartRow[] | undefined;
   error?: unknown;
 }
@@ -31,41 +31,41 @@ export interface Before {
 /** Colours are assigned in order; the seventh is for the combined rest. */
 export const colourOf = (place: number): number => Math.min(place, 6) + 1;
 
-/** Where a chart says nothing else. */
+/** The default height of a chart. */
 export const HEIGHT = 240;
 
 export type Kind = "bars" | "lines";
 
 export interface ChartProps {
-  /** What is seen, in words: "Spend per day by key". */
+  /** The chart's content in words: "Spend per day by key". */
   title: string;
   series: Series[];
   rows: ChartRow[];
   kind?: Kind;
-  /** Values as text: at the axis, where the step between its marks is told, and where a row has no texts of its own. */
+  /** Formats a value: on the axis, with the step between marks, and for rows without texts of their own. */
   format: (value: number, step?: number) => string;
-  /** What its values are counted in, for those who read them in a file: "USD", "ms". */
+  /** The unit of the values, for saved files: "USD", "ms". */
   unit: string;
-  /** Counts: no ticks between whole numbers. */
+  /** Values are counts, so there are no marks between whole numbers. */
   whole?: boolean;
   height?: number;
-  /** False: what its bars stand for does not add up, as shares do not. */
+  /** False if the values of a row's bars do not add up, such as shares. */
   adds?: boolean;
   before?: Before;
 }
 
-/** What is drawn of a chart. */
+/** The data of a chart's drawing. */
 export interface Drawn extends Pick<ChartProps, "series" | "rows" | "format"> {
   kind: Kind;
   whole: boolean;
   height: number;
-  /** Series that are switched off. */
+  /** The names of hidden series. */
   hidden: ReadonlySet<string>;
-  /** The period before, row for row. */
+  /** The previous period, row by row. */
   earlier: ChartRow[] | undefined;
 }
 
-/** What a row of bars adds up to; of lines, nothing does. */
+/** The sum of a row's bars; lines have no sum. */
 export function totalOf({ values }: ChartRow, hidden: ReadonlySet<string>): number {
   let total = 0;
   for (const name in values) if (!hidden.has(name)) total += values[name] as number;

@@ -1,6 +1,6 @@
 /**
- * The drawing itself, as SVG in the theme's colours: docs/decisions/charts.md says why it is our own. What does not follow the pointer
- * (`Still`) is drawn again only when the rows, the series or the room change.
+ * Draws a chart as SVG in the theme's colours; docs/decisions/charts.md explains why it is hand-written. The part that
+ * does not follow the pointer (`Still`) is drawn again only when rows, series or size change.
  */
 import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { type Drawn, type Kind, totalOf } from "./chart-data.ts";
@@ -12,15 +12,15 @@ import { timeTicks, valueTicks } from "./ticks.ts";
 import type { View, Zoom } from "./zoom.ts";
 
 const TOP = 8;
-/** Half of a mark below the axis: "Nov 16". */
+/** Half the width of a mark such as "Nov 16". */
 const RIGHT = 24;
-/** For the marks below. */
+/** The height of the marks below the axis. */
 const BOTTOM = 30;
 const AXIS_GAP = 14;
-/** Of the ticks' font, nearly. */
+/** The approximate width of a character in the ticks' font. */
 const CHARACTER_WIDTH = 6.5;
 const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
-/** What a mark below the axis needs. */
+/** The width that a mark below the axis needs. */
 const MARK_WIDTH = 72;
 
 interface Props extends Drawn {
@@ -28,7 +28,7 @@ interface Props extends Drawn {
   adds: boolean;
   describedBy: string;
   beforeWords: string | undefined;
-  /** Of all rows; `rows` are those in view. */
+  /** The times of all rows; `rows` contains only the visible ones. */
   moments: number[];
   view: View;
   onZoom: (zoom: Zoom | undefined) => void;
@@ -73,7 +73,7 @@ export function Drawing({ title, adds, describedBy, beforeWords, moments, view, 
   );
 }
 
-/** Where its parts stand, and the marks of its values. */
+/** The positions of the plot's parts, and the marks on its axis. */
 function usePlot({ series, rows, earlier, kind, format, whole, height, hidden }: Drawn, width: number) {
   return useMemo(() => {
     const ticks = valueTicks(mostOf({ series, rows, earlier, kind, hidden }), { whole });
@@ -83,7 +83,7 @@ function usePlot({ series, rows, earlier, kind, format, whole, height, hidden }:
   }, [series, rows, earlier, kind, format, whole, height, hidden, width]);
 }
 
-/** The largest value that is drawn. */
+/** The largest drawn value. */
 function mostOf({
   series,
   rows,
@@ -99,7 +99,7 @@ function mostOf({
   return most;
 }
 
-/** Before the first frame is drawn, and whenever it changes. */
+/** Measured before the first frame is drawn, and whenever it changes. */
 function useWidth(of: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -119,7 +119,7 @@ interface CursorProps {
   kind: Kind;
   middles: number[];
   at: number | undefined;
-  /** Where a drag began. */
+  /** The row where a drag began. */
   dragged: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A chart as files to keep: its values as CSV, its drawing as SVG. Loaded when somebody asks for one. */
+/** Saves a chart: its values as CSV, its drawing as SVG. Loaded on first use. */
 import type { ChartRow, Series } from "./chart-data.ts";
 
 export interface Values {
@@ -8,7 +8,7 @@ export interface Values {
   before?: { words: string; rows: ChartRow[] } | undefined;
 }
 
-/** One line for each row in view: its moment in UTC, then each series, and after them those of the period before. */
+/** One line per visible row: its UTC time, each series, and then those of the previous period. */
 export function csvOf({ unit, series, rows, before }: Values): string {
   const names = series.map(({ name }) => name);
   const header = [
@@ -28,14 +28,17 @@ function cellsOf(row: ChartRow | undefined, names: string[]): string[] {
   return [new Date(row.at).toISOString(), ...names.map((name) => numberText(row, name))];
 }
 
-/** As exact as the row has it: amounts have more digits than a number keeps. */
+/** The exact text of a value, because amounts have more digits than a number holds. */
 function numberText({ values, texts }: ChartRow, name: string): string {
   const text = texts?.[name]?.replaceAll(/[$,\s]/g, "").replace("−", "-");
   if (text !== undefined && /^-?\d+(\.\d+)?$/.test(text)) return text;
   return values[name] === undefined ? "" : String(values[name]);
 }
 
-/** A name is somebody's own words: no spreadsheet takes it for a formula. The same rule as the gateway's (`base/csv.ts`). */
+/**
+ * Names are typed by users: prevents spreadsheets from reading them as formulas, with the gateway's own rule
+ * (`base/csv.ts`).
+ */
 function cellText(text: string): string {
   const safe = text.replaceAll(/(^|[;,|\t\r\n])(["\s]*)(?=[=+@-])/g, "$1'$2");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
@@ -43,14 +46,14 @@ function cellText(text: string): string {
 
 export interface Picture {
   title: string;
-  /** The chart's own drawing, as markup. */
+  /** The chart's drawing as SVG markup. */
   drawing: string;
   width: number;
   height: number;
   legend: { name: string; colour: string }[];
-  /** Below it: the time zone. */
+  /** The text below the drawing: the time zone. */
   note: string;
-  /** What a name of the theme stands for now: `--ink` is `#16171d`. */
+  /** Returns the current value of a theme colour: `#16171d` for `--ink`. */
   colourOf: (name: string) => string;
 }
 
@@ -60,7 +63,7 @@ const MARGIN = 12;
 const CHARACTER_WIDTH = 6.6;
 const FONT = "ui-sans-serif, system-ui, sans-serif";
 
-/** A drawing that stands for itself: title, legend and note are in it, and the theme's colours as they are now. */
+/** A self-contained picture: with title, legend and note, and with the current colours of the theme. */
 export function pictureOf({ title, drawing, width, height, legend, note, colourOf }: Picture): string {
   const full = width + 2 * MARGIN;
   const places = legendPlaces(legend, width);
@@ -90,11 +93,11 @@ function legendPlaces(legend: Picture["legend"], width: number): { x: number; li
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (sign) => ESCAPES[sign] as string);
 
-/** As the page is now, light or dark. */
+/** The colour in the page's current theme. */
 export const themeColour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** "spend-in-the-last-7-days-by-model". */
+/** For example "spend-in-the-last-7-days-by-model". */
 export const fileNameOf = (title: string): string =>
   title
     .toLowerCase()

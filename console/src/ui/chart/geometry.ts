@@ -1,23 +1,23 @@
 /** Computes the positions of a chart's parts in pixels. Pure. */
 import type { Kind } from "./chart-data.ts";
 
-/** The part of a drawing between its axes. */
+/** The area between the axes. */
 export interface Plot {
   left: number;
   top: number;
   width: number;
   height: number;
-  /** The value at its upper edge; the lower is zero. */
+  /** The value at the upper edge; the lower edge is zero. */
   most: number;
 }
 
 const BAR_SHARE = 0.8;
 const BAR_WIDTH_MAX = 36;
 
-/** How much room each of so many rows has. */
+/** The width of each row. */
 export const roomOf = ({ width }: Plot, rows: number): number => width / Math.max(1, rows);
 
-/** The middle of each row: bars stand in the middle of their room, lines go from edge to edge. */
+/** The middle of each row: bars are centred in their slots, lines go from edge to edge. */
 export function middlesOf(plot: Plot, rows: number, kind: Kind): number[] {
   const { left, width } = plot;
   const edgeToEdge = kind === "lines" && rows > 1;
@@ -26,7 +26,7 @@ export function middlesOf(plot: Plot, rows: number, kind: Kind): number[] {
   );
 }
 
-/** The row that is nearest to a point. */
+/** The index of the row nearest to a point. */
 export function nearest(middles: number[], x: number): number {
   let best = 0;
   for (const [row, middle] of middles.entries()) {
@@ -38,7 +38,7 @@ export function nearest(middles: number[], x: number): number {
 export const levelOf = ({ top, height, most }: Plot, value: number): number =>
   tidy(top + height - (Math.max(0, value) / most) * height);
 
-/** One path for each series, stacked in their order: a path costs a browser less than its bars one by one. */
+/** One stacked path per series, because a path costs a browser less than separate bars. */
 export function barPaths(plot: Plot, rows: number[][]): string[] {
   const middles = middlesOf(plot, rows.length, "bars");
   const width = tidy(Math.min(BAR_WIDTH_MAX, roomOf(plot, rows.length) * BAR_SHARE));
@@ -62,14 +62,14 @@ interface Point {
 }
 
 interface Line {
-  /** The line itself, and what lies below it. */
+  /** The line itself, and the area below it. */
   stroke: string;
   area: string;
-  /** Values between two gaps, which have no line to be seen by. */
+  /** Single values between two gaps, drawn as points. */
   lonely: Point[];
 }
 
-/** Of one series; a value that is missing is a gap. */
+/** The line of one series; a missing value is a gap. */
 export function lineOfValues(plot: Plot, values: (number | undefined)[]): Line {
   const middles = middlesOf(plot, values.length, "lines");
   const floor = levelOf(plot, 0);
@@ -93,7 +93,7 @@ export function lineOfValues(plot: Plot, values: (number | undefined)[]): Line {
   return line;
 }
 
-/** Of more points than pixels those that show: the first, highest, lowest and last of each column of pixels. */
+/** Keeps only the first, highest, lowest and last point of each column of pixels. */
 function thinned(points: Point[]): Point[] {
   const columns = Map.groupBy(points, ({ x }) => Math.floor(x));
   return [...columns.values()].flatMap((column) => {
@@ -103,7 +103,7 @@ function thinned(points: Point[]): Point[] {
   });
 }
 
-/** The upper edge of bars that are not drawn themselves: a step for each row, none where there is no value. */
+/** The upper edge of bars as a step per row, with gaps for missing values. */
 export function stepPath(plot: Plot, values: (number | undefined)[]): string {
   const room = roomOf(plot, values.length);
   return values

@@ -12,7 +12,7 @@ interface Props extends Pick<ChartProps, "series" | "format"> {
   width: number;
 }
 
-/** On the side that has more room; the topmost of a stack first. */
+/** Placed on the side with more room; lists the top of a stack first. */
 export function Hint({ row, series, kind, adds, format, hidden, before, beforeWords, x, width }: Props) {
   const { label, values, texts } = row;
   const isShown = (value: number | undefined): value is number =>

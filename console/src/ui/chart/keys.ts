@@ -1,7 +1,7 @@
 /** The keyboard controls of a chart. Pure. */
 type Act = { move: number } | { zoom: "in" | "out" | "reset" };
 
-/** Where it is now, and the chart's last row, by their places among all rows. */
+/** Returns the action of a key. `at`: the current row; `last`: the index of the last row. */
 export function actOf(key: string, at: number, last: number): Act | undefined {
   const to = (place: number): Act => ({ move: Math.min(Math.max(0, place), last) });
   switch (key) {

@@ -1,16 +1,16 @@
-/** The series of a chart, each a switch that takes it out of the drawing; and the period that they are compared with. */
+/** The legend: each series is a switch that hides it, and another switch compares with the previous period. */
 import { sentenceOf } from "../../api/fault.ts";
 import { classes } from "../classes.ts";
 import { type Before, type ChartProps, type ChartRow, totalOf } from "./chart-data.ts";
 import { changeText } from "./labels.ts";
 
 interface Props extends Pick<ChartProps, "series" | "format"> {
-  /** Whether its values have a sum. */
+  /** Whether the values have a sum. */
   adds: boolean;
   hidden: ReadonlySet<string>;
   onToggle: (name: string) => void;
   before: Before | undefined;
-  /** Those in view, of both periods. */
+  /** The visible rows of both periods. */
   rows: ChartRow[];
   earlier: ChartRow[] | undefined;
 }
@@ -60,7 +60,7 @@ const Entry = ({ name, colour, off }: { name: string; colour: number; off: boole
 
 type FoundProps = Omit<Props, "series" | "onToggle" | "before"> & { before: Before };
 
-/** What the bars of both periods add up to, as far as they are in view. */
+/** The sums of the visible bars of both periods. */
 function Found({ before: { rows: known, error }, adds, format, hidden, rows, earlier }: FoundProps) {
   if (error != null) return <span className="text-bad">: {sentenceOf(error)}</span>;
   if (known === undefined) return ": loading…";
@@ -70,7 +70,7 @@ function Found({ before: { rows: known, error }, adds, format, hidden, rows, ear
   return `: ${format(then)}${then === 0 ? "" : `, now ${changeText(now / then - 1)}`}`;
 }
 
-/** Written out, so that the style sheet has them. */
+/** Complete class names, so that the style sheet contains them. */
 const SWATCH: Record<number, string> = {
   1: "bg-chart-1",
   2: "bg-chart-2",

@@ -11,7 +11,7 @@ const LINES = [
 
 export type Percentiles = { [Name in (typeof LINES)[number]["name"]]: number | null };
 
-/** One for each moment, the oldest first; `at` in milliseconds. `format` writes a value, as milliseconds unless told. */
+/** One entry per time, oldest first; `at` is in milliseconds. `format` formats a value; the default is milliseconds. */
 export function percentileLines(
   points: (Percentiles & { at: number })[],
 ): Pick<ChartProps, "series" | "rows" | "format" | "unit"> {

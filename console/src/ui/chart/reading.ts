@@ -1,14 +1,14 @@
-/** Selecting rows and zooming with the pointer and the keyboard. */
+/** Selects rows and zooms with the pointer and the keyboard. */
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { nearest } from "./geometry.ts";
 import { actOf } from "./keys.ts";
 import { moved, scaled, type View, type Zoom, zoomOn } from "./zoom.ts";
 
 interface Parts {
-  /** Of all rows, also of those out of view. */
+  /** The times of all rows, including hidden ones. */
   moments: number[];
   view: View;
-  /** Of the rows in view. */
+  /** The middles of the visible rows. */
   middles: number[];
   onZoom: (zoom: Zoom | undefined) => void;
 }
@@ -18,7 +18,7 @@ type Pointing = PointerEvent<SVGSVGElement>;
 export function useReading({ moments, view, middles, onZoom }: Parts) {
   const [atMs, setAtMs] = useState<number>();
   const [dragMs, setDragMs] = useState<number>();
-  /** Among the rows in view. */
+  /** The index among the visible rows. */
   const placeOf = (ms: number | undefined): number | undefined => {
     const place = ms === undefined ? -1 : moments.indexOf(ms);
     return place < view.first || place > view.last ? undefined : place - view.first;
@@ -27,7 +27,7 @@ export function useReading({ moments, view, middles, onZoom }: Parts) {
   const pointedAt = ({ clientX, currentTarget }: Pointing): number | undefined =>
     moments[view.first + nearest(middles, clientX - currentTarget.getBoundingClientRect().left)];
   const turn = (event: KeyboardEvent): void => {
-    // With them a key is the browser's: it makes the whole page larger.
+    // With a modifier, the key belongs to the browser, which zooms the whole page.
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const here = view.first + (at ?? 0);
     const act = actOf(event.key, here, moments.length - 1);
@@ -47,7 +47,7 @@ export function useReading({ moments, view, middles, onZoom }: Parts) {
       onPointerMove: (event: Pointing) => setAtMs(pointedAt(event)),
       onPointerDown(event: Pointing): void {
         setAtMs(pointedAt(event));
-        // A finger that moves along reads; what it would drag is in the chart's menu.
+        // A moving finger only shows values; zooming is in the chart's menu.
         if (event.pointerType === "touch" || event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
         setDragMs(pointedAt(event));

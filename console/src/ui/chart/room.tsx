@@ -2,7 +2,7 @@
 import { Skeleton } from "../states.tsx";
 import { HEIGHT } from "./chart-data.ts";
 
-/** Of the legend and what stands beside it. */
+/** The height of the legend and the controls beside it. */
 const FOOT = 36;
 
 export const ChartRoom = ({ height = HEIGHT }: { height?: number }) => (

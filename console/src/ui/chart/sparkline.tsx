@@ -2,11 +2,11 @@
 import { lineOf } from "./line-of.ts";
 
 interface Props {
-  /** In words: "Spend by day, this month". */
+  /** The description: "Spend by day, this month". */
   label: string;
-  /** The oldest first. */
+  /** Oldest first. */
   values: number[];
-  /** 1 to 7: a colour of the theme. */
+  /** A colour of the theme, 1 to 7. */
   colour?: number;
 }
 

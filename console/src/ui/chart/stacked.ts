@@ -1,4 +1,7 @@
-/** Converts sums of money to stacked bars: every hour or day of a span, with the largest parts by name and the rest combined. */
+/**
+ * Converts sums of money to stacked bars: every hour or day of a range, with the largest parts by name and the others
+ * combined.
+ */
 import { chartDollars, columnDollars, placesOf } from "../../money.ts";
 import { type ChartRow, colourOf, type Series } from "./chart-data.ts";
 
@@ -13,14 +16,14 @@ interface Amount {
 
 interface Period {
   amounts: Amount[];
-  /** Every bucket that is shown, in order: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. */
+  /** Every bucket in order: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. */
   buckets: string[];
 }
 
 interface StackedParts extends Period {
   nameOf: (part: string) => string;
   labelOf: (bucket: string) => string;
-  /** With the same names. */
+  /** The previous period, with the same names. */
   before?: Period | undefined;
 }
 
@@ -34,7 +37,7 @@ export function stacked(parts: StackedParts): { series: Series[]; rows: ChartRow
   return {
     series: names.map((name, place) => ({ name, colour: name === OTHERS ? 7 : colourOf(place) })),
     rows: rowsOf(parts, { names, seriesOf, labelOf }),
-    // What only the period before had is among the others, also where the chart has none of them.
+    // Parts that only the previous period has are combined as others.
     earlier: before && rowsOf(before, { names: [...new Set([...names, OTHERS])], seriesOf, labelOf }),
   };
 }

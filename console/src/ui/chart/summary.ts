@@ -36,7 +36,7 @@ function highestTotal(rows: ChartRow[], series: Series[], format: Format): strin
   return `Highest overall: ${format(value)} at ${row.label}.`;
 }
 
-/** The first of equals. */
+/** The row with the highest value; the first one if several are equal. */
 function highest(rows: ChartRow[], of: (row: ChartRow) => number): { row: ChartRow; value: number } {
   let best = { row: rows[0] as ChartRow, value: of(rows[0] as ChartRow) };
   for (const row of rows) if (of(row) > best.value) best = { row, value: of(row) };

@@ -1,10 +1,10 @@
-/** The values of a chart, for those who want the numbers. */
+/** A chart's values as a table. */
 import type { ChartProps, ChartRow } from "./chart-data.ts";
 
 interface Props extends Pick<ChartProps, "title" | "series" | "rows" | "format"> {
-  /** Where a row has no value. */
+  /** The text of a missing value. */
   none: string;
-  /** "Times in UTC". */
+  /** For example "Times in UTC". */
   zone: string;
   earlier: ChartRow[] | undefined;
   beforeWords: string | undefined;

@@ -60,7 +60,7 @@ test("marks round hours of a day, and midnight by its date", () => {
     2,
     "09:00 is round, 07:00 and 08:00 are not",
   );
-  // Where clocks differ from UTC by half an hour no bucket of an hour is round there: some are marked all the same.
+  // With an offset of half an hour, no hourly bucket begins at a round local hour, and some still get marks.
   assert.ok(marks(timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => HOUR / 2)).length > 2);
 });
 

@@ -3,11 +3,11 @@ import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
 
 const STEPS = [1, 2, 5, 10];
 
-/** From zero to at least the largest value, in at most so many steps. Counts have no marks between whole numbers. */
+/** Marks from zero to at least the largest value, in at most this many steps. Counts have no marks between whole numbers. */
 export function valueTicks(most: number, { steps = 4, whole = false } = {}): number[] {
   if (!(most > 0)) return [0, 1];
   const step = niceStep(most / steps, whole);
-  // A product of floats has crumbs behind it: 3 × 0.1.
+  // Removes rounding errors of floating point, such as in 3 × 0.1.
   return Array.from({ length: Math.max(1, Math.ceil(most / step - 1e-9)) + 1 }, (_, i) =>
     Number((i * step).toPrecision(12)),
   );
@@ -28,18 +28,18 @@ const TIME_STEPS = [
   ...[1, 2, 5, 10, 20].map((days) => days * DAY),
 ];
 
-/** Rows that are days of the platform. Two at least: one alone may be an hour that begins at midnight. */
+/** Whether rows are UTC days. Needs two, because a single one may be an hour that begins at midnight. */
 export const areDays = (moments: number[]): boolean => moments.length > 1 && moments.every((at) => at % DAY === 0);
 
 /**
- * What stands below each of these moments: a time or a day where one is round, nothing elsewhere; at most so many. Rows that are
- * days are UTC's, all others the reader's own.
+ * The label below each time: a time or a date at round ones, empty elsewhere; at most `most` labels. Daily rows are in
+ * UTC, others in the reader's time zone.
  */
 export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneOf): string[] {
   const days = areDays(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
   const last = moments.at(-1) ?? 0;
-  // Days are counted from the last one, today: the first of a month is no rounder than another.
+  // Days are counted back from the last one, today.
   const place = (at: number, step: number): boolean => (days ? (last - at) % step === 0 : local(at) % step === 0);
   const step = TIME_STEPS.find((each) => {
     const marks = moments.filter((at) => place(at, each)).length;
@@ -56,10 +56,10 @@ export function timeTicks(moments: number[], most: number, zoneMs: (at: number) 
   });
 }
 
-/** How far the reader's clock is ahead of UTC. */
+/** The offset of the reader's time zone from UTC. */
 const zoneOf = (at: number): number => -new Date(at).getTimezoneOffset() * MINUTE;
 
-/** Moments without a round one among them, such as samples of the last minutes: the first of every few. */
+/** If no time is round, as with samples of the last minutes, every n-th gets a label. */
 function spread(moments: number[], most: number): (number | undefined)[] {
   const each = Math.max(1, Math.ceil(moments.length / most));
   return moments.map((at, i) => (i % each === 0 ? at : undefined));

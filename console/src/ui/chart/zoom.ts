@@ -1,22 +1,22 @@
-/** Which rows of a chart are in view. Kept as moments, since rows move on while somebody looks at them. Pure. */
+/** Computes which rows of a chart are visible. A zoom is stored as times, because rows move on while the page is open. Pure. */
 export interface Zoom {
   fromMs: number;
   toMs: number;
 }
 
-/** The first and the last row in view, by their places. */
+/** The indexes of the first and the last visible row. */
 export interface View {
   first: number;
   last: number;
 }
 
-/** Fewer make no line. */
+/** Fewer rows make no line. */
 const ROWS_MIN = 2;
 
 const whole = (moments: number[]): View => ({ first: 0, last: Math.max(0, moments.length - 1) });
 const isWhole = ({ first, last }: View, moments: number[]): boolean => first <= 0 && last >= moments.length - 1;
 
-/** Everything where nothing is left of what was zoomed in on. */
+/** Returns all rows if none of the zoom's rows is left. */
 export function viewOf(moments: number[], zoom: Zoom | undefined): View {
   if (zoom === undefined) return whole(moments);
   const first = moments.findIndex((at) => at >= zoom.fromMs);
@@ -24,14 +24,14 @@ export function viewOf(moments: number[], zoom: Zoom | undefined): View {
   return first < 0 || last - first + 1 < ROWS_MIN ? whole(moments) : { first, last };
 }
 
-/** Between two rows in any order. Undefined: too few to look at, or all of them. */
+/** A zoom to the rows between two, in either order. Undefined if these are too few, or all rows. */
 export function zoomOn(moments: number[], one: number, other: number): Zoom | undefined {
   const view = { first: Math.min(one, other), last: Math.max(one, other) };
   if (view.last - view.first + 1 < ROWS_MIN || isWhole(view, moments)) return undefined;
   return { fromMs: moments[view.first] as number, toMs: moments[view.last] as number };
 }
 
-/** Half as many rows, or twice as many, around one of them. */
+/** A zoom to half or twice as many rows, around one of them. */
 export function scaled(moments: number[], view: View, around: number, by: "in" | "out"): Zoom | undefined {
   const rows = view.last - view.first + 1;
   const wanted = by === "in" ? Math.max(ROWS_MIN, Math.ceil(rows / 2)) : rows * 2;
@@ -39,7 +39,7 @@ export function scaled(moments: number[], view: View, around: number, by: "in" |
   return zoomOn(moments, first, Math.min(first + wanted, moments.length) - 1);
 }
 
-/** As many rows, moved so far that this one is in view. */
+/** A zoom with as many rows, moved so that this row is visible. */
 export function moved(moments: number[], { first, last }: View, to: number): Zoom | undefined {
   const by = to < first ? to - first : Math.max(0, to - last);
   return zoomOn(moments, first + by, last + by);

@@ -1,6 +1,6 @@
 /**
- * Markdown as React elements: nothing of it is ever handed to the browser as HTML, so whatever a model writes can only be
- * text, or one of the elements below. Blocks that did not change while an answer grows are not drawn again.
+ * Renders Markdown as React elements. The browser never gets HTML, so a model's output can only become text or one of
+ * the elements below. Blocks that do not change while an answer grows are not rendered again.
  */
 
 import { memo, type ReactNode, useState } from "react";
@@ -9,7 +9,7 @@ import { ImageOff } from "../icons.tsx";
 import { pieceReader } from "./pieces.ts";
 import { type Block, type Inline, markdownReader } from "./read.ts";
 
-/** Longer ones are shown as text: so many elements would make a page slow. */
+/** Longer text is shown as plain text, because so many elements would slow the page down. */
 export const MARKDOWN_CHARS_MAX = 200_000;
 
 const reader = markdownReader();
@@ -26,7 +26,7 @@ export function Markdown({ text }: { text: string }) {
   );
 }
 
-/** One block, by its own text: that is what tells whether it has changed. */
+/** One block, identified by its source text, which shows whether it has changed. */
 const Piece = memo(({ source }: { source: string }) => <Drawn blocks={reader.read(source)} />);
 
 const Blocks = ({ blocks }: { blocks: Block[] }) => (
@@ -48,7 +48,7 @@ function BlockView({ block }: { block: Block }) {
     case "code":
       return <Code language={block.language} text={block.text} />;
     case "heading":
-      // All of one rank: an answer stands below the page's own headings, and models leave ranks out.
+      // All headings have the same level, because the page's own headings are above them and models skip levels.
       return (
         <h3 className={`mt-1 font-semibold tracking-tight ${HEADING_SIZES[block.level - 1] ?? "text-sm"}`}>
           <Parts nodes={block.words.nodes} />
@@ -126,7 +126,7 @@ function TableView({ block: { columns, head, rows } }: { block: Block & { kind: 
   );
 }
 
-/** Code with the name of its language, to copy. */
+/** Code with the name of its language and a copy button. */
 export function Code({ language, text }: { language: string; text: string }) {
   const name = language === "" ? "code" : language;
   return (
@@ -144,7 +144,7 @@ export function Code({ language, text }: { language: string; text: string }) {
   );
 }
 
-/** What is wider than its place scrolls in it, and so takes the focus. */
+/** Wide content scrolls within its box, which can therefore take the focus. */
 const Scrolling = ({ label, bare = false, children }: { label: string; bare?: boolean; children: ReactNode }) => (
   <section
     aria-label={label}

@@ -1,15 +1,15 @@
 /**
- * A text that grows, cut into its blocks: those that did not change need not be drawn again. Pure but for what it remembers of the
- * text before.
+ * Divides a growing text into blocks, so that unchanged blocks need not be rendered again. Pure, except that it
+ * remembers the previous text.
  */
 
-/** The lines at which the blocks of a text begin. */
+/** Returns the lines at which the blocks of a text begin. */
 type Starts = (text: string) => number[];
 
-/** More text can still change the last block, and through the first line of that the one before it. */
+/** More text may still change the last block and, through its first line, the one before it. */
 const UNSURE = 2;
 
-/** Gives the blocks' texts; together they are the whole. */
+/** Returns the blocks' texts; joined they are the whole text. */
 export function pieceReader(startsOf: Starts): (text: string) => string[] {
   let before = "";
   let starts: number[] = [];

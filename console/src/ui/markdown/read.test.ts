@@ -5,7 +5,7 @@ import { type Block, DEPTH_MAX, type Inline, markdownReader } from "./read.ts";
 
 const reader = markdownReader();
 
-/** Short to read: what each part is, and what is in it. */
+/** A short form of a tree: the kind of each part, and its content. */
 const inlineShown = (nodes: Inline[]): string =>
   nodes
     .map((node) => {
@@ -147,7 +147,7 @@ test("resolves addresses with the caller's function", () => {
   assert.equal(blocksShown(own.read("[a](b.md) [c](gone)")), "link(/in/b.md a) [c](gone)");
 });
 
-/** How many parts there are, and how deep they go. */
+/** The number of parts, and their greatest depth. */
 function sizeOf(value: unknown): { parts: number; depth: number } {
   const sum = { parts: 0, depth: 0 };
   const add = (inner: unknown, own: number): void => {
@@ -214,7 +214,7 @@ test("parses hostile texts completely, with limited depth and number of parts", 
   }
 });
 
-/** markdown-it looks at the rest of the text again for each of these: a slice or a search that costs V8 next to nothing. */
+/** markdown-it scans the rest of the text again for each of these, with slices and searches that cost V8 almost nothing. */
 const LOOKED_AT_AGAIN = [
   ...["links within links", "images within images", "a wide table"],
   ...["angles", "addresses", "entities"],

@@ -1,6 +1,7 @@
 /**
- * Markdown, read by markdown-it into a tree of ours. Only its parser is used, never its HTML: tags stay text, and every address passes
- * through the caller's `readAddress`. A quote, a list or emphasis is nested so deep at most, whatever a model writes. Pure.
+ * Parses Markdown with markdown-it into the console's own tree. Only its parser is used, never its HTML: tags stay
+ * text, and every address passes through the caller's `readAddress`. The depth of quotes, lists and emphasis is
+ * limited, whatever a model writes. Pure.
  */
 import createParser, { type MarkdownIt, type StateBlock, type StateInline, type Token } from "markdown-it";
 import { safeAddress } from "./address.ts";
@@ -14,7 +15,7 @@ export type Block =
   | { kind: "table"; columns: Align[]; head: Words[]; rows: Words[][] }
   | { kind: "rule" };
 
-/** What a block says: as it is written, and read. */
+/** A block's text: the source, and its parsed parts. */
 export interface Words {
   source: string;
   nodes: Inline[];
@@ -25,24 +26,24 @@ export type Inline =
   | { kind: "code"; text: string }
   | { kind: "break" }
   | { kind: "strong" | "emphasis" | "strike"; inside: Inline[] }
-  /** An image of a model's answer is never loaded: it is a link to it. */
+  /** An image in a model's answer is never loaded: it becomes a link. */
   | { kind: "link"; address: string; image: boolean; inside: Inline[] };
 
 type Align = "left" | "center" | "right";
 
-/** What becomes of an address that is written in the text; undefined where it must not be a link. */
+/** Converts an address in the text; undefined if it must not become a link. */
 type ReadAddress = (written: string) => string | undefined;
 
-/** Quotes and lists nested deeper are shown as they are written: a quote is one level, a list two. */
+/** Deeper quotes and lists are shown as source text: a quote is one level, a list two. */
 const BLOCK_LEVELS_MAX = 16;
-/** Emphasis nested deeper is not shown as such. */
+/** Deeper emphasis is shown as plain text. */
 const INLINE_DEPTH_MAX = 16;
-/** How deep the elements of a drawn text are at most. */
+/** The maximum depth of elements in a rendered text. */
 export const DEPTH_MAX = BLOCK_LEVELS_MAX + INLINE_DEPTH_MAX;
 
 interface Reader {
   read(text: string): Block[];
-  /** The lines at which the blocks of the outermost level begin. */
+  /** Returns the lines at which the top-level blocks begin. */
   starts(text: string): number[];
 }
 
@@ -60,20 +61,21 @@ export function markdownReader(readAddress: ReadAddress = safeAddress): Reader {
 
 function parserWith(readAddress: ReadAddress): MarkdownIt {
   const parser = createParser({ html: false, linkify: true });
-  // Models indent without meaning code, draw a line below a paragraph without meaning a heading, and never define references.
+  // Models indent text that is not code, draw lines below paragraphs that are not headings, and never define
+  // references.
   parser.disable(["code", "lheading", "reference"]);
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
-  // An address that may not be a link stays the text it was written as.
+  // An address that must not be a link stays plain text.
   parser.normalizeLink = (written) => readAddress(written) ?? "";
   parser.validateLink = (address) => address !== "";
-  // Shown as written: a decoded host name could look like another.
+  // Addresses are shown as written, because a decoded host name could look like another one.
   parser.normalizeLinkText = (text) => text;
   parser.block.ruler.before("blockquote", "depth", showAsWritten, { alt: [] });
   parser.inline.ruler.before("html_inline", "br", readBreak);
   return parser;
 }
 
-/** markdown-it leaves out what is nested too deep; it is text here. */
+/** Shows blocks that are nested too deep as text, which markdown-it would drop. */
 function showAsWritten(state: StateBlock, start: number, end: number): boolean {
   if (state.level < BLOCK_LEVELS_MAX) return false;
   let next = start + 1;
@@ -89,7 +91,7 @@ function showAsWritten(state: StateBlock, start: number, end: number): boolean {
 
 const BREAK = /^<br ?\/?>/i;
 
-/** `<br>` is the one tag with a meaning: cells of tables have no other way to end a line. */
+/** `<br>` is the only tag with a meaning, because table cells have no other way to break a line. */
 function readBreak(state: StateInline, silent: boolean): boolean {
   const [tag] = BREAK.exec(state.src.slice(state.pos, state.pos + 6)) ?? [];
   if (tag === undefined) return false;
@@ -98,7 +100,7 @@ function readBreak(state: StateInline, silent: boolean): boolean {
   return true;
 }
 
-/** The parser's flat list of tokens, in which `x_open` and `x_close` stand around what is within. */
+/** Builds the tree from the parser's flat list of tokens, in which `x_open` and `x_close` enclose their content. */
 class Tree {
   readonly #tokens: Token[];
   #at = 0;
@@ -107,7 +109,7 @@ class Tree {
     this.#tokens = tokens;
   }
 
-  /** Up to the end, or to the token that closes what is read, which is passed. */
+  /** Reads up to the end, or past the token that closes the current block. */
   blocks(): Block[] {
     const blocks: Block[] = [];
     for (let token = this.#next(); token !== undefined && token.nesting >= 0; token = this.#next()) {
@@ -184,7 +186,10 @@ const KINDS: Record<string, "strong" | "emphasis" | "strike"> = {
 
 function inlineOf(tokens: Token[]): Inline[] {
   const root: Inline[] = [];
-  /** Where what follows is put, innermost last. What is too deep, and a link without an address, is put where it stands. */
+  /**
+   * The lists that take further parts, innermost last. Parts that are too deep, and links without an address, stay in
+   * the current list.
+   */
   const open = [root];
   for (const token of tokens) {
     const into = open.at(-1) as Inline[];
@@ -205,7 +210,7 @@ function openedBy(token: Token): (Inline & { inside: Inline[] }) | undefined {
   return { kind, inside: [] };
 }
 
-/** `[x]()` has no address: it is no link. */
+/** `[x]()` has no address, so it is not a link. */
 const linkTo = (address: string, image: boolean): (Inline & { kind: "link" }) | undefined =>
   address === "" ? undefined : { kind: "link", address, image, inside: [] };
 
@@ -221,7 +226,7 @@ function partOf(token: Token): Inline[] {
   return [link];
 }
 
-/** A link without words shows its address, and has no link within. */
+/** A link without text shows its address, and contains no other link. */
 function withWords(node: Inline): Inline {
   if (!("inside" in node)) return node;
   if (node.kind !== "link") return { ...node, inside: node.inside.map(withWords) };

@@ -22,7 +22,7 @@ import { HOST_TOKENS } from "../tokens/host-tokens.ts";
 import { commandsFor, ENGINES, type EngineChoice } from "./commands.ts";
 import { useProgress } from "./progress.ts";
 
-/** Whoever is here waits for the next step to be done. */
+/** How often progress is checked, because the user waits for the next step. */
 const LOOK_AGAIN_MS = 2_000;
 
 export function AddNodePage() {
@@ -35,7 +35,7 @@ export function AddNodePage() {
   const { data: tokens } = useQuery({ ...hostTokensQuery, refetchInterval: LOOK_AGAIN_MS });
   const { node, loggedIn, elected, online } = useProgress({ nodes: nodes?.data, tokens: tokens?.data, secret });
   const commands = commandsFor({ gateway: location.origin, name: name.trim(), engine, secret });
-  // The machine has it: it is not needed here any more.
+  // The machine has stored the token, so the page forgets it.
   useEffect(() => {
     if (online) forgetSecret(of);
   }, [online, of]);

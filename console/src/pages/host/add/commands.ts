@@ -1,4 +1,4 @@
-/** The commands that make a machine a node, as the guide for hosts has them. Pure. */
+/** The commands that turn a machine into a node, as in the guide for hosts. Pure. */
 export type EngineChoice = "found" | "file" | "demo";
 
 export const ENGINES: { value: EngineChoice; label: string; says: string }[] = [
@@ -29,12 +29,12 @@ interface Wanted {
   gateway: string;
   name: string;
   engine: EngineChoice;
-  /** The host token, while it is known. */
+  /** The host token, while the page still knows it. */
   secret?: string | undefined;
 }
 
 export const commandsFor = ({ gateway, name, engine, secret }: Wanted) => ({
-  /** From a machine to a node that serves: one line to paste. */
+  /** All steps as one line to paste. */
   whole: [
     `${secret === undefined ? "" : `TOLLGATE_HOST_TOKEN=${secret} `}tollgate-host login --gateway ${gateway}`,
     `tollgate-host register --name ${shellWord(name)}`,
@@ -49,7 +49,7 @@ export const commandsFor = ({ gateway, name, engine, secret }: Wanted) => ({
   service: "tollgate-host service install",
 });
 
-/** As a shell takes it for one word. */
+/** Quotes text as one shell word. */
 export function shellWord(text: string): string {
   if (text === "") return "garage";
   return /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

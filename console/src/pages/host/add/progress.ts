@@ -5,12 +5,12 @@ import type { HostToken, ListedNode } from "../../../api/types.ts";
 interface Seen {
   nodes: ListedNode[] | undefined;
   tokens: HostToken[] | undefined;
-  /** Of the token that was made on this page. */
+  /** The secret of the token that was created on this page. */
   secret: string | undefined;
 }
 
 interface Progress {
-  /** The node that appeared since. */
+  /** The node that has appeared since. */
   node: ListedNode | undefined;
   loggedIn: boolean;
   elected: boolean;
@@ -25,7 +25,7 @@ export function useProgress(seen: Seen): Progress {
 
 export function progressOf({ nodes, tokens, secret }: Seen, before: Set<string> | undefined): Progress {
   const token = tokens?.find(({ start }) => secret?.startsWith(`${start}_`) === true);
-  // Registered since the page was opened, or, where somebody came back to it, since the token was made.
+  // Registered since the page was opened, or, after a return to the page, since the token was created.
   const isNew = ({ id, created_at }: ListedNode): boolean =>
     (before !== undefined && !before.has(id)) || (token !== undefined && created_at > token.created_at);
   const node = nodes?.find(isNew);

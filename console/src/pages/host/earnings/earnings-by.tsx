@@ -11,7 +11,7 @@ import { Count } from "../../../ui/time.tsx";
 
 interface Props {
   by: "model" | "node";
-  /** The time, and the node where only one is looked at. */
+  /** The time range, and the node if only one is shown. */
   query: Pick<EarningSumsQuery, "from" | "node">;
   nameOf: (part: string) => string;
 }

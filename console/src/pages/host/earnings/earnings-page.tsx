@@ -117,7 +117,7 @@ export function EarningsPage() {
   );
 }
 
-/** What of an amount is special, where anything is. */
+/** A special part of an amount, or `none` if it is zero. */
 function Part({ of, what, none }: { of: string; what: string; none: string }) {
   if (parseMicro(of) === 0n) return none;
   return (

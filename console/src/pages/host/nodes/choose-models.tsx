@@ -1,4 +1,4 @@
-/** Choosing the models that a node serves: its election. The machine's engine has to have them. */
+/** Chooses the models that a node serves. The machine's engine must have them. */
 import { useQuery } from "@tanstack/react-query";
 import type { Node, NodeModel } from "../../../api/types.ts";
 import { nodeModelsQuery, useElect } from "../../../data/host.ts";

@@ -11,9 +11,9 @@ type NodeUse = HostInsight["nodes"][number];
 
 export interface NodeRow {
   node: ListedNode;
-  /** Undefined until it is known; null where it could not be read. */
+  /** Undefined until it is loaded; null if loading failed. */
   stats: NodeStats | null | undefined;
-  /** The same of the last 24 hours. */
+  /** The same for the last 24 hours. */
   use: NodeUse | null | undefined;
 }
 
@@ -34,7 +34,7 @@ export const Slots = ({ of }: { of: NodeRow }) => (
   </Figure>
 );
 
-/** How much of it was used in the last 24 hours, and when. */
+/** The node's utilisation in the last 24 hours, and over time. */
 export function Use({ of: { node, use } }: { of: NodeRow }) {
   if (use === undefined) return <Skeleton className="inline-block h-4 w-24" />;
   if (use === null || use.total.utilisation === null) return <span className="text-ink-soft">–</span>;
@@ -50,7 +50,7 @@ export function Use({ of: { node, use } }: { of: NodeRow }) {
   );
 }
 
-/** The fastest of its models, since they differ by size. */
+/** The speed of its fastest model, because speeds differ by model size. */
 export const Speed = ({ of }: { of: NodeRow }) => (
   <Figure of={of}>
     {({ models }) => {

@@ -21,7 +21,7 @@ const HEIGHT = 170;
 interface CourseChart extends Pick<ChartProps, "kind" | "format" | "unit" | "whole"> {
   title: string;
   note: string;
-  /** As the chart is called, where that is not its title. */
+  /** The chart's full title, if it differs from the visible one. */
   sentence?: string;
   lines: Lines;
 }

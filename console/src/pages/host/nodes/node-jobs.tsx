@@ -1,4 +1,4 @@
-/** A node's job log: endings, tokens, times and earnings, without content or builder. */
+/** A node's job log: outcomes, tokens, times and earnings, without content or builder. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";

@@ -1,4 +1,4 @@
-/** The models that a node elected, each with its speed; and choosing others. */
+/** The models that a node serves, each with its speed, and a button to choose others. */
 import { useState } from "react";
 import type { NodeDetail, NodeStats } from "../../../api/types.ts";
 import { useMay } from "../../../data/session.ts";

@@ -19,7 +19,7 @@ import { Count } from "../../../ui/time.tsx";
 import { percentText } from "./insight-charts.ts";
 import { Failures, type NodeRow, Slots, Speed, Use } from "./node-figures.tsx";
 
-/** However many nodes a host has, their figures are asked for at most this often, all together. */
+/** Statistics of all nodes together are requested at most this often, however many nodes there are. */
 const QUESTIONS_A_SECOND = 2;
 
 export function NodesPage() {
@@ -73,7 +73,7 @@ export function NodesPage() {
   );
 }
 
-/** One notice, however many nodes it is about. */
+/** A single notice for all affected nodes. */
 function Withheld({ nodes }: { nodes: ListedNode[] }) {
   const [first, ...others] = nodes.filter(({ withheld }) => withheld !== null);
   if (first === undefined) return null;

@@ -50,5 +50,5 @@ export function AccountAudit({ id }: { id: string }) {
   );
 }
 
-/** Several of a kind may be of one second. */
+/** Several actions of a kind may have the same second, so the key includes the place. */
 const keyOf = ({ at, action }: { at: number; action: string }, place: number): string => `${at} ${action} ${place}`;

@@ -25,7 +25,7 @@ const ENDED = [
 interface Props {
   id: string;
   range: SumRange;
-  /** Where the range is chosen. */
+  /** The control that chooses the range. */
   choice: ReactNode;
 }
 

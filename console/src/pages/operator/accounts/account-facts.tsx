@@ -16,7 +16,7 @@ export function AccountState({ account: { suspended_at } }: Of<"suspended_at">) 
   );
 }
 
-/** Within `Facts`. */
+/** To be used within `Facts`. */
 export function MoneyFacts({ account }: Of<"kind" | "balance_micro" | "held_micro" | "created_at">) {
   const { kind, balance_micro, held_micro, created_at } = account;
   return (

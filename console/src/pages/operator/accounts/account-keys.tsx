@@ -80,7 +80,7 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
   );
 }
 
-/** What holds; darker where it is the key's own. */
+/** The limit in force; darker if it is the key's own. */
 function Limit({ of, apiKey }: { of: keyof PlatformKey["limits"]; apiKey: PlatformKey }) {
   const { limits, own_limits, limits_set } = apiKey;
   if (own_limits[of] === null && limits_set[of] === null) return <Count of={limits[of]} />;

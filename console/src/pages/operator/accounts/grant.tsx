@@ -1,4 +1,4 @@
-/** Granting credit, with a reason that the builder reads on the statement. */
+/** Grants credit, with a reason that appears on the builder's statement. */
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { useGrant } from "../../../data/platform-accounts.ts";

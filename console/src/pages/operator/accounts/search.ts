@@ -1,4 +1,4 @@
-/** The search of the accounts as it stands in the address bar. */
+/** The account search as the address bar stores it. */
 import type { AccountSearch } from "../../../api/types.ts";
 
 export interface AccountsSearch extends AccountSearch {
@@ -7,7 +7,7 @@ export interface AccountsSearch extends AccountSearch {
 }
 
 export function readAccountsSearch({ q, kind, account }: Record<string, unknown>): AccountsSearch {
-  // The router reads what looks like a number as one.
+  // The router parses text that looks like a number as a number.
   const text = typeof q === "number" ? String(q) : q;
   return {
     ...(typeof text === "string" && text !== "" && { q: text }),

@@ -30,7 +30,7 @@ export function AuditFilters({ filter, onChange }: Props) {
     const { [name]: before = "", ...rest } = filter;
     if (value !== before) onChange(value === "" ? rest : { ...rest, [name]: value });
   };
-  /** An account's id finds what was done to its keys and nodes too. */
+  /** An account's ID also finds actions on its keys and nodes. */
   const setWhom = (value: string): void => {
     const { subject: one, account, ...rest } = filter;
     if (value === (one ?? account ?? "")) return;

@@ -1,9 +1,9 @@
-/** The filters of the audit log as they stand in the address bar, so that a view can be bookmarked and sent on. */
+/** The audit log's filters as the address bar stores them, so that a view can be bookmarked and shared. */
 import type { AuditFilter } from "../../../api/types.ts";
 import { localDay } from "../../requests/search.ts";
 import { ACTION_NAMES } from "./words.ts";
 
-/** What an act can have come to, beside what it was done to. */
+/** The possible outcomes of an action. */
 export const OUTCOMES = ["done", "refused", "failed", "running"] as const;
 const TEXTS = ["operator", "subject", "account", "from", "to"] as const;
 
@@ -11,7 +11,7 @@ export function readAuditSearch(search: Record<string, unknown>): AuditFilter {
   const found: AuditFilter = {};
   for (const field of TEXTS) {
     const value = search[field];
-    // The router reads what looks like a number as one.
+    // The router parses text that looks like a number as a number.
     if ((typeof value === "string" || typeof value === "number") && value !== "") found[field] = String(value);
   }
   if (typeof search.action === "string" && ACTION_NAMES.includes(search.action)) found.action = search.action;
@@ -19,7 +19,7 @@ export function readAuditSearch(search: Record<string, unknown>): AuditFilter {
   return outcome === undefined ? found : { ...found, outcome };
 }
 
-/** As the API wants it: `from` and `to` are local days, both included. What is no such day is the API's to refuse. */
+/** The filter for the API: `from` and `to` are local days, both included. The API refuses invalid days. */
 export function apiFilterOf({ from, to, ...rest }: AuditFilter): AuditFilter {
   return {
     ...rest,

@@ -1,20 +1,20 @@
-/** The log in sentences. Pure. */
+/** Describes entries of the audit log in sentences. Pure. */
 import type { OperatorAction } from "../../../api/types.ts";
 import { exactDollars, parseMicro } from "../../../money.ts";
 
 type Details = Record<string, unknown>;
 
 interface Words {
-  /** How the action is called in a list of them. */
+  /** The action's name in lists. */
   name: string;
-  /** "granted $5.00 to", and the same as something to do: "grant $5.00 to". What it was done to follows. */
+  /** `did`: "granted $5.00 to", followed by the subject; `todo`: the same as an infinitive, "grant $5.00 to". */
   did: (details: Details) => string;
   todo: (details: Details) => string;
-  /** After what it was done to. */
+  /** The text after the subject. */
   after?: string;
-  /** The subject is not named: it says no more than the words do. */
+  /** The subject is not shown, because the text already says enough. */
   alone?: boolean;
-  /** Details that the words have told already. */
+  /** Details that the text already contains. */
   told?: string[];
 }
 
@@ -117,18 +117,18 @@ const ACTIONS: Record<string, Words> = {
 };
 
 export const ACTION_NAMES = Object.keys(ACTIONS);
-/** An action that is not known here keeps the name it has. */
+/** An unknown action is shown by its own name. */
 export const nameOfAction = (action: string): string => ACTIONS[action]?.name ?? action;
 
 interface Sentence {
-  /** From the operator's name to what it was done to. */
+  /** The text between the operator's name and the subject. */
   before: string;
-  /** Whether it is named. */
+  /** Whether the subject is shown. */
   subject: boolean;
   after: string;
 }
 
-/** "granted $5.00 to" Acme ": a welcome"; of what was refused, "tried to grant $5.00 to" Acme. */
+/** For example "granted $5.00 to" Acme ": a welcome", or for a refused action "tried to grant $5.00 to" Acme. */
 export function sentenceOf({
   action,
   details,
@@ -146,7 +146,7 @@ export function sentenceOf({
   };
 }
 
-/** "minimum $1.00, in flight 3": amounts in dollars; what is empty is left out. */
+/** For example "minimum $1.00, in flight 3": amounts in dollars, without empty values. */
 function detailWords(details: Details): string {
   return Object.entries(details)
     .flatMap(([name, value]) => {
@@ -157,7 +157,7 @@ function detailWords(details: Details): string {
     .join(", ");
 }
 
-/** A bound of zero is none. */
+/** A limit of zero means that there is none. */
 function amountWords(name: string, micro: string): string[] {
   const pico = parseMicro(micro);
   return pico === 0n ? [] : [`${name.replace(/_micro$/, "").replaceAll("_", " ")} ${exactDollars(pico)}`];

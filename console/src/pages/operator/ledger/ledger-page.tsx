@@ -1,4 +1,4 @@
-/** The ledger check: every figure recomputed from the entries below it, with one plain verdict. */
+/** The ledger check: recomputes every figure from its entries, and shows one result. */
 import { useQuery } from "@tanstack/react-query";
 import type { BooksCheck } from "../../../api/types.ts";
 import { ledgerCheckQuery, useProof } from "../../../data/platform.ts";

@@ -52,7 +52,7 @@ export function AllNodesPage() {
         onClose={() => show(undefined)}
         onHost={(host) => {
           setFilter({ host });
-          // A new search: what was typed for the last one goes.
+          // A new search clears the text of the last one.
           setSearches(searches + 1);
         }}
       />
@@ -73,7 +73,7 @@ const COLUMNS: Column<PlatformNode>[] = [
     cell: ({ name, account_name, quarantine, state, models }) => (
       <>
         <span className="block truncate font-medium">{name}</span>
-        {/* Why it is barred is read whole; which models it has is in its details. */}
+        {/* The reason of a quarantine is shown in full; the models are in the node's details. */}
         {state === "quarantined" && quarantine !== null ? (
           <span className="block text-xs wrap-anywhere text-ink-soft">{wordsOf(quarantine).title}</span>
         ) : (

@@ -21,7 +21,7 @@ import { ReasonDialog } from "../reason-dialog.tsx";
 interface Props {
   id: string | undefined;
   onClose: () => void;
-  /** Asked for all nodes of this host. */
+  /** Called to show all nodes of this host. */
   onHost: (accountId: string) => void;
 }
 
@@ -126,10 +126,10 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
   );
 }
 
-/** The operator has looked at it: it may serve. */
+/** Confirms that an operator has checked the node, so that it may serve. */
 function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
   const clear = useClear(id);
-  // Told by the promise: this button is gone with what it ended.
+  // The notice follows the promise, because the button disappears with the state that it ends.
   const lift = () => void clear.mutateAsync().then(() => toast(`${name} is cleared`), toastError);
   return (
     <Button size="small" busy={clear.isPending} onClick={lift}>

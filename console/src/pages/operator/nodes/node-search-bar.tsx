@@ -1,4 +1,4 @@
-/** The search of the nodes: a part of a name, or a host's id for the nodes of that host; and their state. */
+/** The search of nodes: by part of a name, or by a host's ID for all nodes of that host, and by state. */
 
 import { useState } from "react";
 import type { NodeSearch, NodeState } from "../../../api/types.ts";
@@ -11,7 +11,7 @@ import { SearchField } from "../../../ui/search-field.tsx";
 interface Props {
   filter: NodeSearch;
   onChange: (filter: NodeSearch) => void;
-  /** The host whose nodes alone are shown, where its name is known. */
+  /** The name of the host whose nodes are shown, if known. */
   hostName: string | undefined;
 }
 

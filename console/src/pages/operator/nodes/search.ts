@@ -1,4 +1,4 @@
-/** The search of the nodes as it stands in the address bar. */
+/** The node search as the address bar stores it. */
 import type { NodeSearch, NodeState } from "../../../api/types.ts";
 import { NODE_STATES } from "../../../nodes/node-state.tsx";
 
@@ -8,7 +8,7 @@ interface NodesSearch extends NodeSearch {
 }
 
 export function readNodesSearch({ q, state, host, node }: Record<string, unknown>): NodesSearch {
-  // The router reads what looks like a number as one.
+  // The router parses text that looks like a number as a number.
   const text = typeof q === "number" ? String(q) : q;
   return {
     ...(typeof text === "string" && text !== "" && { q: text }),

@@ -34,7 +34,7 @@ export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose:
   );
 }
 
-/** What of a host's money the payout did not pay, where there is any. */
+/** A part of the host's balance that the payout did not include; hidden if it is zero. */
 function Unpaid({ amount, what }: { amount: string; what: string }) {
   if (parseMicro(amount) === 0n) return null;
   return (

@@ -19,7 +19,7 @@ import { toast } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
 type Shown = "open" | "all";
-/** What an operator is about to release. */
+/** The shares that an operator is about to release. */
 type Asked = { requests: string[] } | { node: string };
 
 interface Props {

@@ -11,7 +11,7 @@ interface Figure {
   name: string;
   colour: number;
   of: (load: Omit<Load, "at">) => number | null;
-  /** At an axis the step between its marks is told. */
+  /** Formats a value; on an axis, `step` is the distance between marks. */
   text: (value: number, step?: number) => string;
   unit: string;
 }
@@ -22,7 +22,7 @@ const UNITS = [
 ];
 const HOUR = { seconds: 3600, name: "h" };
 
-/** A quiet platform's requests are counted by the minute or by the hour. */
+/** On a quiet platform, requests are counted per minute or per hour. */
 export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure[] {
   const unit = UNITS.find(({ seconds }) => (total.rate_per_s ?? 0) * seconds >= 1) ?? HOUR;
   return [
@@ -39,7 +39,7 @@ export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure
   ];
 }
 
-/** A slot of time without a value is a gap. */
+/** A slot without a value becomes a gap. */
 export function rowsOf({ series, slot_s }: Pick<PlatformPerformance, "series" | "slot_s">, figure: Figure): ChartRow[] {
   return series.map((load) => {
     const value = figure.of(load);

@@ -1,4 +1,4 @@
-/** Incidents in words. Pure. */
+/** Describes incidents in sentences. Pure. */
 import type { Incident } from "../../../api/types.ts";
 
 const CAUSES: Record<Incident["cause"], string> = {
@@ -16,7 +16,7 @@ export function incidentTitle({ model, state, cause }: Pick<Incident, "model" | 
   return `${state === "down" ? "All requests" : "Some requests"}: ${CAUSES[cause]}`;
 }
 
-/** Those that go on, and the last few. */
+/** The open incidents, and the last few ended ones. */
 export const shownOf = <One extends Pick<Incident, "to">>(incidents: One[]): One[] => [
   ...incidents.filter(({ to }) => to === null),
   ...incidents.filter(({ to }) => to !== null).slice(0, PAST_SHOWN),

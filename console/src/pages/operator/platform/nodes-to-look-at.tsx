@@ -1,4 +1,4 @@
-/** Nodes that need a look, the most pressing first, each with its reasons. */
+/** Nodes that need attention, the most urgent first, each with its reasons. */
 import { Link } from "@tanstack/react-router";
 import type { NodeToLookAt, PlatformPerformance } from "../../../api/types.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";

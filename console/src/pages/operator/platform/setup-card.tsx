@@ -22,7 +22,7 @@ export function SetupCard() {
     try {
       localStorage.setItem(STORED_AS, JSON.stringify(next));
     } catch {
-      // A browser that blocks its storage forgets it with the page.
+      // If the browser blocks storage, the choice lasts until the page is closed.
     }
   };
   return (

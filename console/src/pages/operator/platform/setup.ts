@@ -4,7 +4,7 @@ import type { Setup } from "../../../api/types.ts";
 interface StepWords {
   title: string;
   says: string;
-  /** The page of the guide. */
+  /** The step's page in the guide. */
   guide: string;
 }
 
@@ -51,7 +51,7 @@ type OwnStep = keyof typeof OWN;
 interface ShownStep extends StepWords {
   step: string;
   done: boolean;
-  /** The gateway cannot see it: the operator ticks it off. */
+  /** The gateway cannot detect it, so the operator ticks it off. */
   own: boolean;
 }
 

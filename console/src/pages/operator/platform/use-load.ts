@@ -1,4 +1,4 @@
-/** The platform's load as it happens, from the operators' stream. */
+/** The platform's current load, from the operators' stream. */
 import { useEffect, useRef, useState } from "react";
 import type { ServerEvent } from "../../../api/event-stream.ts";
 import type { PlatformLoad } from "../../../api/types.ts";
@@ -6,7 +6,7 @@ import { useEventStream } from "../../../data/live.ts";
 import { addSample, SAMPLE_MS, type Sample } from "./load-history.ts";
 
 export interface Load {
-  /** Undefined until the stream has said it. */
+  /** Undefined until the first event. */
   now: PlatformLoad | undefined;
   /** Whether the stream is open. */
   live: boolean;

@@ -7,9 +7,9 @@ export interface VerdictWords {
   state: Triage["state"];
   title: string;
   meaning: string;
-  /** Unix seconds; null: not known. */
+  /** Unix seconds; null if unknown. */
   since: number | null;
-  /** The likely cause and what to do about it. */
+  /** The likely cause, the next step, and the section of the runbook. */
   cause?: string;
   next?: string;
   runbook?: string;
@@ -27,7 +27,7 @@ const PARTS: Record<Part, { name: string; meaning: string }> = {
   plane: { name: "the dispatch plane", meaning: "Every request gets 503, because no node can be reached." },
 };
 
-/** `triage`: undefined where it cannot be read; then what the gateway cannot reach says why. */
+/** `triage`: undefined if it cannot be loaded; then `unreachable` explains why. */
 export function verdictOf(
   triage: Pick<Triage, "state" | "causes" | "models"> | undefined,
   unreachable: Health["unreachable"],
@@ -98,7 +98,7 @@ const failing = (models: string[], of: number): Words => ({
   runbook: `${RUNBOOK}#tollgaterequestsfailing`,
 });
 
-/** "40 s", "3 min", "2 h". */
+/** For example "40 s", "3 min", "2 h". */
 function lasting(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;

@@ -1,4 +1,4 @@
-/** Any request by its ID: its ending, parties and ledger lines. Each look-up is in the audit log. */
+/** Finds any request by its ID: its outcome, parties and ledger lines. Each look-up is in the audit log. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { PlatformRequest } from "../../../api/types.ts";
