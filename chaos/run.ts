@@ -11,7 +11,7 @@ import { whyNoNetwork } from "@tollgate/stage/servers/network.ts";
 import { unpackVersion } from "@tollgate/stage/versions.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { findServer } from "../gateway/src/limits/testing.ts";
-import { builder, natsReleases } from "../tools/nats-servers.ts";
+import { natsBuilder, natsReleases } from "../tools/nats-servers.ts";
 import { ensureServers } from "../tools/servers.ts";
 import { auditRun } from "./audit-run.ts";
 import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
@@ -99,7 +99,7 @@ async function run(flags: Flags): Promise<boolean> {
 /** Installs and builds what the tests would. Returns what the machine still lacks. */
 async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
   ensureServers();
-  const lines = nats === "newest" ? await builder.newest() : nats === "oldest" ? await builder.oldest() : [];
+  const lines = nats === "newest" ? await natsBuilder.newest() : nats === "oldest" ? await natsBuilder.oldest() : [];
   for (const line of lines) console.log(line);
   if (findServer() === undefined) return "neither valkey-server nor redis-server is installed";
   if (natsReleases().length === 0) return "nats-server is not installed";

@@ -19,7 +19,7 @@ import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } fro
 import { textOf } from "@tollgate/stage/raw-http.ts";
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { fill, nameLine, readDashboards } from "../tools/dashboards/dashboards.ts";
+import { fillVariables, nameLine, readDashboards } from "../tools/dashboards/dashboards.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
@@ -29,7 +29,7 @@ const PANELS = readDashboards().flatMap((dashboard) =>
   dashboard.panels.flatMap(({ title, targets }) =>
     targets.map(({ expr, legendFormat }) => ({
       ...{ name: `${dashboard.name}: ${title}`, expr, legendFormat },
-      filled: fill(dashboard, expr, INTERVALS),
+      filled: fillVariables(dashboard, expr, INTERVALS),
     })),
   ),
 );

@@ -2,7 +2,7 @@
 export type Outcome = { verdict: "ok"; detail?: string } | { verdict: "no" | "FAILED"; reason: string };
 
 export const ok = (detail?: string): Outcome => (detail === undefined ? { verdict: "ok" } : { verdict: "ok", detail });
-export const no = (reason: string): Outcome => ({ verdict: "no", reason });
+export const unsupported = (reason: string): Outcome => ({ verdict: "no", reason });
 export const failed = (reason: string): Outcome => ({ verdict: "FAILED", reason });
 
 /** A behaviour differs from what is promised. Any other thrown error counts as a failure too. */

@@ -4,14 +4,14 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { BEHAVIOURS, SETTING_UP } from "./behaviours/behaviours.ts";
-import { expectNot } from "./behaviours/cannot.ts";
 import type { BehaviourName } from "./behaviours/names.ts";
+import { expectUnsupported } from "./behaviours/unsupported.ts";
 import type { EngineUnderTest } from "./engine.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { ensureModel, type TinyModel } from "./model/model.ts";
 import { failed, failureOf, type Outcome } from "./outcome.ts";
 import { openStage, type Stage } from "./stage/stage.ts";
-import { type Column, columnsIn, hasFailed, tableOf, updated, withTable } from "./table.ts";
+import { type Column, columnsIn, hasFailed, tableOf, updateColumns, withTable } from "./table.ts";
 
 let flags: Flags;
 try {
@@ -31,7 +31,7 @@ for (const engine of flags.engines) columns.push(await columnOf(engine, flags.be
 console.log(`\n${tableOf(columns)}`);
 if (flags.markdown !== undefined) {
   const document = await readFile(flags.markdown, "utf8");
-  await writeFile(flags.markdown, withTable(document, tableOf(updated(columnsIn(document), columns))));
+  await writeFile(flags.markdown, withTable(document, tableOf(updateColumns(columnsIn(document), columns))));
 }
 process.exit(hasFailed(columns) ? 1 : 0);
 
@@ -68,5 +68,7 @@ async function columnOf(engine: EngineUnderTest, names: BehaviourName[], model: 
 async function tried(stage: Stage, name: BehaviourName): Promise<Outcome> {
   if (!stage.host.isUp) return failed("the node does not serve");
   const reason = stage.engine.cannot[name];
-  return await (reason === undefined ? BEHAVIOURS[name](stage) : expectNot(stage, name, reason)).catch(failureOf);
+  return await (reason === undefined ? BEHAVIOURS[name](stage) : expectUnsupported(stage, name, reason)).catch(
+    failureOf,
+  );
 }

@@ -1,8 +1,8 @@
 /** Tests the table of the engine suite: the text of each cell, and its place in a document. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { failed, no, type Outcome, ok } from "./outcome.ts";
-import { type Column, columnsIn, hasFailed, MARKERS, tableOf, updated, withTable } from "./table.ts";
+import { failed, type Outcome, ok, unsupported } from "./outcome.ts";
+import { type Column, columnsIn, hasFailed, MARKERS, tableOf, updateColumns, withTable } from "./table.ts";
 
 const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: string): Column => ({
   title,
@@ -15,7 +15,7 @@ describe("the engine suite's table", () => {
   test("marks a cell as ok, a documented no, a failure listed below, or not tried", () => {
     const columns = [
       column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b") }),
-      column("second", { chat: no("it cannot"), seed: failed("a | b") }),
+      column("second", { chat: unsupported("it cannot"), seed: failed("a | b") }),
     ];
     assert.equal(
       tableOf(columns),
@@ -31,7 +31,7 @@ describe("the engine suite's table", () => {
       ].join("\n"),
     );
     assert.equal(hasFailed(columns), true);
-    assert.equal(hasFailed([column("third", { chat: no("it cannot"), stop: ok() })]), false);
+    assert.equal(hasFailed([column("third", { chat: unsupported("it cannot"), stop: ok() })]), false);
   });
 
   test("names an engine that cannot be installed, with the reason", () => {
@@ -40,16 +40,16 @@ describe("the engine suite's table", () => {
 
   test("is read again, and replaces the cells of behaviours that were tried again", () => {
     const first = column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b (c)") });
-    const second = column("second", { chat: no("it cannot: (never)") });
+    const second = column("second", { chat: unsupported("it cannot: (never)") });
     const document = `${MARKERS[0]}\n\n${tableOf([first, second])}\n\n${MARKERS[1]}`;
     assert.deepEqual(columnsIn(document), [first, second]);
     const again = column("first", { seed: ok() });
-    assert.deepEqual(updated([first, second], [again]), [
+    assert.deepEqual(updateColumns([first, second], [again]), [
       column("first", { chat: ok(), stop: ok("2 slots"), seed: ok() }),
       second,
     ]);
     const newer = { ...again, version: "2.0" };
-    assert.deepEqual(updated([first, second], [newer]), [second, newer]);
+    assert.deepEqual(updateColumns([first, second], [newer]), [second, newer]);
     assert.deepEqual(columnsIn(`${MARKERS[0]}\n\n${MARKERS[1]}`), []);
   });
 

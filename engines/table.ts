@@ -1,5 +1,5 @@
 /** The table of results: engines as columns, behaviours as rows, and notes below. */
-import { failed, no, type Outcome, ok } from "./outcome.ts";
+import { failed, type Outcome, ok, unsupported } from "./outcome.ts";
 
 export interface Column {
   title: string;
@@ -59,12 +59,12 @@ export function columnsIn(document: string): Column[] {
 function outcomeOf(text: string, notes: string[]): Outcome | undefined {
   const [, verdict, detail, reason, note] = /^(?:(ok)(?: \((.*)\))?|no: (.*)|FAILED \((\d+)\))$/.exec(text) ?? [];
   if (verdict !== undefined) return ok(detail);
-  if (reason !== undefined) return no(reason);
+  if (reason !== undefined) return unsupported(reason);
   return note === undefined ? undefined : failed(unescaped(notes[Number(note) - 1] ?? ""));
 }
 
 /** Replaces earlier results with new ones; a column of another version is dropped. */
-export function updated(before: readonly Column[], now: readonly Column[]): Column[] {
+export function updateColumns(before: readonly Column[], now: readonly Column[]): Column[] {
   const isSame = (a: Column) => (b: Column) => a.title === b.title && a.version === b.version;
   const kept = before.map((column) => {
     const newer = now.find(isSame(column));

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildOnce, cacheFolder, install } from "./go-builds.ts";
+import { buildOnce, cacheFolder, goInstall } from "./go-builds.ts";
 import { installPythonTools, pythonPath, pythonTool } from "./python-tools.ts";
 
 const COMPOSE_GO = "2.16.2";
@@ -45,7 +45,7 @@ interface Result {
 
 export async function checkDeployFiles(): Promise<Result> {
   const composeGo = join(cacheFolder("compose-go"), `compose-go-${COMPOSE_GO}`);
-  const building = buildOnce(composeGo, "cmd", install(`github.com/compose-spec/compose-go/v2/cmd@v${COMPOSE_GO}`));
+  const building = buildOnce(composeGo, "cmd", goInstall(`github.com/compose-spec/compose-go/v2/cmd@v${COMPOSE_GO}`));
   const leftOut = await installPythonTools(["hadolint", "helm", "kubernetes-validate"]);
   const why = await building;
   if (why !== undefined) leftOut.push(`left out: the check of the composition (compose-go ${COMPOSE_GO}: ${why})`);

@@ -45,7 +45,7 @@ export async function buildOnce(
 }
 
 /** Builds with `go install`. */
-export const install =
+export const goInstall =
   (what: string) =>
   (folder: string): Promise<string | undefined> =>
     go(["install", what], { env: { GOBIN: folder } });

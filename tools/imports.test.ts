@@ -4,19 +4,28 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { findCycle, forbidden, importsOf, isTest, PARTS, partOf, readImports, unusedEntries } from "./imports.ts";
+import {
+  findCycle,
+  IMPORT_RULES,
+  importsOf,
+  importViolation,
+  isTest,
+  partOf,
+  readImports,
+  unusedEntries,
+} from "./imports.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 test("every import follows the rules in ARCHITECTURE.md", () => {
   const imports = readImports(root);
-  for (const part of Object.keys(PARTS)) {
+  for (const part of Object.keys(IMPORT_RULES)) {
     const found = imports.filter(({ from }) => from.startsWith(`${part}/`));
     assert.ok(found.length > 0 || ["deploy", "examples"].includes(part), `the imports of ${part} were found`);
   }
   assert.ok(imports.length > 5_000, `${imports.length} imports were found`);
   const broken = imports.flatMap((edge) => {
-    const why = forbidden(edge);
+    const why = importViolation(edge);
     return why === undefined ? [] : [`${edge.from} → ${edge.to}: ${why}`];
   });
   assert.deepEqual(broken, []);
@@ -32,7 +41,7 @@ test("every folder with sources has a row in the table", () => {
   );
   assert.deepEqual(
     [...folders].sort(),
-    Object.keys(PARTS)
+    Object.keys(IMPORT_RULES)
       .filter((part) => !part.includes("/"))
       .sort(),
   );
@@ -54,7 +63,7 @@ const LATER = `const x = await import${'("@tollgate/api/route.ts")'};`;
 /** Returns the reasons why the file's imports are not allowed. */
 const refused = (file: string, source: string): string =>
   importsOf(file, source)
-    .map((edge) => forbidden(edge) ?? "")
+    .map((edge) => importViolation(edge) ?? "")
     .join("\n");
 
 test("the checks refuse forbidden imports", () => {
@@ -239,7 +248,7 @@ test("tests, suites and tools import only what their rows allow", () => {
     for (const to of allowed) assert.equal(refused(file, `import { x } from "${to}";`), "", `${file} → ${to}`);
     for (const to of others) assert.match(refused(file, `import { x } from "${to}";`), /imports/, `${file} → ${to}`);
   }
-  const untested = Object.keys(PARTS).filter((part) => !rows.some(([file]) => partOf(file) === part));
+  const untested = Object.keys(IMPORT_RULES).filter((part) => !rows.some(([file]) => partOf(file) === part));
   assert.deepEqual(untested, [], "a row without an example");
   assert.match(refused("newcomer/a.ts", 'import { x } from "../api/src/route.ts";'), /newcomer has no place/);
 });

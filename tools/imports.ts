@@ -28,7 +28,7 @@ interface Allowed {
   tests?: string[];
 }
 const ofGateway = (...folders: string[]): string[] => folders.map((folder) => `gateway/src/${folder}`);
-export const PARTS: Record<string, Allowed> = {
+export const IMPORT_RULES: Record<string, Allowed> = {
   // The product.
   api: { any: [] },
   protocol: { any: [] },
@@ -115,7 +115,7 @@ export const PARTS: Record<string, Allowed> = {
 export function partOf(file: string): string {
   const [top = "", second = ""] = file.split("/");
   if (file === "console/vite.config.ts") return "console/tools";
-  return PARTS[`${top}/${second}`] === undefined ? top : `${top}/${second}`;
+  return IMPORT_RULES[`${top}/${second}`] === undefined ? top : `${top}/${second}`;
 }
 
 /** Every import between files of the repository, as paths from the root. */
@@ -186,7 +186,7 @@ const DECLARATIONS = /^gateway\/src\/\w+\/config\.ts$/;
 const DEV_COMMAND = /^gateway\/src\/commands\/dev/;
 
 /** Returns why an import is not allowed; undefined if it is allowed. */
-export function forbidden(edge: Import): string | undefined {
+export function importViolation(edge: Import): string | undefined {
   const { from, to, values } = edge;
   if (/\.test\.tsx?$/.test(to)) return "nothing may import a *.test.ts file";
   if (partOf(to) === "demo-provider" && from.startsWith("gateway/") && !isTest(from) && !DEV_COMMAND.test(from))
@@ -228,7 +228,7 @@ const OTHER_FAULTS = [
 
 function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
   const part = partOf(from);
-  const allowed = PARTS[part];
+  const allowed = IMPORT_RULES[part];
   if (allowed === undefined) return `${part} has no place in the import rules`;
   const { any, types = [], tests = [] } = allowed;
   const has = (entries: string[]): boolean => entries.some((entry) => covers(entry, to));
@@ -242,13 +242,13 @@ function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
 
 /** Whether an entry of the table covers this file. */
 const covers = (entry: string, file: string): boolean =>
-  PARTS[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : partOf(file) === entry;
+  IMPORT_RULES[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : partOf(file) === entry;
 
 /** Entries of the table that no file of their part needs, as `part: entry`. */
 export function unusedEntries(imports: Import[]): string[] {
-  return Object.entries(PARTS).flatMap(([part, { any }]) =>
+  return Object.entries(IMPORT_RULES).flatMap(([part, { any }]) =>
     any
-      .filter((entry) => PARTS[entry] === undefined)
+      .filter((entry) => IMPORT_RULES[entry] === undefined)
       .filter((entry) => !imports.some(({ from, to }) => partOf(from) === part && covers(entry, to)))
       .map((entry) => `${part}: ${entry}`),
   );

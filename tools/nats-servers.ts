@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { buildOnce, cacheFolder, install } from "./go-builds.ts";
+import { buildOnce, cacheFolder, goInstall } from "./go-builds.ts";
 
 const NEWEST = "2.15.2";
 const OLDEST = "2.9.10";
@@ -21,18 +21,18 @@ const MODULE = "github.com/nats-io/nats-server/v2";
 
 /** The newest available release, and the oldest if it differs; empty if there is none. */
 export function natsReleases(): NatsRelease[] {
-  return ends([onPath(), built(NEWEST), built(OLDEST)].filter((release) => release !== undefined));
+  return newestAndOldest([onPath(), built(NEWEST), built(OLDEST)].filter((release) => release !== undefined));
 }
 
 /** The newest and the oldest of the releases, or a single one if they are the same. */
-export function ends(releases: NatsRelease[]): NatsRelease[] {
+export function newestAndOldest(releases: NatsRelease[]): NatsRelease[] {
   const inOrder = releases.toSorted((a, b) => compare(b.version, a.version));
   const [newest, oldest] = [inOrder[0], inOrder.at(-1)];
   if (newest === undefined || oldest === undefined) return [];
   return newest.version === oldest.version ? [newest] : [newest, oldest];
 }
 
-export const builder = {
+export const natsBuilder = {
   /**
    * Starts the build at once, because it takes a minute the first time. Returns a line that says what is left out, if
    * anything.
@@ -51,7 +51,7 @@ export const builder = {
 };
 
 async function build(version: string, what: string): Promise<string[]> {
-  const why = await buildOnce(binaryOf(version), "nats-server", install(`${MODULE}@v${version}`));
+  const why = await buildOnce(binaryOf(version), "nats-server", goInstall(`${MODULE}@v${version}`));
   return why === undefined ? [] : [`left out: the dispatch plane on ${what}, ${version} (${why})`];
 }
 

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { unpackNewerPgbouncer } from "./debian-packages.ts";
-import { buildAsDependency, buildOnce, cacheFolder, install } from "./go-builds.ts";
+import { buildAsDependency, buildOnce, cacheFolder, goInstall } from "./go-builds.ts";
 import { installPythonTools } from "./python-tools.ts";
 
 const CACHE = cacheFolder("peers");
@@ -24,28 +24,28 @@ const PEERS = {
   "stripe-mock": {
     version: "0.203.0",
     tests: "what is asked of Stripe, held to its published API",
-    make: install("github.com/stripe/stripe-mock@v0.203.0"),
+    make: goInstall("github.com/stripe/stripe-mock@v0.203.0"),
   },
 } as const;
 
-export type Peer = keyof typeof PEERS;
+export type PeerProgram = keyof typeof PEERS;
 
-const pathOf = (name: Peer): string => join(CACHE, `${name}-${PEERS[name].version}`);
+const pathOf = (name: PeerProgram): string => join(CACHE, `${name}-${PEERS[name].version}`);
 
 /** The path of the binary, or undefined if it is not built on this machine. */
-export function peerBinary(name: Peer): string | undefined {
+export function peerBinary(name: PeerProgram): string | undefined {
   return existsSync(pathOf(name)) ? pathOf(name) : undefined;
 }
 
 /** For suites: false, or the reason why they are skipped. */
-export const skipWithout = (name: Peer): string | false =>
+export const skipWithout = (name: PeerProgram): string | false =>
   peerBinary(name) === undefined && `${name} is not built: npm test builds it where Go is installed`;
 
 /** Takes minutes the first time. Returns lines that say what is left out. */
 export async function buildPeers(): Promise<string[]> {
   const lines = [...(await installPythonTools(["caddy", "envoy"])), ...(await unpackNewerPgbouncer())];
   // Built one after the other, because each build uses all processors.
-  for (const name of Object.keys(PEERS) as Peer[]) {
+  for (const name of Object.keys(PEERS) as PeerProgram[]) {
     const why = await buildOnce(pathOf(name), name, PEERS[name].make);
     if (why !== undefined) lines.push(`left out: ${PEERS[name].tests} (${name} ${PEERS[name].version}: ${why})`);
   }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ends } from "./nats-servers.ts";
+import { newestAndOldest } from "./nats-servers.ts";
 import { planBatches } from "./test-batches.ts";
 import { slowestFirst, table } from "./test-durations.ts";
 
@@ -59,8 +59,8 @@ test("slow files run first, and files without a recorded time before quick ones"
 
 test("the newest and oldest installed NATS servers are chosen by version number", () => {
   const of = (...versions: string[]) => versions.map((version) => ({ version, path: `/${version}` }));
-  assert.deepEqual(ends(of("2.9.10", "2.15.2", "2.10.0")), of("2.15.2", "2.9.10"));
-  assert.deepEqual(ends(of("2.9.10", "2.9.9")), of("2.9.10", "2.9.9"));
-  assert.deepEqual(ends(of("2.9.10", "2.9.10")), of("2.9.10"));
-  assert.deepEqual(ends([]), []);
+  assert.deepEqual(newestAndOldest(of("2.9.10", "2.15.2", "2.10.0")), of("2.15.2", "2.9.10"));
+  assert.deepEqual(newestAndOldest(of("2.9.10", "2.9.9")), of("2.9.10", "2.9.9"));
+  assert.deepEqual(newestAndOldest(of("2.9.10", "2.9.10")), of("2.9.10"));
+  assert.deepEqual(newestAndOldest([]), []);
 });

@@ -21,7 +21,7 @@ import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { affectedTests, changedFiles, graphOf, isTestFile, needsNoServer } from "./affected.ts";
-import { builder, natsReleases } from "./nats-servers.ts";
+import { natsBuilder, natsReleases } from "./nats-servers.ts";
 import { buildPeers } from "./peers.ts";
 import { ensureServers } from "./servers.ts";
 import { readSources } from "./sources.ts";
@@ -111,9 +111,9 @@ async function runQuick(): Promise<boolean> {
 /** Starts or finds the servers that tests use. */
 async function openServers(): Promise<void> {
   // NATS is built while the rest is prepared.
-  const buildingNewest = builder.newest();
+  const buildingNewest = natsBuilder.newest();
   leftOut.push(...ensureServers());
-  const buildingOldest = builder.oldest();
+  const buildingOldest = natsBuilder.oldest();
   if (process.env["TEST_DATABASE_URL"] === undefined) Object.assign(process.env, await startTestServer());
   leftOut.push(...(await buildingNewest), ...(await buildingOldest));
 }

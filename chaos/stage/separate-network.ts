@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { newProcess } from "@tollgate/stage/process.ts";
 import { type Network, openNetwork } from "@tollgate/stage/servers/network.ts";
-import { openTunnel } from "./tunnel.ts";
+import { openTunnel } from "./tcp-tunnel.ts";
 
 export interface SeparateNetwork extends Pick<Network, "cut" | "heal"> {
   /** Words to put before the command of the process. */
@@ -23,7 +23,7 @@ interface Ports {
   own: number[];
 }
 
-const TUNNEL = fileURLToPath(new URL("./tunnel.ts", import.meta.url));
+const TUNNEL = fileURLToPath(new URL("./tcp-tunnel.ts", import.meta.url));
 
 export async function openSeparateNetwork(
   name: string,

@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readPage, runnable } from "../../tools/doc-tests/page.ts";
+import { readPage, runnableBlocks } from "../../tools/doc-tests/page.ts";
 import { commandsIn, whyLeftOut } from "./packages.ts";
 import { runBlocks } from "./run-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const NOTHING = { python: undefined, npm: undefined };
 const fence = (info: string, code: string): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
-const blocksOf = (text: string) => runnable(readPage(text));
+const blocksOf = (text: string) => runnableBlocks(readPage(text));
 
 async function runText(t: TestContext, text: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-page-"));

@@ -2,8 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { credentialsIn } from "../../tools/doc-tests/fill-in.ts";
-import { matches, sideBySide } from "../../tools/doc-tests/output.ts";
-import { type Block, readPage, runnable } from "../../tools/doc-tests/page.ts";
+import { matchesOutput, sideBySide } from "../../tools/doc-tests/output.ts";
+import { type Block, readPage, runnableBlocks } from "../../tools/doc-tests/page.ts";
 import { installFor, whyLeftOut } from "./packages.ts";
 import { type Failure, Session } from "./session.ts";
 import { openSurroundings, type Surroundings } from "./surroundings.ts";
@@ -20,7 +20,7 @@ export async function runPage(root: string, file: string): Promise<Report> {
   if (page.mistakes.length > 0) throw new Error(page.mistakes.map((mistake) => `${file}, ${mistake}`).join("\n"));
   const at = ({ line }: { line: number }): string => `${file}:${line}`;
   const leftOut = page.blocks.flatMap((block) => (block.noRun === undefined ? [] : [`${at(block)}: ${block.noRun}`]));
-  const blocks = runnable(page);
+  const blocks = runnableBlocks(page);
   if (page.kind === "none" || blocks.length === 0) return { ran: 0, leftOut };
   const packages = await installFor(blocks, root);
   const possible = blocks.filter((block) => {
@@ -52,7 +52,7 @@ export async function runBlocks(blocks: Block[], place: Place, file: string): Pr
       if (background !== undefined) place.learn(credentialsIn(ended.stdout));
       if (block.output === undefined) continue;
       const expected = place.fill(block.output.text);
-      if (!matches(expected, ended.stdout)) throw new Error(differenceText(file, block, expected, ended.stdout));
+      if (!matchesOutput(expected, ended.stdout)) throw new Error(differenceText(file, block, expected, ended.stdout));
     }
   } finally {
     await session.close();

@@ -22,7 +22,7 @@ import { delimiter, dirname, join } from "node:path";
 import { databaseOf, dropDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import { newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
 import { bareEnvironment, freePort } from "@tollgate/stage/process.ts";
-import { fillIn, portsIn, type Values, withPorts } from "../../tools/doc-tests/fill-in.ts";
+import { fillIn, portsIn, replacePorts, type Values } from "../../tools/doc-tests/fill-in.ts";
 import type { PageKind } from "../../tools/doc-tests/page.ts";
 import type { Packages } from "./packages.ts";
 
@@ -135,7 +135,7 @@ async function clone(options: {
       PORT: ports.get("8080"),
       INTERNAL_PORT: ports.get("9090"),
     },
-    fill: (written: string) => withPorts(fillIn(written, values), ports),
+    fill: (written: string) => replacePorts(fillIn(written, values), ports),
     learn(found: Values) {
       values = { ...values, ...found };
     },

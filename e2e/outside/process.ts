@@ -1,7 +1,7 @@
 /** Runs a third-party server (tools/peers.ts) for a suite. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type Peer, peerBinary } from "../../tools/peers.ts";
+import { type PeerProgram, peerBinary } from "../../tools/peers.ts";
 
 interface PeerProcess {
   /** The match of `ready` in the server's output. */
@@ -10,7 +10,7 @@ interface PeerProcess {
 }
 
 /** Resolves once the server's output matches `ready`. */
-export async function startPeer(name: Peer, args: string[], ready: RegExp): Promise<PeerProcess> {
+export async function startPeer(name: PeerProgram, args: string[], ready: RegExp): Promise<PeerProcess> {
   const child = spawn(peerBinary(name) as string, args, { stdio: ["ignore", "pipe", "pipe"] });
   const ended = once(child, "close");
   // Kills the server however the suite ends.

@@ -6,10 +6,10 @@ import { parallel } from "./at-once.ts";
 import { cancel } from "./cancel.ts";
 import { contextEnd, longPrompt } from "./context.ts";
 import type { BehaviourName } from "./names.ts";
+import { capOutput, checkSeed, checkStopStrings } from "./request-parameters.ts";
 import { restart } from "./restart.ts";
 import { doctor, elect, up } from "./setting-up.ts";
 import { jsonObject, jsonSchema } from "./structured.ts";
-import { cap, seed, stop } from "./wishes.ts";
 
 export const SETTING_UP = { elect, doctor, up };
 
@@ -18,9 +18,9 @@ export const BEHAVIOURS = {
   stream,
   completion,
   embeddings,
-  stop,
-  seed,
-  cap,
+  stop: checkStopStrings,
+  seed: checkSeed,
+  cap: capOutput,
   "long prompt": longPrompt,
   "context end": contextEnd,
   json_object: jsonObject,

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { expect, no, type Outcome, ok } from "../outcome.ts";
+import { expect, type Outcome, ok, unsupported } from "../outcome.ts";
 import { cpuSecondsOf } from "../servers/session.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";
@@ -38,7 +38,7 @@ export async function cancel(stage: Stage): Promise<Outcome> {
   const leftMs = ((tokens - pieces) / pieces) * (performance.now() - begunMs);
   gone.abort();
   const how = await request;
-  if (stage.engine.endsItself && how === ENDED) return no("its answers are over before");
+  if (stage.engine.endsItself && how === ENDED) return unsupported("its answers are over before");
   expect(how === "cancelled", how);
   expect(working > idle, `the engine was not seen to work (${working} against ${idle} when idle)`);
   const cancelledMs = performance.now();

@@ -1,7 +1,7 @@
 /** Checks that the node disconnects when an idle engine dies, and serves again automatically after the engine restarts. */
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Outcome, ok } from "../outcome.ts";
-import { Refused } from "../stage/builder.ts";
+import { RequestRefused } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
 import { GREEDY, QUESTION } from "./answers.ts";
 
@@ -26,7 +26,7 @@ async function codeOf({ builder }: Stage): Promise<string> {
   return await builder.chat(QUESTION, GREEDY).then(
     () => "ok",
     (error: unknown) => {
-      if (error instanceof Refused) return error.code;
+      if (error instanceof RequestRefused) return error.code;
       throw error;
     },
   );

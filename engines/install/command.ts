@@ -35,7 +35,7 @@ export async function runCommand(
 }
 
 /** The line of the output that best explains the failure. */
-export function whyOf({ output }: Said): string {
+export function failureReason({ output }: Said): string {
   const lines = output
     .split("\n")
     .map((line) => line.trim())

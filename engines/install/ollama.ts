@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { CACHE } from "./cache.ts";
-import { runCommand, whyOf } from "./command.ts";
+import { failureReason, runCommand } from "./command.ts";
 
 export const OLLAMA_VERSION = "0.17.4";
 const MINIAUDIO = "github.com/gen2brain/malgo@v0.11.24";
@@ -25,12 +25,12 @@ export async function installOllama(): Promise<string | undefined> {
   if (missing.length > 0) return `its build needs Debian's ${missing.map(([name]) => name).join(" and ")}`;
   console.log(`  building ollama ${OLLAMA_VERSION} (once, many minutes on two cores)…`);
   const audio = await runCommand("go", ["mod", "download", "-json", MINIAUDIO]);
-  if (audio.code !== 0) return `go: ${whyOf(audio)}`;
+  if (audio.code !== 0) return `go: ${failureReason(audio)}`;
   const { Dir } = JSON.parse(audio.output) as { Dir: string };
   await mkdir(join(HOME, "include", "miniaudio"), { recursive: true });
   await copyFile(join(Dir, "miniaudio.h"), join(HOME, "include", "miniaudio", "miniaudio.h"));
   const built = await runCommand("go", ["install", `github.com/ollama/ollama@v${OLLAMA_VERSION}`], {
     env: { GOBIN: join(HOME, "bin"), CGO_ENABLED: "1", CGO_CXXFLAGS: `-O2 -I${join(HOME, "include")}` },
   });
-  return built.code === 0 ? undefined : `go install: ${whyOf(built)}`;
+  return built.code === 0 ? undefined : `go install: ${failureReason(built)}`;
 }

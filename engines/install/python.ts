@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CACHE } from "./cache.ts";
-import { runCommand, whyOf } from "./command.ts";
+import { failureReason, runCommand } from "./command.ts";
 
 const UV = "uv==0.13.7";
 
@@ -29,14 +29,14 @@ export async function installPython({ name, packages, overrides = [] }: PythonPa
   console.log(`  installing ${packages.join(" ")} (once; gigabytes where PyTorch is part of it)…`);
   await rm(home, { recursive: true, force: true });
   const venv = await runCommand("python3", ["-m", "venv", home]);
-  if (venv.code !== 0) return `python3 cannot make a virtual environment: ${whyOf(venv)}`;
+  if (venv.code !== 0) return `python3 cannot make a virtual environment: ${failureReason(venv)}`;
   const overrideFile = join(home, "overrides.txt");
   await writeFile(overrideFile, overrides.join("\n"));
   const into = ["--python", join(home, "bin", "python"), "--override", overrideFile];
   const installed = await runCommand(uv.command, ["pip", "install", ...into, ...packages], {
     env: { UV_CACHE_DIR: join(CACHE, "uv-cache"), UV_HTTP_TIMEOUT: "300" },
   });
-  if (installed.code !== 0) return `pip: ${whyOf(installed)}`;
+  if (installed.code !== 0) return `pip: ${failureReason(installed)}`;
   await writeFile(stamp, wanted);
   return undefined;
 }
@@ -48,7 +48,7 @@ async function ensureUv(): Promise<{ command: string } | { missing: string }> {
   if (existsSync(command)) return { command };
   await mkdir(CACHE, { recursive: true });
   const venv = await runCommand("python3", ["-m", "venv", home]);
-  if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment: ${whyOf(venv)}` };
+  if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment: ${failureReason(venv)}` };
   const pip = await runCommand(join(home, "bin", "pip"), ["install", "--quiet", UV]);
-  return pip.code === 0 ? { command } : { missing: `pip cannot install ${UV}: ${whyOf(pip)}` };
+  return pip.code === 0 ? { command } : { missing: `pip cannot install ${UV}: ${failureReason(pip)}` };
 }

@@ -6,4 +6,4 @@ for (let byte = 0; byte < 256; byte++) {
   SPELLINGS.push(String.fromCodePoint(isPrintable ? byte : next++));
 }
 
-export const spelled = (bytes: Iterable<number>): string => Array.from(bytes, (byte) => SPELLINGS[byte]).join("");
+export const spellBytes = (bytes: Iterable<number>): string => Array.from(bytes, (byte) => SPELLINGS[byte]).join("");

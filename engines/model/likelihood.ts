@@ -7,7 +7,7 @@
  * - nothing else, and no end: an answer stops where a limit ends it. Only if a grammar allows no words are there braces
  * and quotes, closing ones first, and then the end.
  */
-import { spelled } from "./byte-level.ts";
+import { spellBytes } from "./byte-level.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 const WORDS = `able above air all along animal answer apple around ask autumn away back bank bear before begin bell below
@@ -17,8 +17,8 @@ const WORDS = `able above air all along animal answer apple around ask autumn aw
   gold grass great green ground group grow half hand happy harbour hear heart heavy help high hill home hope horse house
   idea island keep kind king kitchen lake land large last late laugh lead leaf learn leave left letter light line listen`;
 /** The first three bytes of sixty-four smileys with a space before them, and their fourth bytes. */
-const SMILEY_START = spelled(Buffer.from(" \u{1F600}").subarray(0, 4));
-const SMILEY_ENDS = Array.from({ length: 64 }, (_, i) => spelled([0x80 + i]));
+const SMILEY_START = spellBytes(Buffer.from(" \u{1F600}").subarray(0, 4));
+const SMILEY_ENDS = Array.from({ length: 64 }, (_, i) => spellBytes([0x80 + i]));
 
 const SMILEY_SCORE = 2;
 const OTHER_SCORE = -20;

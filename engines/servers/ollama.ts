@@ -6,7 +6,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { EngineUnderTest, Message } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
-import { runCommand, whyOf } from "../install/command.ts";
+import { failureReason, runCommand } from "../install/command.ts";
 import { installOllama, OLLAMA, OLLAMA_VERSION } from "../install/ollama.ts";
 import { SHAPE } from "../model/weights.ts";
 import { answers, askJson, startServer } from "./server.ts";
@@ -54,7 +54,7 @@ export const ollama: EngineUnderTest = {
       const made = await runCommand(OLLAMA, ["create", name, "-f", modelfile], { env });
       if (made.code === 0) continue;
       await server.kill();
-      throw new Error(`ollama create: ${whyOf(made)}`);
+      throw new Error(`ollama create: ${failureReason(made)}`);
     }
     return server;
   },

@@ -17,7 +17,7 @@ export interface Streamed extends Answer {
   pieces: string[];
 }
 
-export class Refused extends NotAsPromised {
+export class RequestRefused extends NotAsPromised {
   readonly status: number;
   readonly code: string;
   constructor(status: number, code: string, message: string) {
@@ -89,7 +89,8 @@ export class Builder {
         usage?: Usage;
         error?: { code: string; message: string };
       };
-      if (chunk.error !== undefined) throw new Refused(200, chunk.error.code, `${chunk.error.message} (in the stream)`);
+      if (chunk.error !== undefined)
+        throw new RequestRefused(200, chunk.error.code, `${chunk.error.message} (in the stream)`);
       usage = chunk.usage ?? usage;
       const [choice] = chunk.choices ?? [];
       finish = choice?.finish_reason ?? finish;
@@ -111,7 +112,7 @@ export class Builder {
     });
     if (response.ok) return response;
     const { error } = (await response.json()) as { error: { type: string; code?: string; message: string } };
-    throw new Refused(response.status, error.code ?? error.type, error.message);
+    throw new RequestRefused(response.status, error.code ?? error.type, error.message);
   }
 }
 

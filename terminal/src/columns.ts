@@ -1,6 +1,6 @@
 /** Prints records as a table with headers, or one record as a list of properties. */
 import type { Terminal } from "./terminal.ts";
-import { clip, facts, type Paint, PLAIN, table as rowsOf, sanitise, width } from "./text.ts";
+import { alignedFacts, type Paint, PLAIN, table as rowsOf, sanitise, truncate, width } from "./text.ts";
 
 /** `money` aligns amounts at their decimal points. */
 type Align = "left" | "right" | "money";
@@ -32,7 +32,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
   const last = columns.length - 1;
   const room = Math.max(LAST_COLUMNS_MIN, look.columns - before);
-  const fit = (text: string, i: number): string => (look.watched && i === last ? clip(text, room) : text);
+  const fit = (text: string, i: number): string => (look.watched && i === last ? truncate(text, room) : text);
   const lines = rowsOf(
     [
       columns.map(({ title }) => paint.strong(title)),
@@ -49,9 +49,9 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
 }
 
 /** Prints one record with a line for each property that it has. */
-export function properties(of: Record<string, string | number | undefined>, { paint }: Look = ALL): string {
+export function propertyList(of: Record<string, string | number | undefined>, { paint }: Look = ALL): string {
   const rows = Object.entries(of).filter((row) => row[1] !== undefined && row[1] !== "");
-  return facts(rows.map(([name, value]) => [paint.dim(name), sanitise(String(value))])).join("\n");
+  return alignedFacts(rows.map(([name, value]) => [paint.dim(name), sanitise(String(value))])).join("\n");
 }
 
 function pointed(cells: string[]): string[] {

@@ -5,18 +5,18 @@
 import type { Terminal } from "./terminal.ts";
 
 /** What every command gets besides its command line. A program adds what its own commands need. */
-export interface Surroundings {
+export interface BaseCommandContext {
   terminal: Terminal;
   env: Record<string, string | undefined>;
 }
 
-export interface Command<Context = Surroundings> extends Shape {
+export interface Command<Context = BaseCommandContext> extends CommandShape {
   /** Returns the exit code. */
-  run: (given: Given, context: Context) => Promise<number>;
+  run: (given: CommandInput, context: Context) => Promise<number>;
 }
 
 /** The arguments and flags that a command accepts. */
-export interface Shape {
+export interface CommandShape {
   /** The command's purpose in one line. */
   help: string;
   /** The arguments after its name, in order: `{ ACCOUNT: { help: "the account's id" } }`. */
@@ -42,7 +42,7 @@ export interface Flag extends Argument {
   repeated?: boolean;
 }
 
-export interface Given {
+export interface CommandInput {
   args: string[];
   flags: Record<string, string | undefined>;
   switches: ReadonlySet<string>;
@@ -54,7 +54,7 @@ export interface Given {
 export const JSON_FLAG: Record<string, Flag> = { json: { help: "print JSON, for scripts" } };
 
 /** A table of commands without their functions: enough to read a command line and to write help and completions. */
-export interface ShapeTable<C extends Shape = Shape> {
+export interface ShapeTable<C extends CommandShape = CommandShape> {
   program: string;
   version: string;
   help: string;
@@ -66,8 +66,8 @@ export interface ShapeTable<C extends Shape = Shape> {
   groups: Record<string, { help: string; more?: string[]; example?: string }>;
 }
 
-export type CommandTable<Context = Surroundings> = ShapeTable<Command<Context>>;
+export type CommandTable<Context = BaseCommandContext> = ShapeTable<Command<Context>>;
 
 /** Formats allowed values: `builder or host`, `one of a, b, c`. */
-export const choice = (words: readonly string[]): string =>
+export const choiceText = (words: readonly string[]): string =>
   words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;

@@ -2,14 +2,14 @@
  * The command `completion bash|zsh|fish`: prints shell scripts that complete commands, flags and values from the table
  * of commands.
  */
-import type { Command, Flag, ShapeTable, Surroundings } from "./command.ts";
+import type { BaseCommandContext, Command, Flag, ShapeTable } from "./command.ts";
 import { nextWords } from "./read.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 const HELP: Record<string, Flag> = { help: { help: "show help" } };
 
 /** The command itself. `table` is a function, because the table contains this command. */
-export function completion(program: string, table: () => ShapeTable): Command<Surroundings> {
+export function completion(program: string, table: () => ShapeTable): Command<BaseCommandContext> {
   return {
     help: "print the completion script of a shell",
     args: { SHELL: { help: "which shell", oneOf: SHELLS } },

@@ -16,7 +16,7 @@ export interface Failure {
 }
 
 /** Explains a program's own errors; undefined for errors that it does not know. */
-export type Explain = (
+export type ExplainError = (
   error: unknown,
 ) => { message: string; next: string | undefined; code?: string | undefined } | undefined;
 
@@ -27,7 +27,7 @@ const UNKNOWN = "run the command again with TOLLGATE_TRACE=1 to see the stack tr
 export function failureOf(
   error: unknown,
   program: string,
-  explain: Explain = () => undefined,
+  explain: ExplainError = () => undefined,
   usual = UNKNOWN,
 ): Failure {
   const { message, next, code } = described(error, program, explain);
@@ -37,7 +37,7 @@ export function failureOf(
   return { message: line(message), details, next: next ?? usual, code, exitCode };
 }
 
-function described(error: unknown, program: string, explain: Explain): ReturnType<Explain> & object {
+function described(error: unknown, program: string, explain: ExplainError): ReturnType<ExplainError> & object {
   if (error instanceof UsageError) {
     return { message: error.message, next: [program, error.command, "--help"].filter(Boolean).join(" ") };
   }

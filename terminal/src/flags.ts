@@ -1,6 +1,6 @@
 /** Reads the flags of a command line from the tokens of Node's `parseArgs`, and collects every mistake. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { nearest } from "./nearest.ts";
+import { nearestWord } from "./nearest.ts";
 
 /** The definition of a flag. */
 interface KnownFlag {
@@ -46,7 +46,7 @@ function mistakeOf(
 ): string | undefined {
   const flag = Object.hasOwn(known, name) && rawName.startsWith("--") ? known[name] : undefined;
   if (flag === undefined) {
-    const meant = nearest(name, Object.keys(known));
+    const meant = nearestWord(name, Object.keys(known));
     return `there is no flag ${rawName}${meant === undefined ? "" : `; did you mean --${meant}?`}`;
   }
   if (!flag.takesValue) return value === undefined ? undefined : `${rawName} takes no value`;

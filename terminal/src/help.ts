@@ -1,5 +1,5 @@
 /** Prints `--help` at every level, from the table of commands. */
-import { choice, type Flag, type Shape, type ShapeTable } from "./command.ts";
+import { type CommandShape, choiceText, type Flag, type ShapeTable } from "./command.ts";
 import { type Paint, PLAIN, padEnd, width, wrap } from "./text.ts";
 
 /** Longer lines are hard to read, however wide the terminal is. */
@@ -38,7 +38,7 @@ function firstExample({ commands }: ShapeTable, name: string): { help?: string; 
   return { example: words.join(" ").trimEnd() };
 }
 
-function commandHelp(self: string, { help, args = {}, flags = {}, more, example }: Shape, page: Page): string[] {
+function commandHelp(self: string, { help, args = {}, flags = {}, more, example }: CommandShape, page: Page): string[] {
   const all: [string, Flag][] = [...Object.entries(flags), ["help", { help: "show this text" }]];
   return [
     usage([self, ...Object.keys(args), ...Object.entries(flags).map(([flag, of]) => usageOf(flag, of))], page),
@@ -63,7 +63,7 @@ const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slic
 const spelled = (flag: string, { value }: Flag): string => (value === undefined ? `--${flag}` : `--${flag} ${value}`);
 const usageOf = (flag: string, of: Flag): string =>
   of.required === true ? spelled(flag, of) : `[${spelled(flag, of)}]`;
-const described = ({ help, oneOf }: Flag): string => (oneOf === undefined ? help : `${help}: ${choice(oneOf)}`);
+const described = ({ help, oneOf }: Flag): string => (oneOf === undefined ? help : `${help}: ${choiceText(oneOf)}`);
 
 /** Keeps a flag and its value on one line. */
 function usage(parts: string[], { columns, paint }: Page): string {

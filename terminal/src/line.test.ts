@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Column, properties, table } from "./columns.ts";
-import type { Command, CommandTable, Given } from "./command.ts";
+import { type Column, propertyList, table } from "./columns.ts";
+import type { Command, CommandInput, CommandTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { helpOf } from "./help.ts";
-import { nearest } from "./nearest.ts";
+import { nearestWord } from "./nearest.ts";
 import { readCommandLine } from "./read.ts";
 
 const run = async (): Promise<number> => 0;
@@ -34,7 +34,7 @@ const LIBRARY: CommandTable = {
   groups: { desk: { help: "what librarians do", example: "book list" } },
 };
 
-function given(...args: string[]): Given {
+function given(...args: string[]): CommandInput {
   const asked = readCommandLine(LIBRARY, args);
   assert.ok(asked.kind === "run");
   return asked.given;
@@ -149,12 +149,12 @@ Example:
 
 test("suggestions are at most a few typing mistakes away from the word", () => {
   const words = ["create", "list", "show", "export", "paid", "requests-per-minute", "reason"];
-  assert.equal(nearest("crate", words), "create");
-  assert.equal(nearest("lsit", words), "list");
-  assert.equal(nearest("requests", words), "requests-per-minute");
-  assert.equal(nearest("resaon", words), "reason");
-  assert.equal(nearest("refund", words), undefined);
-  assert.equal(nearest("", words), undefined);
+  assert.equal(nearestWord("crate", words), "create");
+  assert.equal(nearestWord("lsit", words), "list");
+  assert.equal(nearestWord("requests", words), "requests-per-minute");
+  assert.equal(nearestWord("resaon", words), "reason");
+  assert.equal(nearestWord("refund", words), undefined);
+  assert.equal(nearestWord("", words), undefined);
 });
 
 test("tables have headers, and numbers align at the decimal point", () => {
@@ -174,5 +174,5 @@ test("tables have headers, and numbers align at the decimal point", () => {
       "\n",
     ),
   );
-  assert.equal(properties({ Name: "a\u202eb", Left: undefined, Count: 3, "": "" }), "Name   a b\nCount  3");
+  assert.equal(propertyList({ Name: "a\u202eb", Left: undefined, Count: 3, "": "" }), "Name   a b\nCount  3");
 });

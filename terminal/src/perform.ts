@@ -1,7 +1,7 @@
 /** Runs a command line, or prints its help. */
-import type { CommandTable, Surroundings } from "./command.ts";
+import type { BaseCommandContext, CommandTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
-import { type Explain, failureLine, failureOf, traceOf } from "./failure.ts";
+import { type ExplainError, failureLine, failureOf, traceOf } from "./failure.ts";
 import { helpOf } from "./help.ts";
 import { readCommandLine } from "./read.ts";
 
@@ -17,11 +17,11 @@ export function envOf(args: string[], env: NodeJS.ProcessEnv): NodeJS.ProcessEnv
  * Returns the exit code: 0, the command's own, 1 for a failure, or 2 for a mistake in the command line or a missing
  * command.
  */
-export async function perform<C extends Surroundings>(
+export async function perform<C extends BaseCommandContext>(
   table: CommandTable<C>,
   args: string[],
   context: C,
-  explain?: Explain,
+  explain?: ExplainError,
 ): Promise<number> {
   try {
     return await runCommand(table, args, context);
@@ -41,7 +41,7 @@ export async function perform<C extends Surroundings>(
 }
 
 /** The same, but throws failures. */
-export async function runCommand<C extends Surroundings>(
+export async function runCommand<C extends BaseCommandContext>(
   table: CommandTable<C>,
   args: string[],
   context: C,

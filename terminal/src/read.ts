@@ -1,16 +1,16 @@
 /** Reads a command line: finds the command and its arguments. Reports every mistake, not only the first. */
-import { choice, type Given, type Shape, type ShapeTable } from "./command.ts";
+import { type CommandInput, type CommandShape, choiceText, type ShapeTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { readFlagTokens } from "./flags.ts";
-import { nearest } from "./nearest.ts";
+import { nearestWord } from "./nearest.ts";
 
 type Asked<C> =
   /** `name` is a command, the beginning of several, or empty. */
   | { kind: "help"; name: string; asked: boolean }
   | { kind: "version" }
-  | { kind: "run"; name: string; command: C; given: Given };
+  | { kind: "run"; name: string; command: C; given: CommandInput };
 
-export function readCommandLine<C extends Shape>(table: ShapeTable<C>, args: string[]): Asked<C> {
+export function readCommandLine<C extends CommandShape>(table: ShapeTable<C>, args: string[]): Asked<C> {
   const said = args[0] === "help" ? [...args.slice(1), "--help"] : args;
   const words: string[] = [];
   for (const word of said) {
@@ -42,7 +42,7 @@ export function readCommandLine<C extends Shape>(table: ShapeTable<C>, args: str
   return { kind: "help", name, asked: false };
 }
 
-const takesWords = (command: Shape | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
+const takesWords = (command: CommandShape | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
 
 /** The words that can follow: after `admin`, for example `account` and `key`. */
 export function nextWords({ commands }: ShapeTable, name: string): string[] {
@@ -54,7 +54,7 @@ export function nextWords({ commands }: ShapeTable, name: string): string[] {
 function unknownCommand(table: ShapeTable, name: string, word: string): UsageError {
   const full = (last: string): string => [name, last].filter((part) => part !== "").join(" ");
   const known = nextWords(table, name);
-  const near = nearest(word, known);
+  const near = nearestWord(word, known);
   const elsewhere = Object.keys(table.commands).find((one) => ` ${one} `.includes(` ${full(word)} `));
   const meant = near === undefined ? elsewhere : full(near);
   const hint = meant === undefined ? `there are ${known.join(", ")}` : `did you mean '${meant}'?`;
@@ -64,7 +64,7 @@ function unknownCommand(table: ShapeTable, name: string, word: string): UsageErr
 }
 
 /** Reads the words after a command's name. */
-export function readGiven(name: string, { args = {}, flags = {} }: Shape, said: string[]): Given {
+export function readGiven(name: string, { args = {}, flags = {} }: CommandShape, said: string[]): CommandInput {
   const known = Object.entries(flags).map(([flag, { value, oneOf }]) => [
     flag,
     {
@@ -106,5 +106,5 @@ function wordMistakes(name: string, args: Record<string, { oneOf?: readonly stri
 }
 
 function notOneOf(what: string, value: string, allowed: readonly string[] | undefined): string | undefined {
-  return allowed === undefined || allowed.includes(value) ? undefined : `${what} must be ${choice(allowed)}`;
+  return allowed === undefined || allowed.includes(value) ? undefined : `${what} must be ${choiceText(allowed)}`;
 }

@@ -48,7 +48,7 @@ export function padStart(text: string, columns: number): string {
 }
 
 /** Cuts a text without colour codes to `columns`, with an ellipsis at the cut. */
-export function clip(text: string, columns: number): string {
+export function truncate(text: string, columns: number): string {
   const letters = [...text];
   return letters.length <= columns ? text : `${letters.slice(0, Math.max(0, columns - 1)).join("")}…`;
 }
@@ -97,6 +97,6 @@ export function table(rows: readonly (readonly string[])[], align: readonly Alig
 }
 
 /** Lines of `name value`, with the values aligned. */
-export function facts(rows: readonly (readonly [name: string, value: string])[]): string[] {
+export function alignedFacts(rows: readonly (readonly [name: string, value: string])[]): string[] {
   return table(rows);
 }

@@ -1,6 +1,6 @@
 /** Runs every query of a dashboard against a Prometheus, as Grafana does with "All" chosen in every variable. */
 import type { Prometheus, Series } from "../../e2e/outside/prometheus.ts";
-import { type Dashboard, fill, nameLine, type Panel, type Variable } from "./dashboards.ts";
+import { type Dashboard, fillVariables, nameLine, type Panel, type Variable } from "./dashboards.ts";
 
 /** A line of a chart, in the form that Grafana's components take. */
 interface Line {
@@ -12,7 +12,7 @@ interface Line {
 }
 
 /** A dashboard with the answers to its queries. */
-export interface Drawing extends Pick<Dashboard, "title"> {
+export interface DashboardData extends Pick<Dashboard, "title"> {
   fromMs: number;
   toMs: number;
   variables: { label: string; text: string }[];
@@ -31,7 +31,11 @@ interface Time {
  * The step equals the scrape interval, which is the shortest useful one: over a few minutes no chart is narrow enough
  * to need a longer step.
  */
-export async function ask(prometheus: Prometheus, dashboard: Dashboard, { from, to, scrape }: Time): Promise<Drawing> {
+export async function queryDashboard(
+  prometheus: Prometheus,
+  dashboard: Dashboard,
+  { from, to, scrape }: Time,
+): Promise<DashboardData> {
   const { title, templating, panels } = dashboard;
   const range = { from: Math.ceil(from / scrape) * scrape, to: Math.floor(to / scrape) * scrape, step: scrape };
   const times = Array.from({ length: (range.to - range.from) / scrape + 1 }, (_, i) => range.from + i * scrape);
@@ -40,7 +44,7 @@ export async function ask(prometheus: Prometheus, dashboard: Dashboard, { from, 
   const intervals = { rateS: 4 * scrape, rangeS: range.to - range.from };
   const linesOf = async ({ targets }: Panel): Promise<Line[]> => {
     const answers = targets.map(async ({ expr, legendFormat }) => {
-      const found = await prometheus.range(fill(dashboard, expr, intervals), range);
+      const found = await prometheus.range(fillVariables(dashboard, expr, intervals), range);
       return found.map((series) => lineOf(series, legendFormat, times));
     });
     return (await Promise.all(answers)).flat();

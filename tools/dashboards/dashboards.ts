@@ -41,7 +41,11 @@ export function readDashboards(): Dashboard[] {
 }
 
 /** Fills the variables of a query as with "All" chosen in each. */
-export function fill({ templating }: Dashboard, expr: string, { rateS, rangeS }: { rateS: number; rangeS: number }) {
+export function fillVariables(
+  { templating }: Dashboard,
+  expr: string,
+  { rateS, rangeS }: { rateS: number; rangeS: number },
+) {
   const own = expr.replaceAll("$__rate_interval", `${rateS}s`).replaceAll("$__range", `${rangeS}s`);
   return templating.list.reduce((text, { name, allValue = ".*" }) => text.replaceAll(`$${name}`, allValue), own);
 }

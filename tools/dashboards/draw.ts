@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page, Route } from "playwright-core";
 import { openBrowser } from "../../e2e/console/browser.ts";
-import type { Drawing } from "./ask.ts";
+import type { DashboardData } from "./ask.ts";
 
 const ORIGIN = "http://dashboards.invalid";
 const WIDTH = 1440;
@@ -23,7 +23,7 @@ interface Picture {
 }
 
 /** `installed`: the folder into which `buildPage` wrote everything. */
-export async function draw(drawing: Drawing, installed: string): Promise<Picture> {
+export async function drawDashboard(drawing: DashboardData, installed: string): Promise<Picture> {
   const browser = await openBrowser({ baseUrl: ORIGIN, width: WIDTH });
   const { page } = browser;
   try {
@@ -45,7 +45,7 @@ export async function draw(drawing: Drawing, installed: string): Promise<Picture
   }
 }
 
-async function serve(route: Route, drawing: Drawing, installed: string): Promise<void> {
+async function serve(route: Route, drawing: DashboardData, installed: string): Promise<void> {
   const { pathname } = new URL(route.request().url());
   const packages = join(installed, "node_modules");
   if (pathname === "/") return route.fulfill({ contentType: "text/html", body: HTML });

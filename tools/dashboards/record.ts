@@ -13,7 +13,7 @@ import { releaseNodes } from "../../chaos/stage/release-nodes.ts";
 import { openStage, type Stage } from "../../chaos/stage/stage.ts";
 import { Prometheus } from "../../e2e/outside/prometheus.ts";
 import { STRIPE_SETTINGS } from "../../e2e/outside/stripe.ts";
-import { makeTrouble, type Trouble } from "./trouble.ts";
+import { type ExtraLoad, startExtraLoad } from "./extra-load.ts";
 
 export const SCRAPE_S = 5;
 const SEED = 17;
@@ -25,7 +25,7 @@ export interface Recording {
   to: number;
 }
 
-type Scene = (stage: Stage, trouble: Trouble) => Promise<void>;
+type Scene = (stage: Stage, trouble: ExtraLoad) => Promise<void>;
 
 const SCENES: Record<string, Scene> = {
   "all is well": () => sleep(60),
@@ -50,7 +50,7 @@ const SCENES: Record<string, Scene> = {
   "all is well again": () => sleep(20),
 };
 
-export async function record(folder: string, say: (line: string) => void): Promise<Recording> {
+export async function recordPlatform(folder: string, say: (line: string) => void): Promise<Recording> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const stage = await openStage({
@@ -79,7 +79,7 @@ async function play(stage: Stage, folder: string, say: (line: string) => void): 
     chance: new Chance(String(SEED)),
     now: () => performance.now(),
   });
-  const trouble = await makeTrouble(stage);
+  const trouble = await startExtraLoad(stage);
   const from = Date.now() / 1000;
   for (const [name, scene] of Object.entries(SCENES)) {
     say(name);

@@ -8,13 +8,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Prometheus } from "../../e2e/outside/prometheus.ts";
-import { builder } from "../nats-servers.ts";
+import { natsBuilder } from "../nats-servers.ts";
 import { ensureServers } from "../servers.ts";
-import { ask } from "./ask.ts";
+import { queryDashboard } from "./ask.ts";
 import { readDashboards } from "./dashboards.ts";
-import { draw } from "./draw.ts";
+import { drawDashboard } from "./draw.ts";
 import { buildPage } from "./install.ts";
-import { type Recording, record, SCRAPE_S } from "./record.ts";
+import { type Recording, recordPlatform, SCRAPE_S } from "./record.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CACHE = join(ROOT, ".cache/dashboards");
@@ -31,12 +31,12 @@ const say = (line: string): void =>
 // The pictures do not show the time zone of the machine.
 process.env.TZ = "UTC";
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
-for (const line of [...ensureServers(), ...(await builder.newest())]) console.log(line);
+for (const line of [...ensureServers(), ...(await natsBuilder.newest())]) console.log(line);
 const installed = join(CACHE, "page");
 await buildPage(installed);
 const recording = flags.again
   ? (JSON.parse(await readFile(join(RECORDED, "recording.json"), "utf8")) as Recording)
-  : await record(RECORDED, say);
+  : await recordPlatform(RECORDED, say);
 const empty = await drawAll(recording);
 for (const panel of empty) console.log(`nothing to show: ${panel}`);
 process.exit(empty.length === 0 ? 0 : 1);
@@ -48,8 +48,8 @@ async function drawAll({ from, to }: Recording): Promise<string[]> {
   try {
     if (flags.copies !== undefined) await mkdir(flags.copies, { recursive: true });
     for (const dashboard of readDashboards()) {
-      const drawing = await ask(prometheus, dashboard, { from, to, scrape: SCRAPE_S });
-      const { webp, png } = await draw(drawing, installed);
+      const drawing = await queryDashboard(prometheus, dashboard, { from, to, scrape: SCRAPE_S });
+      const { webp, png } = await drawDashboard(drawing, installed);
       await writeFile(join(PICTURES, `dashboard-${dashboard.name}.webp`), webp);
       if (flags.copies !== undefined) await writeFile(join(flags.copies, `${dashboard.name}.png`), png);
       say(`dashboard-${dashboard.name}.webp ${webp.length}`);

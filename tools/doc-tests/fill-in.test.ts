@@ -1,7 +1,7 @@
 /** Tests the replacement of the guides' address, key, token and ports. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { credentialsIn, fillIn, portsIn, withPorts } from "./fill-in.ts";
+import { credentialsIn, fillIn, portsIn, replacePorts } from "./fill-in.ts";
 
 test("replaces the address, the key and the host token everywhere", () => {
   const text =
@@ -22,7 +22,7 @@ test("replaces each port that a text names with the same other port everywhere",
     ["9091", "2"],
   ]);
   assert.equal(
-    withPorts(text, ports),
+    replacePorts(text, ports),
     "PORT=1 INTERNAL_PORT=2 x --port 8081; curl localhost:2 127.0.0.1:1/8080 --port=8081 2048",
   );
 });

@@ -18,7 +18,7 @@ const PORT = /(?<=(?:127\.0\.0\.1|localhost):|PORT=|--port[ =])\d{4,5}\b/g;
 export const portsIn = (text: string): string[] => [...new Set(text.match(PORT) ?? [])];
 
 /** Replaces ports in a text. */
-export const withPorts = (text: string, ports: ReadonlyMap<string, string>): string =>
+export const replacePorts = (text: string, ports: ReadonlyMap<string, string>): string =>
   text.replaceAll(PORT, (port) => ports.get(port) ?? port);
 
 /** Finds the credentials in a platform's output, as a reader would copy them. */

@@ -1,10 +1,10 @@
 /** Tests what an output block matches, and how differences are shown. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matches, sideBySide } from "./output.ts";
+import { matchesOutput, sideBySide } from "./output.ts";
 
 test("compares line by line, ignoring trailing spaces and trailing blank lines", () => {
-  assert.ok(matches("a\n  b\n", "a  \n  b\n\n"));
+  assert.ok(matchesOutput("a\n  b\n", "a  \n  b\n\n"));
   for (const [expected, actual] of [
     ["a", "b"],
     ["a", "a\nb"],
@@ -13,33 +13,33 @@ test("compares line by line, ignoring trailing spaces and trailing blank lines",
     ["a\n\nb", "a\nb"],
     ["", "a"],
   ] as const) {
-    assert.ok(!matches(expected, actual), JSON.stringify([expected, actual]));
+    assert.ok(!matchesOutput(expected, actual), JSON.stringify([expected, actual]));
   }
 });
 
 test("… matches any text within a line only", () => {
-  assert.ok(matches("id: …, ok", "id: 5, ok"));
-  assert.ok(matches("… b … d", "a b c b d"));
-  assert.ok(matches("a…", "a"));
-  assert.ok(matches("(.*)…", "(.*)x"), "what means something in a regular expression means itself");
-  assert.ok(!matches("a…c", "a\nc"));
-  assert.ok(!matches("a…c", "ab"));
-  assert.ok(!matches(".*…", "abc"));
+  assert.ok(matchesOutput("id: …, ok", "id: 5, ok"));
+  assert.ok(matchesOutput("… b … d", "a b c b d"));
+  assert.ok(matchesOutput("a…", "a"));
+  assert.ok(matchesOutput("(.*)…", "(.*)x"), "what means something in a regular expression means itself");
+  assert.ok(!matchesOutput("a…c", "a\nc"));
+  assert.ok(!matchesOutput("a…c", "ab"));
+  assert.ok(!matchesOutput(".*…", "abc"));
 });
 
 test("a line of … matches any number of lines, also none", () => {
-  assert.ok(matches("a\n…\nd", "a\nb\nc\nd"));
-  assert.ok(matches("a\n…\nd", "a\nd"));
-  assert.ok(matches("…\nb\nc", "b\nx\nb\nc"), "the first line that fits need not be the one");
-  assert.ok(matches("a\n  …", "a\nb"));
-  assert.ok(matches("…", ""));
-  assert.ok(!matches("a\n…\nd", "a\nb\nc"));
-  assert.ok(!matches("a\n…\nc\nd", "a\nc\nb\nd"));
+  assert.ok(matchesOutput("a\n…\nd", "a\nb\nc\nd"));
+  assert.ok(matchesOutput("a\n…\nd", "a\nd"));
+  assert.ok(matchesOutput("…\nb\nc", "b\nx\nb\nc"), "the first line that fits need not be the one");
+  assert.ok(matchesOutput("a\n  …", "a\nb"));
+  assert.ok(matchesOutput("…", ""));
+  assert.ok(!matchesOutput("a\n…\nd", "a\nb\nc"));
+  assert.ok(!matchesOutput("a\n…\nc\nd", "a\nc\nb\nd"));
 });
 
 test("many wildcards that match nothing fail quickly", () => {
-  assert.ok(!matches(`${"…a".repeat(30)}b`, "a".repeat(3000)));
-  assert.ok(!matches("…\na\n".repeat(30), `${"a\n".repeat(3000)}b`));
+  assert.ok(!matchesOutput(`${"…a".repeat(30)}b`, "a".repeat(3000)));
+  assert.ok(!matchesOutput("…\na\n".repeat(30), `${"a\n".repeat(3000)}b`));
 });
 
 test("prints both outputs side by side and marks different lines", () => {

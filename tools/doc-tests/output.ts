@@ -4,7 +4,7 @@
  */
 const ANY = "…";
 
-export function matches(expected: string, actual: string): boolean {
+export function matchesOutput(expected: string, actual: string): boolean {
   return fits(linesOf(expected), linesOf(actual), { isAny: (line) => line.trim() === ANY, same: lineMatches });
 }
 

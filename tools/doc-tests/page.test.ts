@@ -1,7 +1,7 @@
 /** Tests what a page's fences and header mean, and which ones are refused. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPage, runnable } from "./page.ts";
+import { readPage, runnableBlocks } from "./page.ts";
 
 const fence = (info: string, code = "true"): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
 
@@ -11,7 +11,7 @@ test("reads sh, python and ts blocks in order, with their lines, also within lis
   );
   assert.equal(page.kind, "platform");
   assert.deepEqual(
-    runnable(page).map(({ language, text, line }) => [language, text, line]),
+    runnableBlocks(page).map(({ language, text, line }) => [language, text, line]),
     [
       ["sh", "a\n", 3],
       ["python", "if b:\n  c\n", 9],
@@ -40,7 +40,7 @@ test("skips a block with a reason, and recognises one that keeps running", () =>
     ],
   );
   assert.deepEqual(
-    runnable(page).map(({ text }) => text),
+    runnableBlocks(page).map(({ text }) => text),
     ["b\n"],
   );
 });
@@ -48,7 +48,7 @@ test("skips a block with a reason, and recognises one that keeps running", () =>
 test("reads a page's kind from its first line, and runs no block of a page of kind none", () => {
   for (const kind of ["platform", "platform-without-node", "clone", "none"]) {
     const page = readPage(`<!-- doctest: ${kind} -->\n# A\n\n${fence("sh")}`);
-    assert.deepEqual([page.kind, page.mistakes, runnable(page).length], [kind, [], kind === "none" ? 0 : 1]);
+    assert.deepEqual([page.kind, page.mistakes, runnableBlocks(page).length], [kind, [], kind === "none" ? 0 : 1]);
   }
 });
 

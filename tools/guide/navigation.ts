@@ -11,7 +11,7 @@ export const urlOf = ({ path }: Pick<GuidePage, "path">): string => (path === ""
  * The list of pages with sections that fold; the reader's section is open. The headings of the page are listed below
  * its name.
  */
-export function contents(shown: GuidePage, headings: Heading[]): Html {
+export function tableOfContents(shown: GuidePage, headings: Heading[]): Html {
   const within = headings.filter(({ level }) => level === 2);
   const below = html`\n<ul class="within">${within.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>\n`)}</ul>\n`;
   const link = (page: GuidePage) =>
@@ -32,12 +32,12 @@ ${internalApis()}</div>
 </nav>`;
 }
 
-export function crumbs({ path, section }: GuidePage): Html | string {
+export function breadcrumbs({ path, section }: GuidePage): Html | string {
   if (path === "") return "";
   return html`<p class="crumbs"><a href="${GUIDE_URL}">Guide</a> <span aria-hidden="true">/</span> ${section}</p>\n`;
 }
 
-export function pager(shown: GuidePage): Html | string {
+export function previousAndNextLinks(shown: GuidePage): Html | string {
   const at = PAGES.indexOf(shown);
   if (at < 0) return "";
   const link = (page: GuidePage | undefined, rel: "prev" | "next", text: string): Html | string =>

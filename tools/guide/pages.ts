@@ -85,10 +85,10 @@ const TABLE: Record<string, Record<string, string>> = {
 };
 
 /** Files and folders of docs/ that are for contributors and not part of the guide. */
-export const FOR_CONTRIBUTORS: readonly string[] = ["docs/decisions/"];
+export const CONTRIBUTOR_FOLDERS: readonly string[] = ["docs/decisions/"];
 
 /** A file in these folders is published if a page links to it. */
-export const EXAMPLES: readonly string[] = ["examples/", "deploy/"];
+export const EXAMPLE_FOLDERS: readonly string[] = ["examples/", "deploy/"];
 
 export interface GuidePage {
   /** The path from the root of the repository. */

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Places, render } from "./render.ts";
+import { type LinkTargets, renderPage } from "./render.ts";
 
-const places: Places = {
+const places: LinkTargets = {
   link: (address) => (address.endsWith(".ts") ? undefined : `/docs/guide/${address}`),
   picture: (address) => ({ url: `/docs/guide/${address}`, width: 1600, height: 1000 }),
 };
 const body = (text: string): string =>
-  render(`# Title\n\n${text}`, places).body.text.replace('<h1 id="title">Title</h1>\n', "");
+  renderPage(`# Title\n\n${text}`, places).body.text.replace('<h1 id="title">Title</h1>\n', "");
 
 test("renders the title, headings and their anchors", () => {
-  const { title, headings, body } = render("# The `one`\n## Two: 2\n### Three\n## Two: 2\n", places);
+  const { title, headings, body } = renderPage("# The `one`\n## Two: 2\n### Three\n## Two: 2\n", places);
   assert.equal(title, "The one");
   assert.deepEqual(headings, [
     { level: 2, id: "two-2", text: "Two: 2" },
@@ -24,8 +24,8 @@ test("renders the title, headings and their anchors", () => {
 });
 
 test("refuses a page without a title", () => {
-  assert.throws(() => render("## Two\n", places), /begins with its title/);
-  assert.throws(() => render("words\n", places), /begins with its title/);
+  assert.throws(() => renderPage("## Two\n", places), /begins with its title/);
+  assert.throws(() => renderPage("words\n", places), /begins with its title/);
 });
 
 test("joins lines, escapes tags, links within the guide, and leaves other links as text", () => {
@@ -44,7 +44,7 @@ test("gives code an ID for its copy button", () => {
 test("hides a fence's attributes and keeps its comments", () => {
   assert.match(body('```sh no-run="needs Docker"\ndocker ps\n```'), /<span>Shell<\/span>.*<code>docker ps<\/code>/);
   assert.match(body("```text\n<!-- kept -->\n```"), /<code>&#60;!-- kept --&#62;<\/code>/);
-  const { title } = render("<!-- doctest: platform -->\n# Title\n", places);
+  const { title } = renderPage("<!-- doctest: platform -->\n# Title\n", places);
   assert.equal(title, "Title");
 });
 

@@ -12,7 +12,7 @@ interface Picture {
 }
 
 /** Decides what addresses in a file lead to in the guide. */
-export interface Places {
+export interface LinkTargets {
   /** Undefined if the target is not in the guide; then only the link's text is shown. */
   link(address: string): string | undefined;
   picture(address: string): Picture;
@@ -31,7 +31,7 @@ interface Rendered {
   body: Html;
 }
 
-export function render(text: string, places: Places): Rendered {
+export function renderPage(text: string, places: LinkTargets): Rendered {
   const renderer = new Renderer(places);
   const body = renderer.blocks(reader.read(withoutComments(text)));
   const [title, ...headings] = renderer.headings;
@@ -52,10 +52,10 @@ const PICTURES = /^(?:<p>\s*)?(?:<img [^>]*>\s*)+(?:<\/p>)?$/;
 const PICTURE = /<img src="([^"]*)" alt="([^"]*)" width="(\d+)">/g;
 class Renderer {
   readonly headings: Heading[] = [];
-  readonly #places: Places;
+  readonly #places: LinkTargets;
   readonly #anchor = anchorMaker();
 
-  constructor(places: Places) {
+  constructor(places: LinkTargets) {
     this.#places = places;
   }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { FOR_CONTRIBUTORS, PAGES } from "./pages.ts";
+import { CONTRIBUTOR_FOLDERS, PAGES } from "./pages.ts";
 import { pictureSize } from "./picture.ts";
 import { siteOf } from "./site.ts";
 
@@ -42,7 +42,7 @@ for (const name of htmlFiles) {
 test("every file of docs/ is in the table of pages, or excluded as one for contributors", () => {
   const listed = new Set(PAGES.map(({ file }) => file));
   const found = globSync("docs/**/*.md", { cwd: root }).filter(
-    (file) => !FOR_CONTRIBUTORS.some((name) => file.startsWith(name)),
+    (file) => !CONTRIBUTOR_FOLDERS.some((name) => file.startsWith(name)),
   );
   assert.deepEqual(
     found.filter((file) => !listed.has(file)),

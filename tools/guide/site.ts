@@ -11,12 +11,12 @@ import { ADDRESS, block, framed, GUIDE_STYLE_URL, GUIDE_URL } from "../../gatewa
 import { type Html, html } from "../../gateway/src/site/reference/html.ts";
 import { replaceFolder } from "../replace-folder.mjs";
 import { captionOf, highlight, languageOfFile } from "./highlight.ts";
-import { contents, crumbs, pager, urlOf } from "./navigation.ts";
-import { EXAMPLES, type GuidePage, PAGES, pathOf } from "./pages.ts";
+import { breadcrumbs, previousAndNextLinks, tableOfContents, urlOf } from "./navigation.ts";
+import { EXAMPLE_FOLDERS, type GuidePage, PAGES, pathOf } from "./pages.ts";
 import { pictureSize } from "./picture.ts";
 import { referencePage } from "./reference/page.ts";
-import { REFERENCE_URL, tabs } from "./reference/tabs.ts";
-import { type Heading, type Places, render } from "./render.ts";
+import { navigationTabs, REFERENCE_URL } from "./reference/tabs.ts";
+import { type Heading, type LinkTargets, renderPage } from "./render.ts";
 import { entriesOfApi, entriesOfPage } from "./search/entries.ts";
 import type { Entry } from "./search/query.ts";
 import { searchScript } from "./search/script.ts";
@@ -55,7 +55,10 @@ export async function siteOf(root: string): Promise<Files> {
         body: html`${titleOf(page)}${fileList(root, page.file, { from: page, publish })}`,
       });
     } else if (page.file.endsWith(".md")) {
-      const { title, headings, body } = render(readFileSync(path, "utf8"), placesOf(page, { publish, readPicture }));
+      const { title, headings, body } = renderPage(
+        readFileSync(path, "utf8"),
+        placesOf(page, { publish, readPicture }),
+      );
       // Only files of deploy/ that a page links to are published, because deploy/ may contain secrets.
       const isWithFiles = page.file.startsWith("examples/");
       const list = isWithFiles ? fileList(root, posix.dirname(page.file), { from: page, publish }) : "";
@@ -92,16 +95,16 @@ export function writeSite(files: Files, folder: string): void {
 
 function guidePage(page: GuidePage, title: string, { headings, body }: { headings: Heading[]; body: Html }): string {
   const main = html`<div class="columns">
-${contents(page, headings)}
+${tableOfContents(page, headings)}
 <main id="content" class="guide">
-${crumbs(page)}${body}${pager(page)}</main>
+${breadcrumbs(page)}${body}${previousAndNextLinks(page)}</main>
 </div>`;
-  const framing = { nav: tabs("guide"), styleUrl: GUIDE_STYLE_URL, hasStatus: true };
+  const framing = { nav: navigationTabs("guide"), styleUrl: GUIDE_STYLE_URL, hasStatus: true };
   return framed({ ...framing, title: `${title} · Tollgate`, body: main });
 }
 
 const isExample = (root: string, file: string): boolean =>
-  EXAMPLES.some((folder) => file.startsWith(folder)) && existsSync(join(root, file));
+  EXAMPLE_FOLDERS.some((folder) => file.startsWith(folder)) && existsSync(join(root, file));
 
 /** The title of a file or folder that is published as it is. */
 const titleOf = ({ file }: GuidePage): Html =>
@@ -135,7 +138,7 @@ interface Published {
   readPicture(name: string): Buffer;
 }
 
-function placesOf(from: GuidePage, { publish, readPicture }: Published): Places {
+function placesOf(from: GuidePage, { publish, readPicture }: Published): LinkTargets {
   const { file } = from;
   const resolve = (path: string): string => posix.join(posix.dirname(file), path);
   return {
@@ -165,5 +168,5 @@ function notFoundPage(): string {
 <li><a href="/console/"><strong>Console</strong> API keys, credits and the playground.</a></li>
 </ul>
 </main>`;
-  return framed({ title: "Page not found · Tollgate", nav: tabs(undefined), body, hasStatus: true });
+  return framed({ title: "Page not found · Tollgate", nav: navigationTabs(undefined), body, hasStatus: true });
 }

@@ -12,7 +12,7 @@ import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
 import { pagesIn } from "./pages.ts";
 import { LIVE_OPEN, noticeForbidden, noticeSignedOut, queryClient } from "./query-client.ts";
-import { useAway } from "./reach.ts";
+import { useOutage } from "./reach.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const READ_AGAIN_MS = 4_000;
@@ -34,7 +34,7 @@ export function useEventStream(
   const [open, setOpen] = useState(false);
   const seen = useSeen();
   // While the gateway is unreachable nothing can be read; a new stream opens as soon as it is back.
-  const away = useAway() !== undefined;
+  const away = useOutage() !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `on` closes over nothing that changes; `of` is in what `actingFor` gives
   useEffect(() => {
     if (!enabled || !seen || away) return;
@@ -117,7 +117,7 @@ export function useLiveRequests(): LiveRequests | undefined {
 }
 
 /** Whether the stream is open, so that its latest value is current. */
-export function useLiveOpen(): boolean {
+export function useIsStreamOpen(): boolean {
   return useQuery<boolean>({ queryKey: LIVE_OPEN, enabled: false }).data === true;
 }
 

@@ -70,7 +70,7 @@ const isRefused = (): boolean =>
   shown().some(({ state }) => state.error instanceof ApiFault && state.error.status === 503);
 
 export const useOldestShown = (): number | undefined => useSyncExternalStore(watch.subscribe, oldestShown);
-export const useRefused = (): boolean => useSyncExternalStore(watch.subscribe, isRefused);
+export const useRequestsRefused = (): boolean => useSyncExternalStore(watch.subscribe, isRefused);
 
 export type Aged = Pick<UseQueryResult, "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
 

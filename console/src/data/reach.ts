@@ -4,4 +4,4 @@ import { reach } from "../api/gateway.ts";
 import type { Away } from "../api/reach.ts";
 
 /** Since when the gateway does not answer, and how old the page's data is; undefined while it answers. */
-export const useAway = (): Away | undefined => useSyncExternalStore(reach.subscribe, reach.current);
+export const useOutage = (): Away | undefined => useSyncExternalStore(reach.subscribe, reach.current);

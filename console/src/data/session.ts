@@ -88,7 +88,7 @@ export function useActing(kind: AccountKind): Account | undefined {
 }
 
 /** `may("work")`: whether the person's role in the acting account allows it. The API decides in the end. */
-export function useMay(kind: AccountKind): (need: Need) => boolean {
+export function usePermissions(kind: AccountKind): (need: Need) => boolean {
   const account = useActing(kind);
   return (need) => account?.may.includes(need) ?? false;
 }

@@ -5,15 +5,15 @@
 
 import { type ReactNode, useState } from "react";
 import { reach } from "../api/gateway.ts";
-import { useHealth, useOldestShown, useRefused } from "../data/old-data.ts";
-import { useAway } from "../data/reach.ts";
+import { useHealth, useOldestShown, useRequestsRefused } from "../data/old-data.ts";
+import { useOutage } from "../data/reach.ts";
 import { clockText } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { CloudOff } from "../ui/icons.tsx";
 import { outageText } from "./outage-text.ts";
 
 export function GatewayBanner() {
-  const away = useAway();
+  const away = useOutage();
   return (
     // Always in the page, so that screen readers announce its content when it appears.
     <div role="status" className="sticky top-13 z-20 lg:top-0">
@@ -32,7 +32,7 @@ export function GatewayBanner() {
 /** The gateway answers, but has no newer data. */
 function OldData() {
   const dataAt = useOldestShown();
-  const refused = useRefused();
+  const refused = useRequestsRefused();
   const isWrong = dataAt !== undefined || refused;
   const { data: health } = useHealth(isWrong);
   if (!isWrong) return null;

@@ -1,7 +1,7 @@
 /** A page with secrets of one kind: lists, creates, opens and revokes them. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { useMay } from "../data/session.ts";
+import { usePermissions } from "../data/session.ts";
 import { RoleNote } from "../team/role-note.tsx";
 import { Button } from "../ui/button.tsx";
 import { Card, PageHeader } from "../ui/card.tsx";
@@ -39,7 +39,7 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
   const [task, setTask] = useState<Task<Row>>();
   const [shown, setShown] = useState<Shown>("active");
   const done = (): void => setTask(undefined);
-  const mayWork = useMay(kind.of)("work");
+  const mayWork = usePermissions(kind.of)("work");
   const create = mayWork && (
     <Button look="primary" onClick={() => setTask({ name: "create" })}>
       <Plus aria-hidden className="size-4" />

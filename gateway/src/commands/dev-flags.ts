@@ -1,5 +1,5 @@
 /** Parses the flags of `npm start` and reports every mistake with its flag and rule. */
-import type { Flag, Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput, Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 
 const ENGINES = ["auto", "demo", "scripted"] as const;
@@ -36,7 +36,7 @@ export const DEV_FLAGS: Record<string, Flag> = {
   "ready-file": { value: "FILE", help: "write addresses and keys there as JSON when the gateway is ready" },
 };
 
-export function parseDevFlags({ flags, switches }: Given): DevFlags {
+export function parseDevFlags({ flags, switches }: CommandInput): DevFlags {
   const mistakes: string[] = [];
   const whole = (flag: string, text: string, max: number): number => {
     const value = Number(text);

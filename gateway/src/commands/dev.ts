@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { DemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
-import type { Command, Given, Surroundings } from "@tollgate/terminal/command.ts";
+import type { BaseCommandContext, Command, CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import pino from "pino";
@@ -31,7 +31,7 @@ export const dev: Command = {
   run,
 };
 
-async function run(given: Given, { terminal, env }: Surroundings): Promise<number> {
+async function run(given: CommandInput, { terminal, env }: BaseCommandContext): Promise<number> {
   const flags = parseDevFlags(given);
   const dataDir = resolve(flags.data);
   const parsed = parseConfig({

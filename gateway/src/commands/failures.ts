@@ -1,6 +1,6 @@
 /** One-line messages for configuration and database errors. */
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { type Explain, systemFailure } from "@tollgate/terminal/failure.ts";
+import { type ExplainError, systemFailure } from "@tollgate/terminal/failure.ts";
 import type pg from "pg";
 import { ListenError } from "../base/listen-error.ts";
 import { ConfigError } from "../config.ts";
@@ -17,7 +17,7 @@ const NEXT: Record<string, string> = {
     "correct the setting, or set DATABASE_DURABILITY=assumed for a database whose data may be lost",
 };
 
-export const explain: Explain = (error) => {
+export const explain: ExplainError = (error) => {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof ConfigError)
     return { message: error.message, next: "docs/operators/settings.md lists every setting" };

@@ -1,6 +1,6 @@
 /** `tollgate migrate`: migrates a database, finishes an upgrade, or shows what it would do. */
 
-import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { createErrorLog } from "../base/log.ts";
 import { databaseUrlOf } from "../config.ts";
@@ -30,7 +30,7 @@ export const migrateOnly: Command = {
   run,
 };
 
-async function run({ switches, json }: Given, { terminal, env }: Surroundings): Promise<number> {
+async function run({ switches, json }: CommandInput, { terminal, env }: BaseCommandContext): Promise<number> {
   if (switches.has("plan") && switches.has("finish")) throw new UsageError("--plan and --finish cannot be combined");
   const connectionString = databaseUrlOf(env);
   const log = createErrorLog("warn");

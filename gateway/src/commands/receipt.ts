@@ -1,7 +1,7 @@
 /** `tollgate receipt verify FILE`: checks a usage receipt offline, with the keys a gateway published. */
 
 import { readFile } from "node:fs/promises";
-import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { systemFailure } from "@tollgate/terminal/failure.ts";
 import { z } from "zod";
@@ -25,8 +25,8 @@ export const receiptVerify: Command = {
 };
 
 async function verify(
-  { args: [file = ""], flags: { keys = "" }, json }: Given,
-  { terminal }: Surroundings,
+  { args: [file = ""], flags: { keys = "" }, json }: CommandInput,
+  { terminal }: BaseCommandContext,
 ): Promise<number> {
   const published = Published.safeParse(await readJson(keys));
   if (!published.success)

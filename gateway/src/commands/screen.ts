@@ -1,6 +1,6 @@
 /** The screen of `npm start` when the platform is ready. */
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
-import { facts } from "@tollgate/terminal/text.ts";
+import { alignedFacts } from "@tollgate/terminal/text.ts";
 import type { Online } from "./dev-nodes.ts";
 
 interface Ready {
@@ -44,7 +44,7 @@ export function readyLines(
     "",
     paint.good(paint.strong("Tollgate is ready.")),
     "",
-    ...facts(rows.map(([name, value]) => [paint.dim(name), value])),
+    ...alignedFacts(rows.map(([name, value]) => [paint.dim(name), value])),
     "",
     ...(nodes.length === 0 ? ["No node is online yet. When a node is online, try:"] : ["Try it:"]),
     "",

@@ -1,6 +1,6 @@
 /** `tollgate serve`: the production gateway. Logs to standard output, readable on a terminal and JSON otherwise; stops cleanly on SIGINT and SIGTERM. */
 
-import type { Command, Given, Surroundings } from "@tollgate/terminal/command.ts";
+import type { BaseCommandContext, Command, CommandInput } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
 import { createLog, type Log, logStream } from "../base/log.ts";
@@ -23,7 +23,7 @@ export const serve: Command = {
 const FIRST_OPERATOR =
   "Create one with the settings of this gateway: tollgate admin operator create --email you@example.com --password - (the password is read from standard input).";
 
-async function run(_given: Given, { env }: Surroundings): Promise<number> {
+async function run(_given: CommandInput, { env }: BaseCommandContext): Promise<number> {
   const config = parseConfig(env);
   const log = createLog(config.logLevel, logStream(config.logFormat, process.stdout, env));
   const workerSettings = readWorkerSettings(env);

@@ -1,5 +1,5 @@
 /** The interface and the inputs of every command. */
-import type { Command as Declared, Surroundings } from "@tollgate/terminal/command.ts";
+import type { BaseCommandContext, Command as Declared } from "@tollgate/terminal/command.ts";
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import type { findAbsences, findEngines } from "../engines/detect.ts";
@@ -7,7 +7,7 @@ import type { LoginFile } from "./login-file.ts";
 import type { Machine } from "./machine/machine.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-export interface CommandContext extends Surroundings {
+export interface CommandContext extends BaseCommandContext {
   /** Name and version of this agent: `tollgate-host/0.1.0`. */
   version: string;
   /** How this program is started again: the Node that runs it, and its file. */

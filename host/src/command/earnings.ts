@@ -1,8 +1,8 @@
 /** `tollgate-host earnings`: money, with the requests that earned it. */
 
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { facts, sanitise, table } from "@tollgate/terminal/text.ts";
+import { alignedFacts, sanitise, table } from "@tollgate/terminal/text.ts";
 import { dayOf, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { count, counted, dollarColumn, dollars, sumMicro, utcTime } from "./format.ts";
@@ -35,7 +35,7 @@ export const earnings: Command = {
   run,
 };
 
-async function run({ flags, switches, json }: Given, context: CommandContext): Promise<number> {
+async function run({ flags, switches, json }: CommandInput, context: CommandContext): Promise<number> {
   const csv = switches.has("csv");
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
@@ -154,7 +154,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   const hasWithheld = !isNothing(balance.withheld_micro);
   const withheld = hasWithheld ? (await gateway.withheld({ node: query.node, limit: SHOWN })).data : [];
   answer(context, json, { balance, today_micro, data, withheld, more }, () => [
-    ...facts([
+    ...alignedFacts([
       ["today", dollars(today_micro)],
       ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
       ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off in addition")}`],

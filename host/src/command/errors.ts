@@ -1,11 +1,11 @@
 /** Messages for failures that only this program knows: what is wrong and what to do next. */
-import { type Explain, type Failure, failureOf } from "@tollgate/terminal/failure.ts";
+import { type ExplainError, type Failure, failureOf } from "@tollgate/terminal/failure.ts";
 import { LLAMA_CPP, NoLlamaCpp } from "../engines/llama-cpp/load.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
 
 export const PROGRAM = "tollgate-host";
 
-export const explain: Explain = (error) => {
+export const explain: ExplainError = (error) => {
   if (error instanceof GatewayRefusal) {
     const { message, code, status } = error;
     const next = REMEDIES[code ?? ""] ?? (status >= 500 ? OUT_OF_ORDER : undefined);

@@ -2,7 +2,7 @@
  * The flags of `tollgate-host up`, read once. Every mistake is reported, each in one line that names the flag. What is not
  * given comes from the stored login, unless --gateway is given: then nothing stored is used.
  */
-import { type Flag, type Given, JSON_FLAG } from "@tollgate/terminal/command.ts";
+import { type CommandInput, type Flag, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { RememberedAddresses } from "../engines/detect.ts";
 import { LOG_LEVELS } from "../log.ts";
@@ -78,7 +78,11 @@ export interface Remembered {
   serving: EngineSettings | undefined;
 }
 
-export function parseUpFlags({ flags: values, switches, json }: Given, env: FlagEnv, login?: Remembered): UpFlags {
+export function parseUpFlags(
+  { flags: values, switches, json }: CommandInput,
+  env: FlagEnv,
+  login?: Remembered,
+): UpFlags {
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   const stored = values.gateway === undefined ? login : undefined;
@@ -111,7 +115,7 @@ export function parseUpFlags({ flags: values, switches, json }: Given, env: Flag
   };
 }
 
-type EngineFlagValues = Given["flags"];
+type EngineFlagValues = CommandInput["flags"];
 
 /** Whether a flag chooses the engine; then stored settings of another engine do not apply. */
 function isEngineNamed(values: EngineFlagValues): boolean {
@@ -150,7 +154,7 @@ function settledBy(serving: EngineSettings, fromFlags: EngineSettings): EngineSe
 }
 
 function identityOf(
-  { node, name }: Given["flags"],
+  { node, name }: CommandInput["flags"],
   stored: { id: string } | undefined,
   wrong: Wrong,
 ): UpFlags["identity"] | undefined {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clip, padStart, paint, sanitise, table, width } from "@tollgate/terminal/text.ts";
+import { padStart, paint, sanitise, table, truncate, width } from "@tollgate/terminal/text.ts";
 import fc from "fast-check";
 import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./format.ts";
 
@@ -69,6 +69,6 @@ const plain = (text: string): string => text.replaceAll(/\x1b\[\d+m/g, "");
 
 test("escapes terminal control sequences in text from elsewhere", () => {
   assert.equal(sanitise("a\u001b[2Jb\r\nc\u202ed"), "a [2Jb  c d");
-  assert.equal(clip("abcdef", 4), "abc…");
-  assert.equal(clip("abcd", 4), "abcd");
+  assert.equal(truncate("abcdef", 4), "abc…");
+  assert.equal(truncate("abcd", 4), "abcd");
 });

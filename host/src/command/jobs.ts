@@ -1,5 +1,5 @@
 /** `tollgate-host jobs`: what a node worked on, one line each. Never what was asked or who asked. */
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise, table } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, wholeNumber } from "./arguments.ts";
@@ -24,7 +24,7 @@ export const jobs: Command = {
   run,
 };
 
-async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
+async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
   const limit = wholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, (mistake) => void mistakes.push(mistake));
   if (mistakes.length > 0) throw new UsageError(mistakes);

@@ -5,7 +5,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { ifThere, readKept, removeKept, writeKept } from "@tollgate/terminal/kept-file.ts";
+import { ifThere, readPrivateFile, removePrivateFile, writePrivateFile } from "@tollgate/terminal/private-file.ts";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import { ENGINES, type EngineSettings, type Remembered } from "./flags.ts";
@@ -53,15 +53,15 @@ export function loginFile(directory: string): LoginFile {
   return {
     path,
     async read() {
-      const text = await readKept(path);
+      const text = await readPrivateFile(path);
       if (text === undefined) return undefined;
       const result = Login.safeParse(parseJson(text));
       if (result.success) return result.data;
       // The file's text is never quoted: it may hold the token.
       throw new CommandError(`${path} is damaged`, { next: "run tollgate-host login to write the file again" });
     },
-    write: (login) => writeKept(path, `${JSON.stringify(login, null, 2)}\n`),
-    remove: () => removeKept(path),
+    write: (login) => writePrivateFile(path, `${JSON.stringify(login, null, 2)}\n`),
+    remove: () => removePrivateFile(path),
     async isExposed() {
       const found = await ifThere(stat(path));
       return found !== undefined && process.platform !== "win32" && (found.mode & OTHERS) !== 0;

@@ -1,6 +1,6 @@
 /** `tollgate-host login`: the gateway's address and a host token, tried against the gateway, then kept. */
 
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { isHostToken, isHttpUrl, isLoopback } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
@@ -25,7 +25,7 @@ export const login: Command = {
   run,
 };
 
-async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
+async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const { logins, terminal } = context;
   const before = await earlierLogin(logins);
   const gateway = await readGateway(flags.gateway, before, context);

@@ -1,6 +1,6 @@
 /** `tollgate-host logout`: forgets the gateway, the token, the node and the election on this machine. */
 
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 
 export const logout: Command = {
@@ -12,7 +12,7 @@ export const logout: Command = {
   run,
 };
 
-async function run({ json }: Given, context: CommandContext): Promise<number> {
+async function run({ json }: CommandInput, context: CommandContext): Promise<number> {
   const removed = await context.logins.remove();
   answer(context, json, { removed }, () =>
     removed

@@ -1,5 +1,5 @@
 /** `tollgate-host market`: what each model could earn. */
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { table } from "@tollgate/terminal/text.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { count, counted, dollarColumn } from "./format.ts";
@@ -26,7 +26,7 @@ export const market: Command = {
   run,
 };
 
-async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
+async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const session = await openSession(context);
   const node = flags.node === undefined ? session.login.node?.id : nodeIdOf(session, flags.node);
   const found = await session.gateway.market(node);

@@ -1,7 +1,7 @@
 /** `tollgate-host register`: registers this machine and stores its node. */
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { facts, sanitise } from "@tollgate/terminal/text.ts";
+import { alignedFacts, sanitise } from "@tollgate/terminal/text.ts";
 import { addressesFor } from "../engines/detect.ts";
 import { nameOf } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
@@ -19,7 +19,7 @@ export const register: Command = {
   run,
 };
 
-async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
+async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const { machine, logins, version } = context;
   const mistakes: string[] = [];
   const name = nameOf(flags.name ?? machine.hostname, (mistake) => void mistakes.push(mistake));
@@ -42,7 +42,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
 
   const report = { node: node.id, name: node.name, state: node.state, ...hardwareReport(hardware, engines) };
   answer(context, json, report, () => [
-    ...facts([
+    ...alignedFacts([
       ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
       ...describeHardware(hardware),
       ["engines", engines.map((engine) => engine.name).join(", ") || "no engine found on the usual ports"],

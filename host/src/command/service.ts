@@ -2,9 +2,9 @@
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Flag, Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput, Flag } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { configDirectory } from "@tollgate/terminal/kept-file.ts";
+import { configDirectory } from "@tollgate/terminal/private-file.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 
 const UNIT_NAME = "tollgate-host.service";
@@ -34,7 +34,7 @@ export const serviceCommands: Record<string, Command> = {
 
 type Action = (place: Place, context: CommandContext, json: boolean) => Promise<void>;
 
-async function run({ flags, switches, json }: Given, context: CommandContext, action: Action): Promise<number> {
+async function run({ flags, switches, json }: CommandInput, context: CommandContext, action: Action): Promise<number> {
   const isSystem = switches.has("system");
   const { user } = flags;
   if (user !== undefined && !isSystem) throw new UsageError("--user needs --system");

@@ -1,8 +1,8 @@
 /** `tollgate-host status`: how a node stands, how fast it is, what it did today. */
 
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { facts, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
+import { alignedFacts, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { count, counted, dollarColumn, dollars, milliseconds, PAUSES, percent, perSecond } from "./format.ts";
@@ -27,7 +27,7 @@ export const status: Command = {
   run,
 };
 
-async function run({ flags, switches, json }: Given, context: CommandContext): Promise<number> {
+async function run({ flags, switches, json }: CommandInput, context: CommandContext): Promise<number> {
   const all = switches.has("all");
   if (all && flags.node !== undefined) throw new UsageError("--node and --all cannot be combined");
   const range = (flags.range ?? "24h") as InsightRange;
@@ -134,7 +134,7 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
   const probation = stats.probation ?? node.probation;
   const withheld = stats.state === "quarantined" ? null : (stats.withheld ?? node.withheld);
   return [
-    ...facts([
+    ...alignedFacts([
       ["node", `${node.id} (${sanitise(node.name)})`],
       ["state", paintState(stats.state, paint)],
       ["slots", slotsOf(stats)],

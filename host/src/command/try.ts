@@ -1,6 +1,6 @@
 /** `tollgate-host try`: a private request to one's own node, by the same way a builder's takes. No one pays for it. */
 
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Paint } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, wholeNumber } from "./arguments.ts";
@@ -27,7 +27,7 @@ export const tryNode: Command = {
   run,
 };
 
-async function run({ flags, json }: Given, context: CommandContext): Promise<number> {
+async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
   const maxTokens = wholeNumber(
     "max-tokens",

@@ -3,7 +3,7 @@
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
 
-export function curl(endpoint: Endpoint, { credential }: Calling): string {
+export function curlCommand(endpoint: Endpoint, { credential }: Calling): string {
   const { method, path } = endpoint;
   const address = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `$${name.toUpperCase()}`);
   const sample = bodyOf(endpoint);

@@ -5,7 +5,7 @@ import { type Endpoint, follow, operationsOf, type Parameter } from "@tollgate/a
 import { publicApi } from "@tollgate/api/public/api.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
-import { curl } from "./curl.ts";
+import { curlCommand } from "./curl.ts";
 import { fieldsOf } from "./fields-list.ts";
 import { referencePage } from "./page.ts";
 
@@ -102,7 +102,7 @@ describe("curl", () => {
     const endpoint = operationsOf(documentOf((api as ApiDocument).api)).find(
       ({ operation }) => operation.operationId === id,
     );
-    return curl(endpoint as Endpoint, (api as ApiDocument).calling).replaceAll(" \\\n  ", " ");
+    return curlCommand(endpoint as Endpoint, (api as ApiDocument).calling).replaceAll(" \\\n  ", " ");
   };
 
   test("sends the credential only where one is needed", () => {

@@ -14,7 +14,7 @@ import { type Html, html, inline, marked } from "../../../gateway/src/site/refer
 import { highlight } from "../highlight.ts";
 import { heading, operationSection, schemaPart } from "./operation-section.ts";
 import { firstCall } from "./samples.ts";
-import { INTERNAL_APIS, internalApis, REFERENCE_URL, tabs } from "./tabs.ts";
+import { INTERNAL_APIS, internalApis, navigationTabs, REFERENCE_URL } from "./tabs.ts";
 
 interface PageOptions {
   document: Document;
@@ -45,7 +45,7 @@ ${errors(document, endpoints)}
 ${headers(document)}
 </main>
 </div>`;
-  return framed({ title: `${title} reference`, nav: tabs("reference"), body, hasStatus: options.hasStatus });
+  return framed({ title: `${title} reference`, nav: navigationTabs("reference"), body, hasStatus: options.hasStatus });
 }
 
 /** Says on a page of an internal API that builders do not need it. */

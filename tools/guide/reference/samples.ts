@@ -5,7 +5,7 @@
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
 import type { Sample } from "../../../gateway/src/site/reference/frame.ts";
-import { bodyOf, curl } from "./curl.ts";
+import { bodyOf, curlCommand } from "./curl.ts";
 import { pythonLiteral, scriptLiteral } from "./literals.ts";
 
 interface SdkCall {
@@ -54,7 +54,7 @@ const ENVIRONMENT: Access = {
 };
 
 export function samplesOf(endpoint: Endpoint, calling: Calling): Sample[] {
-  const line: Sample = { language: "curl", text: curl(endpoint, calling) };
+  const line: Sample = { language: "curl", text: curlCommand(endpoint, calling) };
   if (calling.code === undefined) return [line];
   const known = calling.code === "openai" ? SDK_CALLS[endpoint.operation.operationId] : undefined;
   if (known === undefined) return [line, ...plainSamples(endpoint, calling)];

@@ -8,7 +8,7 @@ export const REFERENCE_URL = PUBLIC?.pageUrl ?? "";
 export const INTERNAL_APIS = "Internal APIs";
 
 /** `part`: the part that this page belongs to. */
-export function tabs(part: "guide" | "reference" | undefined): Html {
+export function navigationTabs(part: "guide" | "reference" | undefined): Html {
   const links = [
     { name: "Guide", url: GUIDE_URL, isHere: part === "guide" },
     { name: "API reference", url: REFERENCE_URL, isHere: part === "reference" },

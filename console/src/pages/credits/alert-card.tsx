@@ -9,14 +9,14 @@ import { Card } from "../../ui/card.tsx";
 import { errorOfField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
-import { MARK, readAmount, typed } from "./amounts.ts";
+import { readAmount, THRESHOLD_BOUNDS, typedAmount } from "./amounts.ts";
 
 export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }) {
   const set = useSetAlert();
   const [wrong, setWrong] = useState<string>();
   const { mark_micro: mark, is_below } = alert;
   const submit = (fields: FormData): void => {
-    const read = readAmount(textOf(fields, "mark"), MARK);
+    const read = readAmount(textOf(fields, "mark"), THRESHOLD_BOUNDS);
     setWrong("wrong" in read ? read.wrong : undefined);
     if ("micro" in read) set.mutate(read.micro, { onSuccess: () => toast("Low-credit alert saved") });
   };
@@ -34,7 +34,7 @@ export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }
           name="mark"
           required
           placeholder="5.00"
-          defaultValue={mark === null ? "" : typed(mark)}
+          defaultValue={mark === null ? "" : typedAmount(mark)}
           error={wrong ?? errorOfField(set.error, "mark_micro")}
         />
         <div className="flex flex-wrap gap-2">

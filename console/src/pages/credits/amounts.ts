@@ -12,10 +12,10 @@ export interface Bounds {
 const dollars = (amount: number): bigint => BigInt(amount) * 100n * PICO_PER_CENT;
 
 /** The limits of one purchase. */
-export const PURCHASE: Bounds = { least: dollars(5), most: dollars(5_000) };
+export const PURCHASE_BOUNDS: Bounds = { least: dollars(5), most: dollars(5_000) };
 /** The limits of the threshold for alerts and top-ups. */
-export const MARK: Bounds = { least: PICO_PER_CENT, most: dollars(1_000_000) };
-export const MONTH: Bounds = { least: PURCHASE.least, most: MARK.most };
+export const THRESHOLD_BOUNDS: Bounds = { least: PICO_PER_CENT, most: dollars(1_000_000) };
+export const MONTHLY_BOUNDS: Bounds = { least: PURCHASE_BOUNDS.least, most: THRESHOLD_BOUNDS.most };
 
 /** Returns microdollars for the API, or what is wrong with the text. */
 export function readAmount(text: string, { least, most }: Bounds): { micro: string } | { wrong: string } {
@@ -28,4 +28,5 @@ export function readAmount(text: string, { least, most }: Bounds): { micro: stri
 }
 
 /** For example "5.00", as it is typed. */
-export const typed = (micro: string): string => exactDollars(BigInt(micro.replace(".", ""))).replaceAll(/[$,]/g, "");
+export const typedAmount = (micro: string): string =>
+  exactDollars(BigInt(micro.replace(".", ""))).replaceAll(/[$,]/g, "");

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { creditsQuery } from "../../data/credits.ts";
 import { balanceQuery } from "../../data/money.ts";
-import { useMay } from "../../data/session.ts";
+import { usePermissions } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -98,7 +98,7 @@ function Figures() {
 
 function LookedAfter() {
   const credits = useQuery(creditsQuery);
-  const mayPay = useMay("builder")("pay");
+  const mayPay = usePermissions("builder")("pay");
   return (
     <Loaded query={credits} loading={<Skeleton className="h-48 w-full" />}>
       {(loaded) => (

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { CheckoutRequest } from "../../api/types.ts";
 import { isBillingDisabled, packsQuery, useCheckout } from "../../data/credits.ts";
-import { useMay } from "../../data/session.ts";
+import { usePermissions } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { AmountField } from "../../ui/amount-field.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -14,12 +14,12 @@ import { CreditCard } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { PURCHASE, readAmount } from "./amounts.ts";
+import { PURCHASE_BOUNDS, readAmount } from "./amounts.ts";
 
 export function Packs() {
   const packs = useQuery(packsQuery);
   const checkout = useCheckout();
-  const mayPay = useMay("builder")("pay");
+  const mayPay = usePermissions("builder")("pay");
   const buy = (what: CheckoutRequest): void =>
     checkout.mutate(what, { onSuccess: ({ url }) => location.assign(url), onError: toastError });
   // The button stays busy until the payment provider's page opens.
@@ -87,7 +87,7 @@ interface CustomAmountProps {
 function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
   const [wrong, setWrong] = useState<string>();
   const submit = (fields: FormData): void => {
-    const read = readAmount(textOf(fields, "amount"), PURCHASE);
+    const read = readAmount(textOf(fields, "amount"), PURCHASE_BOUNDS);
     setWrong("wrong" in read ? read.wrong : undefined);
     if ("micro" in read) onBuy(read.micro);
   };

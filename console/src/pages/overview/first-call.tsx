@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
-import { useActing, useMay } from "../../data/session.ts";
+import { useActing, usePermissions } from "../../data/session.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
 import { parseMicro } from "../../money.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
@@ -31,7 +31,7 @@ export function FirstCall({ none }: { none: boolean }) {
 }
 
 function HowTo() {
-  const may = useMay("builder");
+  const may = usePermissions("builder");
   const [creating, setCreating] = useState(false);
   const of = `${useActing("builder")?.id} key`;
   const secret = useKeptSecret(of);

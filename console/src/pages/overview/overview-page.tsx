@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
-import { useLiveOpen, useLiveRequests } from "../../data/live.ts";
+import { useIsStreamOpen, useLiveRequests } from "../../data/live.ts";
 import { balanceQuery, usageQuery } from "../../data/money.ts";
 import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
@@ -81,7 +81,7 @@ function Figures() {
   const balance = useQuery(balanceQuery);
   const month = useQuery(usageQuery({ by: "day", from: startOfUtcMonth(today.getTime()).toISOString() }));
   const live = useLiveRequests();
-  const open = useLiveOpen();
+  const open = useIsStreamOpen();
   const day = today.toISOString().slice(0, 10);
   return (
     <Stats label="At a glance">

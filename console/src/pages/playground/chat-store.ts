@@ -15,13 +15,13 @@ import {
   stopAnswer,
   takeChunk,
 } from "./answer.ts";
-import { type ChatState, freeze, thaw, type Whose } from "./kept-chat.ts";
+import { type ChatOwner, type ChatState, freeze, restoreChat } from "./kept-chat.ts";
 import { withSessionKey } from "./session-key.ts";
 import { FIRST_SETTINGS, modelsOf, requestBody, type Settings } from "./settings.ts";
 import { Refused, streamChat } from "./stream-chat.ts";
 
 /** The storage key: each account has its own conversation, which is there again on return. */
-const storedAs = ({ account }: Whose): string => `tollgate.playground.${account}`;
+const storedAs = ({ account }: ChatOwner): string => `tollgate.playground.${account}`;
 const KEEP_AFTER_MS = 400;
 const LEAVING_MS = 3_000;
 
@@ -33,7 +33,7 @@ interface Shown extends ChatState {
 
 let current: ChatStore | undefined;
 
-export function chatOf(whose: Whose): ChatStore {
+export function chatOf(whose: ChatOwner): ChatStore {
   if (current?.whose.person === whose.person && current.whose.account === whose.account) return current;
   current?.close();
   current = new ChatStore(whose);
@@ -41,7 +41,7 @@ export function chatOf(whose: Whose): ChatStore {
 }
 
 class ChatStore {
-  readonly whose: Whose;
+  readonly whose: ChatOwner;
   #shown: Shown;
   #over = new AbortController();
   #keepSoon: ReturnType<typeof setTimeout> | undefined;
@@ -49,7 +49,7 @@ class ChatStore {
   #leaving = false;
   readonly #listeners = new Set<() => void>();
 
-  constructor(whose: Whose) {
+  constructor(whose: ChatOwner) {
     this.whose = whose;
     const { kept, trouble } = readKept(whose);
     const fresh: ChatState = { exchanges: [], draft: "", settings: FIRST_SETTINGS, view: "markdown", dropped: 0 };
@@ -154,9 +154,9 @@ class ChatStore {
   };
 }
 
-function readKept(whose: Whose): { kept: ChatState | undefined; trouble: string | undefined } {
+function readKept(whose: ChatOwner): { kept: ChatState | undefined; trouble: string | undefined } {
   try {
-    return { kept: thaw(sessionStorage.getItem(storedAs(whose)), whose), trouble: undefined };
+    return { kept: restoreChat(sessionStorage.getItem(storedAs(whose)), whose), trouble: undefined };
   } catch (error) {
     return { kept: undefined, trouble: troubleOf(error) };
   }

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { balanceQuery } from "../../data/money.ts";
-import { useMay } from "../../data/session.ts";
+import { usePermissions } from "../../data/session.ts";
 import { parseMicro } from "../../money.ts";
 import { whoMay } from "../../team/roles.ts";
 import { buttonClasses } from "../../ui/button.tsx";
@@ -10,7 +10,7 @@ import { Notice } from "../../ui/notice.tsx";
 
 export function CreditNotice({ account }: { account: string }) {
   const { data: balance } = useQuery(balanceQuery);
-  const mayPay = useMay("builder")("pay");
+  const mayPay = usePermissions("builder")("pay");
   if (balance === undefined || parseMicro(balance.available_micro) > 0n) return null;
   const isHeld = parseMicro(balance.held_micro) > 0n;
   return (

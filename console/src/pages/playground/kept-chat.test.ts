@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Exchange, newAnswer } from "./answer.ts";
-import { type ChatState, freeze, KEPT_CHARS_MAX, thaw } from "./kept-chat.ts";
+import { type ChatState, freeze, KEPT_CHARS_MAX, restoreChat } from "./kept-chat.ts";
 import { FIRST_SETTINGS } from "./settings.ts";
 
 const ada = { person: "idn_ada", account: "acc_1" };
@@ -20,9 +20,9 @@ const state = (exchanges: Exchange[]): ChatState => ({
 
 test("restores a saved chat for its owner only", () => {
   const text = freeze(state([exchange(1, "because")]), ada);
-  assert.deepEqual(thaw(text, ada), JSON.parse(JSON.stringify(state([exchange(1, "because")]))));
-  assert.equal(thaw(text, { ...ada, person: "idn_eve" }), undefined);
-  assert.equal(thaw(text, { ...ada, account: "acc_2" }), undefined);
+  assert.deepEqual(restoreChat(text, ada), JSON.parse(JSON.stringify(state([exchange(1, "because")]))));
+  assert.equal(restoreChat(text, { ...ada, person: "idn_eve" }), undefined);
+  assert.equal(restoreChat(text, { ...ada, account: "acc_2" }), undefined);
 });
 
 test("shows an unfinished answer as interrupted", () => {
@@ -31,7 +31,7 @@ test("shows an unfinished answer as interrupted", () => {
     question: "?",
     answers: [{ ...newAnswer("m", 5), state: "streaming", text: "so f" }],
   };
-  const [answer] = thaw(freeze(state([coming]), ada), ada)?.exchanges[0]?.answers ?? [];
+  const [answer] = restoreChat(freeze(state([coming]), ada), ada)?.exchanges[0]?.answers ?? [];
   assert.deepEqual([answer?.state, answer?.interrupted, answer?.text], ["stopped", true, "so f"]);
 });
 
@@ -39,7 +39,7 @@ test("drops the oldest messages above the limit and counts them", () => {
   const long = "x".repeat(300_000);
   const text = freeze(state([1, 2, 3, 4, 5].map((id) => exchange(id, long))), ada);
   assert.ok(text.length <= KEPT_CHARS_MAX + 500);
-  const kept = thaw(text, ada);
+  const kept = restoreChat(text, ada);
   assert.deepEqual([kept?.exchanges.map(({ id }) => id), kept?.dropped], [[3, 4, 5], 2]);
 });
 
@@ -52,6 +52,6 @@ test("ignores invalid saved data", () => {
     '{"version":1}',
     '{"version":1,"person":"idn_ada","account":"acc_1","exchanges":[{}]}',
   ]) {
-    assert.equal(thaw(text, ada), undefined);
+    assert.equal(restoreChat(text, ada), undefined);
   }
 });

@@ -15,7 +15,7 @@ export interface ChatState {
 }
 
 /** The person and the account that the conversation belongs to. */
-export interface Whose {
+export interface ChatOwner {
   person: string;
   account: string;
 }
@@ -24,7 +24,7 @@ export interface Whose {
 export const KEPT_CHARS_MAX = 1_000_000;
 const VERSION = 1;
 
-export function freeze(state: ChatState, whose: Whose): string {
+export function freeze(state: ChatState, whose: ChatOwner): string {
   const { draft, settings, view } = state;
   const exchanges = state.exchanges.map((one) => ({ ...one, answers: one.answers.map(interrupt) }));
   const kept = newestWithin(exchanges, KEPT_CHARS_MAX - JSON.stringify({ draft, settings }).length);
@@ -48,7 +48,7 @@ function newestWithin(exchanges: Exchange[], chars: number): Exchange[] {
 }
 
 /** Undefined if nothing was stored, or it belongs to someone else or is invalid. */
-export function thaw(text: string | null, { person, account }: Whose): ChatState | undefined {
+export function restoreChat(text: string | null, { person, account }: ChatOwner): ChatState | undefined {
   const kept = parsed(text);
   if (kept?.version !== VERSION || kept.person !== person || kept.account !== account) return undefined;
   const { exchanges, draft, settings, view, dropped } = kept;

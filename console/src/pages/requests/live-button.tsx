@@ -1,5 +1,5 @@
 /** A button that turns automatic updates of the list on and off. */
-import { useLiveOpen } from "../../data/live.ts";
+import { useIsStreamOpen } from "../../data/live.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Pause, Play } from "../../ui/icons.tsx";
@@ -12,7 +12,7 @@ interface Props {
 }
 
 export function LiveButton({ view, isPaused, onPause }: Props) {
-  const open = useLiveOpen();
+  const open = useIsStreamOpen();
   // With another order, or a time span that has ended, no new requests appear at the top.
   const tails = view.sort === undefined && view.to === undefined;
   const Icon = isPaused ? Play : Pause;

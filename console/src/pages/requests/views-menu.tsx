@@ -7,7 +7,7 @@ import { Form, textOf } from "../../ui/form.tsx";
 import { Eye, Trash2 } from "../../ui/icons.tsx";
 import { Menu, MenuItem, MenuLabel, MenuLine } from "../../ui/menu.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
-import { deleteView, readViews, saveView, VIEW_NAME_CHARS_MAX } from "./kept.ts";
+import { deleteView, readViews, saveView, VIEW_NAME_CHARS_MAX } from "./saved-views.ts";
 import type { RequestsView } from "./search.ts";
 
 interface Props {

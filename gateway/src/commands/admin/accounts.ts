@@ -1,6 +1,6 @@
 /** `tollgate admin account …`, `grant`, `suspend`, `restore`. Each action is in the audit log. */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
-import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
+import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openAccounts } from "../../accounts/accounts.ts";
 import { parseId, publicId } from "../../base/ids.ts";
@@ -227,7 +227,7 @@ async function report(run: AdminRun, account: string): Promise<number> {
   const credit = entry.kind === "builder" ? await creditSettingsOf(run, entry.id) : undefined;
   const json = { ...shown(entry), ...(credit !== undefined && shownCredit(credit)) };
   const text = { ...told(entry), ...(credit !== undefined && toldCredit(credit, entry.balance)) };
-  run.print(run.json ? JSON.stringify(json, null, 2) : properties(text, run.terminal));
+  run.print(run.json ? JSON.stringify(json, null, 2) : propertyList(text, run.terminal));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 /** The type of an admin command, and its context. */
 
-import type { Flag, Given, Shape } from "@tollgate/terminal/command.ts";
+import type { CommandInput, CommandShape, Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import type pg from "pg";
@@ -9,12 +9,12 @@ import type { NewId, Uuid } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
 
 /** The type of `tollgate admin` commands. Every command also takes `--json` and `--data`. */
-export interface AdminCommand extends Shape {
+export interface AdminCommand extends CommandShape {
   /** Returns the exit code. */
   run: (run: AdminRun) => Promise<number>;
 }
 
-export interface AdminRun extends Given {
+export interface AdminRun extends CommandInput {
   pool: pg.Pool;
   newId: NewId;
   /** Uses the database's time of day. */

@@ -1,6 +1,6 @@
 /** `tollgate admin …`: operators' commands, for a running or a stopped platform. */
 
-import type { Command, Flag, Given, Surroundings } from "@tollgate/terminal/command.ts";
+import type { BaseCommandContext, Command, CommandInput, Flag } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
@@ -79,7 +79,11 @@ export const adminCommands: Record<string, Command> = {
   "admin restore-drill": restoreDrill,
 };
 
-async function withStore(given: Given, { terminal, env }: Surroundings, run: AdminCommand["run"]): Promise<number> {
+async function withStore(
+  given: CommandInput,
+  { terminal, env }: BaseCommandContext,
+  run: AdminCommand["run"],
+): Promise<number> {
   const { data } = given.flags;
   const config = parseConfig({ ...env, ...(data !== undefined && { DATA_DIR: data }) });
   const log = createErrorLog("warn");

@@ -3,7 +3,7 @@
  * database a deployment of its own; `adopt` lets a database take over the plane of a lost one.
  */
 
-import { properties } from "@tollgate/terminal/columns.ts";
+import { propertyList } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { forgetShared } from "../../db/deployment/record.ts";
 import { openAudit } from "../../operators/audit.ts";
@@ -51,7 +51,7 @@ async function show(run: AdminRun): Promise<number> {
   }
   const settingsTable = settings.length === 0 ? "" : `\n\n${settingTable(settings, run)}`;
   run.print(
-    `${properties(
+    `${propertyList(
       {
         Deployment: id,
         Since: (forkedAt ?? createdAt).toISOString(),

@@ -1,6 +1,6 @@
 /** `tollgate admin key …` and `host-token create`: creates, lists, changes, rotates and revokes keys and tokens. */
 
-import { properties, table } from "@tollgate/terminal/columns.ts";
+import { propertyList, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
@@ -124,7 +124,7 @@ async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
   const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
   return run.json
     ? JSON.stringify(shown({ record, spend, today }), null, 2)
-    : properties(propertiesOf(record, { today, spend, now }), run.terminal);
+    : propertyList(propertiesOf(record, { today, spend, now }), run.terminal);
 }
 
 async function create(run: AdminRun): Promise<number> {
@@ -174,7 +174,7 @@ async function rotate(run: AdminRun): Promise<number> {
       "Old secret": oldUntil === null ? "ended" : `works until ${oldUntil.toISOString()}`,
     };
     run.print(
-      run.json ? JSON.stringify({ ...made, old_secret_until: oldUntil }, null, 2) : properties(people, run.terminal),
+      run.json ? JSON.stringify({ ...made, old_secret_until: oldUntil }, null, 2) : propertyList(people, run.terminal),
     );
   });
 }
@@ -204,7 +204,7 @@ async function issue<Opened extends Pick<Secrets, "close">>(
     const { id, token } = await openAudit(run).record(act, () => make(secrets, account, name));
     const made = { id: publicId(what === "key" ? "key" : "hst", id), name, secret: token };
     const told = { [what === "key" ? "Key" : "Host token"]: made.id, Name: name, Secret: token };
-    run.print(run.json ? JSON.stringify(made, null, 2) : properties(told, run.terminal));
+    run.print(run.json ? JSON.stringify(made, null, 2) : propertyList(told, run.terminal));
   });
 }
 

@@ -1,6 +1,6 @@
 /** `tollgate admin node …`: all hosts' nodes, and their quarantine. Changes are broadcast to gateways. */
 
-import { type Column, properties, table } from "@tollgate/terminal/columns.ts";
+import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { NODE_STANDINGS } from "../../base/states.ts";
@@ -63,7 +63,7 @@ async function list({ pool, config, json, print, flags, terminal }: AdminRun): P
 
 async function show(run: AdminRun): Promise<number> {
   const node = await find(run, nodeId(run));
-  run.print(run.json ? JSON.stringify(shown(node), null, 2) : properties(told(node), run.terminal));
+  run.print(run.json ? JSON.stringify(shown(node), null, 2) : propertyList(told(node), run.terminal));
   return 0;
 }
 

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -36,7 +36,7 @@ export const planeInit: Command = {
   run,
 };
 
-async function run({ flags, json }: Given, { terminal }: Surroundings): Promise<number> {
+async function run({ flags, json }: CommandInput, { terminal }: BaseCommandContext): Promise<number> {
   const { dir = "", ...asked } = flags;
   if (dir === "") throw new UsageError("--dir must name the directory to write to");
   const { url, servers } = readAddresses(asked);
@@ -56,7 +56,7 @@ async function run({ flags, json }: Given, { terminal }: Surroundings): Promise<
   return 0;
 }
 
-function readAddresses({ url, servers, server }: Given["flags"]): {
+function readAddresses({ url, servers, server }: CommandInput["flags"]): {
   url: string;
   servers?: ClusterServer[];
 } {

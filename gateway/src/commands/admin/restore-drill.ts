@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
-import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type pg from "pg";
 import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
@@ -82,7 +82,7 @@ const COLUMNS: Column<Result>[] = [
   { title: "", cell: ({ words }) => words },
 ];
 
-async function run({ flags, json }: Given, { terminal, env }: Surroundings): Promise<number> {
+async function run({ flags, json }: CommandInput, { terminal, env }: BaseCommandContext): Promise<number> {
   const { database = "", backup: folder, key } = flags;
   if (!/^postgres(ql)?:\/\//.test(database))
     throw new UsageError("--database must begin with postgres:// or postgresql://");
@@ -120,7 +120,7 @@ async function run({ flags, json }: Given, { terminal, env }: Surroundings): Pro
 }
 
 /** The environment's database, if it names one. */
-function liveUrl(env: Surroundings["env"]): string | undefined {
+function liveUrl(env: BaseCommandContext["env"]): string | undefined {
   const { DATABASE_URL, DATABASE_URL_FILE } = env;
   return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(env);
 }
@@ -158,7 +158,7 @@ async function assertCopy({
 /** The environment's configuration, or that of a gateway with only the backup. */
 function configOf(
   backup: Backup | undefined,
-  { database, place, env }: { database: string; place: string; env: Surroundings["env"] },
+  { database, place, env }: { database: string; place: string; env: BaseCommandContext["env"] },
 ): Config {
   if (backup === undefined) return parseConfig({ ...env, DATABASE_URL_FILE: "", DATABASE_URL: database });
   const lines = backup.files.get(SETTINGS)?.toString().split("\n") ?? [];

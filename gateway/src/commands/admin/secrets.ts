@@ -3,7 +3,7 @@
  * of the data directory; secrets in the environment are replaced there.
  */
 
-import { properties } from "@tollgate/terminal/columns.ts";
+import { propertyList } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
 import type { Replaceable } from "../../base/replaceable.ts";
@@ -132,7 +132,7 @@ function sentences(
   const isOld = pepper.replacing === "old";
   const unseen = ({ total, unseen: count, unseenInUse }: SeenUnder): string =>
     `${count} of ${total} not used since${count === 0 ? "" : `, ${unseenInUse} of these used in the last 30 days`}`;
-  const lines = properties(
+  const lines = propertyList(
     {
       Pepper: `${pepper.fingerprint}${pepper.replacing === null ? "" : `, ${beside[pepper.replacing as "old"]} ${pepper.other}`}`,
       "API keys": isOld ? unseen(left.keys) : undefined,

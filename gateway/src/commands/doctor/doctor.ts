@@ -1,6 +1,6 @@
 /** `tollgate doctor`: checks settings and dependencies, and says how to fix problems. */
 import { checkLines, fail } from "@tollgate/terminal/checks.ts";
-import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -21,7 +21,7 @@ export const doctor: Command = {
   run,
 };
 
-async function run({ flags: { data }, json }: Given, { terminal, env }: Surroundings): Promise<number> {
+async function run({ flags: { data }, json }: CommandInput, { terminal, env }: BaseCommandContext): Promise<number> {
   const findings: Finding[] = [];
   terminal.progress.step("checking");
   for await (const finding of findingsIn({ ...env, ...(data !== undefined && { DATA_DIR: data }) })) {
@@ -43,7 +43,7 @@ async function run({ flags: { data }, json }: Given, { terminal, env }: Surround
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** Invalid settings end the checks, because the others depend on them. */
-async function* findingsIn(env: Surroundings["env"]): AsyncGenerator<Finding> {
+async function* findingsIn(env: BaseCommandContext["env"]): AsyncGenerator<Finding> {
   let config: Config;
   try {
     config = parseConfig(env);

@@ -1,6 +1,6 @@
 /** `tollgate api METHOD PATH`: calls the console API with this machine's session. */
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
-import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { callConsole } from "./console-call.ts";
 import { keptSession } from "./kept-session.ts";
@@ -26,7 +26,10 @@ export const api: Command = {
   run,
 };
 
-async function run({ args: [method = "", path = ""], flags, json }: Given, context: Surroundings): Promise<number> {
+async function run(
+  { args: [method = "", path = ""], flags, json }: CommandInput,
+  context: BaseCommandContext,
+): Promise<number> {
   const { gateway, token } = await keptSession(context);
   const body = flags.data === "-" ? await context.terminal.readInput() : flags.data;
   if (body !== undefined && !isJson(body)) throw new UsageError(["--data must be JSON"]);

@@ -1,9 +1,14 @@
 /** Stores this machine's session (gateway, token, access level) in a file with mode 0600. */
 import { homedir, platform } from "node:os";
 import { join } from "node:path";
-import type { Surroundings } from "@tollgate/terminal/command.ts";
+import type { BaseCommandContext } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { configDirectory, readKept, removeKept, writeKept } from "@tollgate/terminal/kept-file.ts";
+import {
+  configDirectory,
+  readPrivateFile,
+  removePrivateFile,
+  writePrivateFile,
+} from "@tollgate/terminal/private-file.ts";
 import { z } from "zod";
 
 const Kept = z.object({
@@ -16,12 +21,12 @@ type KeptSession = z.infer<typeof Kept>;
 
 const NEXT = "run tollgate login";
 
-export const sessionPath = ({ env }: Pick<Surroundings, "env">): string =>
+export const sessionPath = ({ env }: Pick<BaseCommandContext, "env">): string =>
   join(configDirectory({ platform: platform(), home: homedir(), env }), "session.json");
 
-export async function keptSession(context: Pick<Surroundings, "env">): Promise<KeptSession> {
+export async function keptSession(context: Pick<BaseCommandContext, "env">): Promise<KeptSession> {
   const path = sessionPath(context);
-  const text = await readKept(path);
+  const text = await readPrivateFile(path);
   if (text === undefined) throw new CommandError("this machine has no session", { next: NEXT });
   const result = Kept.safeParse(parsed(text));
   if (result.success) return result.data;
@@ -29,10 +34,11 @@ export async function keptSession(context: Pick<Surroundings, "env">): Promise<K
   throw new CommandError(`${path} is damaged`, { next: `${NEXT} to write the file again` });
 }
 
-export const keepSession = (context: Pick<Surroundings, "env">, session: KeptSession): Promise<void> =>
-  writeKept(sessionPath(context), `${JSON.stringify(session, null, 2)}\n`);
+export const keepSession = (context: Pick<BaseCommandContext, "env">, session: KeptSession): Promise<void> =>
+  writePrivateFile(sessionPath(context), `${JSON.stringify(session, null, 2)}\n`);
 
-export const forgetSession = (context: Pick<Surroundings, "env">): Promise<boolean> => removeKept(sessionPath(context));
+export const forgetSession = (context: Pick<BaseCommandContext, "env">): Promise<boolean> =>
+  removePrivateFile(sessionPath(context));
 
 function parsed(text: string): unknown {
   try {

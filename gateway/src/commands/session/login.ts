@@ -1,7 +1,7 @@
 /** `tollgate login`: creates a session for scripts, which a person confirms in the browser. */
 import { spawn } from "node:child_process";
 import { hostname } from "node:os";
-import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { sleep, systemClock } from "../../base/clock.ts";
@@ -40,7 +40,7 @@ export const login: Command = {
   run,
 };
 
-async function run({ flags, switches, json }: Given, context: Surroundings): Promise<number> {
+async function run({ flags, switches, json }: CommandInput, context: BaseCommandContext): Promise<number> {
   const { terminal } = context;
   const gateway = gatewayOf(flags.gateway ?? LOCAL_GATEWAY);
   const access = switches.has("write") ? "write" : "read";

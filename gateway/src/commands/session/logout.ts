@@ -1,5 +1,5 @@
 /** `tollgate logout`: ends this machine's session, here and at the gateway. */
-import { type Command, type Given, JSON_FLAG, type Surroundings } from "@tollgate/terminal/command.ts";
+import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { callConsole } from "./console-call.ts";
 import { forgetSession, keptSession } from "./kept-session.ts";
 
@@ -10,7 +10,7 @@ export const logout: Command = {
   run,
 };
 
-async function run({ json }: Given, context: Surroundings): Promise<number> {
+async function run({ json }: CommandInput, context: BaseCommandContext): Promise<number> {
   const { gateway, token } = await keptSession(context);
   await callConsole({ gateway, method: "POST", path: "/console/api/auth/sign-out", token });
   await forgetSession(context);

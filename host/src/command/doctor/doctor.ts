@@ -1,6 +1,6 @@
 /** `tollgate-host doctor`: looks at everything that serving needs, in the order in which it is needed. */
 import { type Check, checkLines, fail, ok, warn } from "@tollgate/terminal/checks.ts";
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { fillsThisMachine } from "../choose-engine.ts";
@@ -32,7 +32,7 @@ export const doctor: Command = {
   run,
 };
 
-async function run({ switches, json }: Given, context: CommandContext): Promise<number> {
+async function run({ switches, json }: CommandInput, context: CommandContext): Promise<number> {
   const { terminal } = context;
   const checks: Check[] = [];
   for await (const check of examine(context, { speed: !switches.has("no-speed") })) {

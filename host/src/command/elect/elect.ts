@@ -1,7 +1,7 @@
 /** `tollgate-host elect`: which models this machine serves, and with which engine; remembered for `up`. */
 
 import { resolve } from "node:path";
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { addressesFor } from "../../engines/detect.ts";
 import type { Engine } from "../../engines/engine.ts";
@@ -50,7 +50,7 @@ export const elect: Command = {
   run,
 };
 
-async function run({ flags, switches, json }: Given, context: CommandContext): Promise<number> {
+async function run({ flags, switches, json }: CommandInput, context: CommandContext): Promise<number> {
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   const map = mapOf(flags.map, wrong);

@@ -1,6 +1,6 @@
 /** The live screen of `up`: collects the state and redraws it every second and after changes. */
 
-import { clip, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
+import { type Paint, sanitise, table, truncate } from "@tollgate/terminal/text.ts";
 import pino from "pino";
 import { z } from "zod";
 import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
@@ -143,13 +143,13 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
   const eventsShown = Math.min(EVENTS_SHOWN, listRows - running.length);
   const room = Math.max(10, columns - LABEL);
   const fact = (name: string, value: string, colour = (text: string): string => text): string =>
-    paint.dim(name.padEnd(LABEL)) + colour(clip(value, room));
+    paint.dim(name.padEnd(LABEL)) + colour(truncate(value, room));
   const list = (name: string, lines: readonly string[]): string[] =>
     lines.map((line, i) => fact(i === 0 ? name : "", line));
 
   const { text, colour } = stateOf(snapshot, stats, paint);
   return [
-    paint.strong(clip(`Tollgate host, up for ${duration(view.uptimeMs)}`, columns)),
+    paint.strong(truncate(`Tollgate host, up for ${duration(view.uptimeMs)}`, columns)),
     "",
     fact("node", `${view.node} at ${view.gateway}`),
     fact("state", text, colour),
@@ -163,7 +163,7 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
     "",
     ...list("events", view.events.slice(-eventsShown).map(eventLine)),
     "",
-    paint.dim(clip("Ctrl-C finishes requests in flight, then stops.", columns)),
+    paint.dim(truncate("Ctrl-C finishes requests in flight, then stops.", columns)),
   ].slice(0, rows - 1);
 }
 

@@ -1,5 +1,5 @@
 /** `tollgate-host up`: opens the engine, registers and elects, then serves until it is stopped. */
-import type { Given } from "@tollgate/terminal/command.ts";
+import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { Agent } from "../../agent/agent.ts";
 import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
@@ -41,7 +41,7 @@ export const up: Command = {
 };
 
 /** Where a gateway is named, what is stored is not even looked at. */
-async function readFlags(given: Given, { env, logins }: CommandContext): Promise<UpFlags> {
+async function readFlags(given: CommandInput, { env, logins }: CommandContext): Promise<UpFlags> {
   const login = given.flags.gateway === undefined ? await logins.read() : undefined;
   if (login === undefined && given.flags.gateway === undefined)
     throw new CommandError("this machine is not logged in", {

@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { hostTokensQuery, nodesQuery } from "../../../data/host.ts";
-import { useActing, useMay } from "../../../data/session.ts";
+import { useActing, usePermissions } from "../../../data/session.ts";
 import { CreateSecretForm } from "../../../secrets/create-secret.tsx";
 import { forgetSecret, keepSecret, useKeptSecret } from "../../../secrets/kept-secret.ts";
 import { RoleNote } from "../../../team/role-note.tsx";
@@ -26,7 +26,7 @@ import { useProgress } from "./progress.ts";
 const LOOK_AGAIN_MS = 2_000;
 
 export function AddNodePage() {
-  const may = useMay("host");
+  const may = usePermissions("host");
   const of = `${useActing("host")?.id} token`;
   const secret = useKeptSecret(of);
   const [name, setName] = useState("garage");

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import type { Node } from "../../../api/types.ts";
 import { useRenameNode, useRetireNode } from "../../../data/host.ts";
-import { useMay } from "../../../data/session.ts";
+import { usePermissions } from "../../../data/session.ts";
 import { IconButton } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
 import { Ellipsis, Pencil, Power } from "../../../ui/icons.tsx";
@@ -20,7 +20,7 @@ export function NodeMenu({ node: { id, name, state } }: { node: Node }) {
     rename.reset();
     retire.reset();
   };
-  if (!useMay("host")("work")) return null;
+  if (!usePermissions("host")("work")) return null;
   return (
     <>
       <Menu

@@ -1,7 +1,7 @@
 /** The models that a node serves, each with its speed, and a button to choose others. */
 import { useState } from "react";
 import type { NodeDetail, NodeStats } from "../../../api/types.ts";
-import { useMay } from "../../../data/session.ts";
+import { usePermissions } from "../../../data/session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Empty } from "../../../ui/states.tsx";
@@ -14,7 +14,7 @@ type Row = NodeStats["models"][number];
 export function NodeModels({ node }: { node: NodeDetail }) {
   const [choosing, setChoosing] = useState(false);
   const { models } = node.stats;
-  const may = useMay("host");
+  const may = usePermissions("host");
   return (
     <Card
       title="Models"

@@ -4,7 +4,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import type { ListedNode } from "../../../api/types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { hostInsightQuery, LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
-import { useMay } from "../../../data/session.ts";
+import { usePermissions } from "../../../data/session.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
@@ -24,7 +24,7 @@ const QUESTIONS_A_SECOND = 2;
 
 export function NodesPage() {
   const nodes = useQuery(nodesQuery);
-  const add = useMay("host")("work") && (
+  const add = usePermissions("host")("work") && (
     <Link to="/host/add" className={buttonClasses("primary")}>
       <Plus aria-hidden className="size-4" />
       Add a node

@@ -2,14 +2,14 @@
 
 import type { Node } from "../../../api/types.ts";
 import { useMoveNode } from "../../../data/host.ts";
-import { useMay } from "../../../data/session.ts";
+import { usePermissions } from "../../../data/session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Pause, Play } from "../../../ui/icons.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";
 
 export function PauseButton({ node: { id, name, state } }: { node: Node }) {
   const move = useMoveNode(id);
-  const may = useMay("host");
+  const may = usePermissions("host");
   const to = (verb: "pause" | "resume", said: string): void =>
     move.mutate(verb, { onSuccess: () => toast(said), onError: toastError });
   if (!may("work")) return null;

@@ -2,7 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Triage } from "../../../api/types.ts";
 import { useHealth } from "../../../data/old-data.ts";
-import { useAway } from "../../../data/reach.ts";
+import { useOutage } from "../../../data/reach.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { Skeleton } from "../../../ui/states.tsx";
@@ -12,7 +12,7 @@ import { type VerdictWords, verdictOf } from "./verdict.ts";
 const TONES = { serving: "good", degraded: "warn", down: "bad" } as const;
 
 export function VerdictCard({ query }: { query: UseQueryResult<Triage> }) {
-  const away = useAway();
+  const away = useOutage();
   const isUnread = query.isError || query.failureCount > 0;
   const { data: health, dataUpdatedAt } = useHealth(isUnread);
   const nowMs = Math.max(dataUpdatedAt, query.dataUpdatedAt);

@@ -1,6 +1,6 @@
 /**
  * A TCP tunnel through a network that can be cut: listens on one address and forwards everything to another. Run as a
- * program (`tunnel.ts HOST PORT…`, inside the namespace) it makes HOST's ports look like ports of this machine.
+ * program (`tcp-tunnel.ts HOST PORT…`, inside the namespace) it makes HOST's ports look like ports of this machine.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server } from "node:net";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deleteView, readColumns, readViews, saveView, writeColumns } from "./kept.ts";
+import { deleteView, readColumns, readViews, saveView, writeColumns } from "./saved-views.ts";
 
 function memory() {
   const kept = new Map<string, string>();

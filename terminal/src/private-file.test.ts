@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { configDirectory } from "./kept-file.ts";
+import { configDirectory } from "./private-file.ts";
 
 test("the configuration directory has a location for each platform", () => {
   const home = "/home/ada";

@@ -17,13 +17,13 @@ interface Asked {
   maxTokens?: number;
 }
 
-export interface Trouble {
+export interface ExtraLoad {
   /** Sends more requests at once than the fleet has slots for; resolves when all are answered. */
   crowd(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function makeTrouble(stage: Stage): Promise<Trouble> {
+export async function startExtraLoad(stage: Stage): Promise<ExtraLoad> {
   const { url } = stage.balancer;
   const { key: rich } = stage.customers.rich[0] as Payer;
   const hasty = await openHasty(stage);

@@ -19,10 +19,10 @@ export function configDirectory({ platform, home, env }: ConfigPlace): string {
 }
 
 /** Undefined if the file does not exist. */
-export const readKept = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"));
+export const readPrivateFile = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"));
 
 /** Replaces the whole file, and makes it and its directory readable for this user only. */
-export async function writeKept(path: string, text: string): Promise<void> {
+export async function writePrivateFile(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await chmod(directory, 0o700);
@@ -37,7 +37,7 @@ export async function writeKept(path: string, text: string): Promise<void> {
 }
 
 /** Returns whether the file existed. */
-export async function removeKept(path: string): Promise<boolean> {
+export async function removePrivateFile(path: string): Promise<boolean> {
   const there = (await ifThere(stat(path))) !== undefined;
   await rm(path, { force: true });
   return there;

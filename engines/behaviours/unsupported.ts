@@ -2,24 +2,24 @@
  * Checks that a node does not announce what its engine is documented not to support, so that no request for it reaches
  * the engine. A new version that supports it fails here, and the table is updated.
  */
-import { expect, no, type Outcome } from "../outcome.ts";
-import { Refused } from "../stage/builder.ts";
+import { expect, type Outcome, unsupported } from "../outcome.ts";
+import { RequestRefused } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
 import { BEHAVIOURS } from "./behaviours.ts";
 import type { BehaviourName } from "./names.ts";
 
-export async function expectNot(stage: Stage, name: BehaviourName, reason: string): Promise<Outcome> {
+export async function expectUnsupported(stage: Stage, name: BehaviourName, reason: string): Promise<Outcome> {
   const documented = `documented as "${reason}"`;
   const refusal = await BEHAVIOURS[name](stage).then(
     () => undefined,
     (error: Error) => error,
   );
   expect(refusal !== undefined, `${documented}, and it works: the suite's list is behind`);
-  const isForWantOfNode = refusal instanceof Refused && refusal.code === "no_capacity";
+  const isForWantOfNode = refusal instanceof RequestRefused && refusal.code === "no_capacity";
   expect(isForWantOfNode, `${documented}, so nobody should be asked; but ${refusal.message}`);
   // Embeddings were not chosen for this node, so the engine itself is asked whether it supports them.
   if (name === "embeddings") expect(!(await embeds(stage)), `${documented}, and it does: the suite's list is behind`);
-  return no(reason);
+  return unsupported(reason);
 }
 
 /** Whether the engine itself returns vectors, or the agent would offer its model for embeddings. */

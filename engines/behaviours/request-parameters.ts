@@ -4,7 +4,7 @@ import type { Stage } from "../stage/stage.ts";
 import { GREEDY, QUESTION } from "./answers.ts";
 
 /** Checks stop strings that begin and end inside a word, and that span two words. */
-export async function stop({ builder }: Stage): Promise<Outcome> {
+export async function checkStopStrings({ builder }: Stage): Promise<Outcome> {
   const { text } = await builder.chat(QUESTION, GREEDY);
   const words = [...text.matchAll(/\S+/g)].filter(({ 0: word }) => /^[a-z]{4,}$/.test(word));
   const inside = words.map(({ 0: word }) => word.slice(1, -1));
@@ -22,7 +22,7 @@ export async function stop({ builder }: Stage): Promise<Outcome> {
   return ok();
 }
 
-export async function seed({ builder }: Stage): Promise<Outcome> {
+export async function checkSeed({ builder }: Stage): Promise<Outcome> {
   const answerOf = async (seed: number): Promise<string> =>
     (await builder.chat(QUESTION, { temperature: 1, max_tokens: GREEDY.max_tokens, seed })).text;
   const [first, again, other] = [await answerOf(7), await answerOf(7), await answerOf(8)];
@@ -31,7 +31,7 @@ export async function seed({ builder }: Stage): Promise<Outcome> {
   return ok();
 }
 
-export async function cap({ engine, builder }: Stage): Promise<Outcome> {
+export async function capOutput({ engine, builder }: Stage): Promise<Outcome> {
   const { text } = await builder.chat(QUESTION, GREEDY);
   const whole = engine.endsItself ? 17 : tokensOf(text.split(" ").slice(0, 16));
   for (const tokens of [1, whole]) {
