@@ -10,6 +10,7 @@ import { classOf, scoreOf } from "../../gateway/src/trust/spot-checks/score.ts";
 import {
   factorsOf,
   hasFailed,
+  isPressed,
   isSuspected,
   NEW_TEST,
   note,
@@ -52,7 +53,7 @@ export function calibrated(seed: number): Calibration {
   for (let i = 0; i < CALIBRATED_BY; i++) {
     const asked = ask(roll);
     const { served } = honest(roll) as Extract<Act, { does: "answer" }>;
-    const score = scoreOf(answerLogprobs({ ...asked, noise: 0.02, ...served }, roll), "text");
+    const score = scoreOf(answerLogprobs({ ...asked, noise: 0.02, ...served }, roll));
     if (score !== undefined) calibration.add(benchOf(asked), { identity: `host ${i % 6}`, score });
   }
   return calibration;
@@ -158,7 +159,7 @@ function check(
   if (!drawn) return undefined;
   identity.dueAt = nextDue(now, roll());
   const bench = benchOf(asked);
-  const score = scoreOf(logprobsOf(act.served, asked, roll), "text");
+  const score = scoreOf(logprobsOf(act.served, asked, roll));
   const verifier = (): Opinion => {
     life.checks += 1;
     life.tokensChecked += asked.tokens;
@@ -167,11 +168,14 @@ function check(
     const found = roll() < friends ? judged?.map(() => 0.9) : judged;
     return { factors: found && factorsOf(found), reference: false };
   };
+  const suspected = isPressed(test);
   const first = verifier();
-  const third = nextStep({ first }) === "third" ? verifier() : undefined;
+  const third = nextStep({ first, suspected }) === "third" ? verifier() : undefined;
   const control =
-    nextStep({ first, ...(third && { third }) }) === "control" ? controlOf(bench, asked, roll, calibration) : undefined;
-  const { factors, verdict } = decide({ first, third: third ?? null, control: control ?? null });
+    nextStep({ first, suspected, ...(third && { third }) }) === "control"
+      ? controlOf(bench, asked, roll, calibration)
+      : undefined;
+  const { factors, verdict } = decide({ first, suspected, third: third ?? null, control: control ?? null });
   identity.test = note(test, { at: now, factors, confirmedBad: verdict === "bad" });
   if (!hasFailed(identity.test, FALSE_ALARMS)) return undefined;
   const since = identity.test.badSince ?? now;
@@ -208,7 +212,7 @@ function logprobsOf(
 
 /** An honest node's answer to the same request. */
 function controlOf(bench: Bench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
-  const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll), "text");
+  const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll));
   const judged = score && calibration.judge(bench, { identity: "another", score });
   return { factors: judged && factorsOf(judged), reference: false };
 }

@@ -4,7 +4,7 @@
  * part of the API's contract.
  */
 import { ahead } from "../base/ahead.ts";
-import { suffixOf } from "../base/ids.ts";
+import { publicId, suffixOf } from "../base/ids.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { DispatchOrder } from "../dispatch/order.ts";
 import { type FaultCode, fault } from "../faults.ts";
@@ -211,8 +211,9 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     await settling;
     settled = true;
 
+    if (relay.isDrawn && isChecked(ending, completionTokens))
+      gw.checks.check(drawnAnswer(order, relay, { result, header, counts, ending }));
     if (ending.outcome === "ok") {
-      if (relay.isDrawn) gw.checks.check(drawnAnswer(order, relay, { result, header, counts }));
       const { accountId } = key;
       const { stream, formatted, sampling } = ask;
       const outputTokensMax = header.output_tokens_max;
@@ -257,22 +258,33 @@ function explains(
   };
 }
 
+/** Every answer that is paid may be checked, also one that its client did not wait for: junk makes clients leave. */
+const isChecked = ({ outcome, share }: Ending, completionTokens: number): boolean =>
+  share === "paid" && (outcome === "ok" || (outcome === "client_closed" && completionTokens > 0));
+
 function drawnAnswer(
   { caller, endpoint, ask, model, promptTokens }: Work,
   relay: Relay,
-  { result, header, counts }: { result: DispatchResult; header: DispatchOrder["header"]; counts: OutputCount },
+  {
+    result,
+    header,
+    counts,
+    ending,
+  }: { result: DispatchResult; header: DispatchOrder["header"]; counts: OutputCount; ending: Ending },
 ): DrawnAnswer {
+  const completionTokens = counts.answerTokens + counts.reasoningTokens;
   return {
     requestId: caller.call.id,
-    nodeId: result.pace?.nodeId ?? "",
+    nodeId: result.server === null ? "" : publicId("node", result.server.nodeId),
     endpoint: endpoint.name,
     model,
     sampling: ask.sampling,
     formatted: ask.formatted,
     body: ask.body,
-    outputTokensMax: header.output_tokens_max,
+    // The client, not the node, ended what it did not wait for.
+    outputTokensMax: ending.outcome === "ok" ? header.output_tokens_max : completionTokens,
     promptTokens,
-    completionTokens: counts.answerTokens + counts.reasoningTokens,
+    completionTokens,
     text: relay.text,
     reasoning: relay.reasoning,
     vectors: relay.embeddings,

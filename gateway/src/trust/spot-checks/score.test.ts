@@ -8,17 +8,16 @@ const BENCH = { model: "m", method: "text", class: "warm-long" } as const;
 
 describe("score", () => {
   test("uses the floor for tokens below it and tokens that are no candidates", () => {
-    const score = scoreOf([null, -30, -1, -1, 0, 0, 0, 0], "text");
+    const score = scoreOf([null, -30, -1, -1, 0, 0, 0, 0]);
     assert.deepEqual(score, { mean: -22 / 8, opening: -22 / 8, tail: 2 / 8, tokens: 8 });
   });
-  test("is absent for an answer that is too short", () => {
-    assert.equal(scoreOf([-1, -1, -1], "text"), undefined);
-    assert.equal(scoreOf([-1, -1, -1], "next"), undefined);
-    assert.notEqual(scoreOf([-1, -1, -1, -1], "next"), undefined);
+  test("is absent for an answer without a token", () => {
+    assert.equal(scoreOf([]), undefined);
+    assert.deepEqual(scoreOf([-1]), { mean: -1, opening: -1, tail: 0, tokens: 1 });
   });
   test("is not decided by one unusual token", () => {
     const fine = Array.from({ length: 60 }, () => -0.5);
-    const odd = scoreOf([...fine.slice(1), -1000], "text");
+    const odd = scoreOf([...fine.slice(1), -1000]);
     assert.ok((odd?.mean ?? -10) > -0.7);
   });
 });
@@ -31,6 +30,7 @@ describe("the calibration class of an answer", () => {
     assert.equal(of({ temperature: 1, top_p: 0.05 }), "greedy-long");
     assert.equal(of({ temperature: 0.5 }), "cool-long");
     assert.equal(of({ temperature: 1 }, false, 20), "warm-short");
+    assert.equal(of({ temperature: 1 }, false, 7), "warm-brief");
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });
@@ -93,6 +93,7 @@ describe("comparing answers", () => {
     assert.ok(wordLikeness("The cat sat.", "the CAT sat") > 0.999);
     assert.equal(wordLikeness("one two", "three four"), 0);
     assert.equal(wordLikeness("", "x"), 0);
+    assert.deepEqual([wordLikeness("", ""), wordLikeness("?", "? "), wordLikeness("?", "!")], [1, 1, 0]);
   });
   test("compares by meaning and length", () => {
     const vectors = [Float32Array.of(1, 0), Float32Array.of(1, 1)];

@@ -52,7 +52,7 @@ class Checks {
       class: classOf({ sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens }),
     };
     // Both verifiers score the same answer with the same draws; only the verifier's noise differs.
-    const score = scoreOf(answerLogprobs(answer, u), "text");
+    const score = scoreOf(answerLogprobs(answer, u));
     assert.ok(score);
     const judged = this.calibration.judge(bench, { identity, score });
     if (trusted) this.calibration.add(bench, { identity, score });
@@ -69,7 +69,7 @@ class Checks {
     temperature: number,
     tokens: number,
   ): { factors: readonly number[] | undefined; reference: boolean } {
-    const score = scoreOf(answerLogprobs({ temperature, tokens, noise: 0.05 }, this.#u), "text");
+    const score = scoreOf(answerLogprobs({ temperature, tokens, noise: 0.05 }, this.#u));
     const judged = score && this.calibration.judge(bench, { identity: "control", score });
     return { factors: judged && factorsOf(judged), reference: false };
   }

@@ -95,6 +95,10 @@ export const strength = ({ evidence }: Pick<TestState, "evidence">): number =>
 export const isSuspected = (state: TestState): boolean =>
   state.watch > 0 || (state.confirmed > 0 && strength(state) >= QUIET);
 
+/** Honest nodes come this far on one day in a hundred at most. */
+const PRESSED = 100;
+export const isPressed = (state: TestState): boolean => strength(state) >= PRESSED;
+
 /** The least number of confirmed bad scores for a quarantine. */
 export const CONFIRMED_MIN = 3;
 
