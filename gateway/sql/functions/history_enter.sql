@@ -2,12 +2,12 @@
 -- Enters lost changes again, in the order in which they were made. `p_changes`: those of a journal, each {"id", "at", "lines"}; what this
 -- history has is passed over. A change that does not fit yet stays in history_change with its problem, and is tried again whenever others
 -- come, because it may need what another gateway's journal has. `p_all`: also those that take money from an account, for which requests
--- have to be entered first. Returns each change that was entered, and each of `p_changes` that was not.
+-- have to be entered first. Returns the changes that were entered, with the table of each of their lines.
 -- Guarantees: a change is entered once, whoever else does the same, and whole or not at all; it overwrites nothing that was changed
 -- after the failover.
 
 create or replace function history_enter(p_changes jsonb, p_all boolean)
-returns table (id uuid, tables text[], problem text) language plpgsql set timezone to 'UTC' set bytea_output to 'hex' as $$
+returns table (id uuid, tables text[]) language plpgsql set timezone to 'UTC' set bytea_output to 'hex' as $$
 #variable_conflict use_column
 declare
   change history_change;
@@ -26,7 +26,10 @@ begin
   on conflict do nothing;
   loop
     entered := 0;
-    for change in select * from history_change h where h.problem is not null and (p_all or not h.takes_money) order by h.at, h.id loop
+    for change in
+      select * from history_change h
+       where h.lines is not null and h.problem is not null and (p_all or not h.takes_money) order by h.at, h.id
+    loop
       begin
         for line in select value from jsonb_array_elements(change.lines) with ordinality order by ordinality loop
           perform history_enter_line(line);
@@ -44,12 +47,8 @@ begin
       update history_loss l
          set not_entered = (select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(l.not_entered) e where e ->> 'id' <> change.id::text)
        where l.not_entered @> jsonb_build_array(jsonb_build_object('id', change.id));
-      return query select change.id, array(select l ->> 'table' from jsonb_array_elements(change.lines) l), null;
+      return query select change.id, array(select l ->> 'table' from jsonb_array_elements(change.lines) l);
     end loop;
     exit when entered = 0;
   end loop;
-  return query
-    select h.id, '{}'::text[], h.problem
-      from history_change h join jsonb_array_elements(p_changes) c on h.id = (c ->> 'id')::uuid
-     where h.problem is not null and (p_all or not h.takes_money);
 end $$;

@@ -40,7 +40,7 @@ begin
     if there is null and not exists (
       -- It was deleted afterwards, as another gateway's journal said before this one.
       select from history_change h, jsonb_array_elements(h.lines) later
-       where h.problem is null and later ->> 'table' = name and later -> 'after' = 'null' and later -> 'before' @> keys
+       where h.lines is not null and h.problem is null and later ->> 'table' = name and later -> 'after' = 'null' and later -> 'before' @> keys
          and (later ->> 'at')::numeric > (line ->> 'at')::numeric
     ) then
       select string_agg(quote_ident(attname), ', ') into list
@@ -59,7 +59,7 @@ begin
          and not (old -> n.key = 'null' and there -> n.key <> 'null')
          and not exists (
            select from history_change h, jsonb_array_elements(h.lines) later
-            where h.problem is null and later ->> 'table' = name and later -> 'after' @> keys
+            where h.lines is not null and h.problem is null and later ->> 'table' = name and later -> 'after' @> keys
               and later -> 'before' -> n.key <> later -> 'after' -> n.key and (later ->> 'at')::numeric > (line ->> 'at')::numeric)
     loop
       if there -> changed <> old -> changed then

@@ -14,6 +14,6 @@ create table history_change (
   takes_money boolean not null default false
 );
 create index history_change_at on history_change (at);
-create index history_change_waiting on history_change (id) where problem is not null;
+create index history_change_lost on history_change (at) where lines is not null;
 
--- functions: 13444a47fdce5d44d77abff29b90a28338f1fa5d5e073a930dbb9f5f440a7a0f
+-- functions: fe7698d1b9b55aa1bd1347ddc39dcf5f61f63aa4446de1d75093ccfa7d83ace6

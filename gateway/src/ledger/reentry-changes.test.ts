@@ -439,5 +439,6 @@ test("every table's changes are journaled, or the list above says why not", asyn
   assert.deepEqual(
     rows.filter(({ name, journaled }) => journaled === listed.has(name)).map(({ name }) => name),
     [],
+    "add a trigger to journal_change.sql, or the table and a reason to NOT_JOURNALED",
   );
 });

@@ -90,9 +90,12 @@ async function enterPart(
   count(into, "requests", entered.length);
 }
 
-const Change = row({ id: column.uuid, tables: z.array(z.string()), problem: z.string().nullable() });
+const Entered = row({ id: column.uuid, tables: z.array(z.string()) });
+const Waiting = row({ id: column.uuid, problem: z.string() });
 const NEW =
   "select id from unnest($1::uuid[]) as c (id) where not exists (select from history_change h where h.id = c.id and h.problem is null)";
+const WAITING =
+  "select id, problem from history_change where id = any ($1::uuid[]) and problem is not null order by at";
 /** After this time a change is not known any more: the database could not say whether it was lost. */
 export const CHANGES_KEPT_MS = 7 * DAY_MS;
 
@@ -121,19 +124,28 @@ export async function enterChanges(
       else if (!change.lines.includes(entry.text)) change.lines.push(entry.text);
     }
   }
-  const lost: string[] = [];
+  const lost: { id: Uuid; at: number; lines: string[] }[] = [];
   for (const { id } of await queryRows(client, Missing, NEW, [[...changes.keys()]])) {
     const { at, lines } = changes.get(id) as { at: number; lines: string[] };
-    if (at * 1000 > nowMs - CHANGES_KEPT_MS) lost.push(`{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);
+    if (at * 1000 > nowMs - CHANGES_KEPT_MS) lost.push({ id, at, lines });
     else if (isLast) into.notEntered.push({ kind: "change", id, reason: "older than 7 days" });
   }
-  const text = "select id, tables, problem from history_enter($1, $2)";
-  const results = await queryRows(client, Change, text, [`[${lost.join(",")}]`, isLast]);
-  for (const { id, tables, problem } of results) {
-    if (problem === null) for (const table of tables) count(into, table, 1);
-    else if (isLast) into.notEntered.push({ kind: "change", id, reason: problem });
+  lost.sort((a, b) => a.at - b.at);
+  let isEntered = false;
+  // What one query has committed stays when the next one takes too long. The last one without any tries those that wait.
+  for (let from = 0; from <= lost.length; from += AT_ONCE) {
+    const part = lost.slice(from, from + AT_ONCE);
+    const texts = part.map(({ id, at, lines }) => `{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);
+    const query = "select id, tables from history_enter($1, $2)";
+    for (const { tables } of await queryRows(client, Entered, query, [`[${texts.join(",")}]`, isLast])) {
+      isEntered = true;
+      for (const table of tables) count(into, table, 1);
+    }
   }
-  return results.some(({ problem }) => problem === null);
+  if (isLast)
+    for (const { id, problem } of await queryRows(client, Waiting, WAITING, [lost.map(({ id }) => id)]))
+      into.notEntered.push({ kind: "change", id, reason: problem });
+  return isEntered;
 }
 
 /** A day later than they are used, because clocks differ. */
