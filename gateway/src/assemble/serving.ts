@@ -51,7 +51,7 @@ export async function openServing(
   const { store, models, plane = absentPlane() } = ports;
   const money = await openMoney(context, settings, ports);
   if (store.lineage !== undefined && plane.isShared) tellHistories(context, store.lineage, plane);
-  const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store, money));
+  const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store));
   onClose(() => apiKeys.close());
   const { broadcast } = store;
   const fleet = openFleet({
@@ -96,7 +96,6 @@ export function keyOptions(
   { clock, random, newId, log }: Context,
   { current: pepper, old, next }: Replaceable,
   { pool, broadcast, schema }: Store,
-  { journals }: Pick<Money, "journals">,
 ): SecretsOptions {
   const keepsPeppers = (): boolean => schema.number >= PEPPERS_SCHEMA;
   return {
@@ -110,6 +109,5 @@ export function keyOptions(
     newId,
     log,
     broadcast,
-    ...(journals && { journal: journals.row }),
   };
 }

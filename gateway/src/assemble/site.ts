@@ -31,6 +31,7 @@ import { SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
 import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
+import type { Money } from "./money.ts";
 import type { Listener, Ports } from "./ports.ts";
 import { keyOptions, type Serving } from "./serving.ts";
 
@@ -80,7 +81,7 @@ export async function openSite(
   const { fleet, money, apiKeys } = serving;
   const { ledger, unfunded, refusedCalls } = money;
   const now = (): number => clock.now();
-  const keys = openKeyParts(keyOptions(context, settings.pepper, store, money), apiKeys);
+  const keys = openKeyParts(keyOptions(context, settings.pepper, store), apiKeys);
   onClose(() => keys.hostTokens.close());
   const live = new Live({ clock, log });
   onClose(() => live.close());
@@ -89,7 +90,7 @@ export async function openSite(
   const outages = watchOutages({ clock, dependencies: dependenciesOf(settings, { ports, serving }) });
   onClose(() => outages.stop());
   return {
-    door: openDoor(context, settings, { models, metrics, files: ports.files }),
+    door: openDoor(context, settings, { models, metrics, files: ports.files, journals: money.journals }),
     log,
     newId,
     now,
@@ -138,7 +139,12 @@ export async function openSite(
 function openDoor(
   { clock, newId, log, onClose }: Context,
   { bodyBudget, corsOrigins: cors, trustedProxies, publicUrl, checkAnswers = false }: SiteSettings,
-  { models: { parseForm }, metrics, files }: Pick<Ports, "models" | "files"> & { metrics: Metrics },
+  {
+    models: { parseForm },
+    metrics,
+    files,
+    journals,
+  }: Pick<Ports, "models" | "files"> & { metrics: Metrics } & Pick<Money, "journals">,
 ): DoorOptions {
   const watch = files && watchOpenFiles({ files, clock, log });
   onClose(() => watch?.stop());
@@ -154,6 +160,7 @@ function openDoor(
     watch: metrics.http,
     publicUrl,
     checkAnswers,
+    journaled: journals && (() => journals.changes.written()),
   };
 }
 

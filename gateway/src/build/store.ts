@@ -123,6 +123,9 @@ export async function openStore(
     connectionsRefused: () => guard.tooMany,
     lineage,
     forget: () => broadcast.forget(),
+    onChange(run) {
+      guard.onChange = run;
+    },
     pid,
   };
 }

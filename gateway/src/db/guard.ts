@@ -9,6 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { watchChanges } from "./changes.ts";
 import { DatabaseClient, placesOf } from "./client.ts";
 import { cut } from "./cut.ts";
 import type { DatabaseClock } from "./database-clock.ts";
@@ -48,6 +49,8 @@ export class StoreGuard {
   #lost = 0;
   /** Connections refused by the database because there were too many. */
   tooMany = 0;
+  /** Called with each changed row of a committed transaction (`journal_change.sql`). */
+  onChange: (change: string) => void = () => {};
   readonly #sparing: SparingLog;
 
   constructor({ connection, clock, log, durability = "checked", lineage, time = { read() {} } }: GuardOptions) {
@@ -181,6 +184,7 @@ export function guardedClients(guard: StoreGuard) {
         cut(this, error as Error);
         throw error;
       }
+      watchChanges(this, (change) => guard.onChange(change));
       return this;
     }
   };

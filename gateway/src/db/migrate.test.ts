@@ -58,6 +58,14 @@ test("runs each migration once, in order", async (t) => {
   assert.deepEqual(rows[2], { version: 3, name: "0003_third.sql", hex: 64 });
 });
 
+test("switches the journal of changes off for migrations, which may update every row", async (t) => {
+  const text = "create table mode as select current_setting('tollgate.journal', true) as journal;";
+  const directory = await files(t, { "0001_first.sql": text });
+  await migrate(database.pool, { directory, log });
+  const { rows } = await database.pool.query("select journal from mode");
+  assert.deepEqual(rows, [{ journal: "off" }]);
+});
+
 test("rolls back a failed migration and those before it in the same run", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table first (a int);",

@@ -56,6 +56,8 @@ export interface DoorOptions {
   files?: FileWatch | undefined;
   /** The public URL: with HTTPS, answers carry Strict-Transport-Security. */
   publicUrl?: string | undefined;
+  /** Resolves when what was committed is in the journal. An answer waits for it, so that a failover loses no change that was confirmed. */
+  journaled?: (() => Promise<void>) | undefined;
   /** In tests: an undeclared answer or error throws. */
   checkAnswers?: boolean;
 }

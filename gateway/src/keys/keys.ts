@@ -115,8 +115,6 @@ export interface SecretsOptions extends Peppers {
   log: Log;
   /** Tells other gateways about revoked secrets. */
   broadcast: Broadcast;
-  /** Journals the current row, in case a failover loses it. Resolves when it is written. */
-  journal?: (table: keyof typeof OPEN_MAX, id: Uuid) => Promise<void>;
 }
 
 /** A kind of secret: its table, and its own fields. */
@@ -183,7 +181,7 @@ export function openSecrets<Record extends SecretRecord>(
   }: Kind<Record>,
   options: SecretsOptions,
 ): OpenSecrets<Record> {
-  const { pool, pepper, clock, random, newId, broadcast, journal } = options;
+  const { pool, pepper, clock, random, newId, broadcast } = options;
   const lastUsed = keepLastUsed(table, options);
   const rehashing = openRehashing(table, options);
   const record = `select k.id, k.account_id as "accountId", k.name, k.reference, k.created_at as "createdAt",
@@ -218,7 +216,6 @@ export function openSecrets<Record extends SecretRecord>(
   const changed = async (id: Uuid): Promise<void> => {
     forget(id);
     await broadcast.send(topic, id);
-    await journal?.(table, id);
   };
   const changedOne = async (id: Uuid, { rowCount }: { rowCount: number | null }): Promise<boolean> => {
     await changed(id);
@@ -270,7 +267,6 @@ export function openSecrets<Record extends SecretRecord>(
         await rehashing.issued(client, reference);
         await then(client, id);
       });
-      await journal?.(table, id);
       return { id, token };
     },
 
