@@ -23,8 +23,9 @@ export async function measurePresence(rates: number[], seconds: number): Promise
   });
   const lines: { id: string; line: NatsConnection }[] = [];
   try {
-    const host = await stage.host();
     for (let i = 0; i < NODES; i++) {
+      // A new host has few nodes.
+      const host = await stage.host();
       const { id, credentials } = await enrol(stage, host, { name: `light-${i}`, models: [MODEL] });
       const authenticator = jwtAuthenticator(credentials.jwt, Buffer.from(credentials.seed));
       lines.push({ id, line: await connect({ servers: credentials.url, authenticator, reconnect: false }) });
