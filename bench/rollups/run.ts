@@ -26,6 +26,7 @@ import { openAccounts } from "../history/seed.ts";
 import { settleText } from "../history/seed-requests.ts";
 
 const FEED_EVERY_MS = 250;
+const FEED_MS_MAX = 500;
 const DRAIN_MS_MAX = 120_000;
 const log = createLog("silent");
 const SQL = fileURLToPath(new URL("../../gateway/sql", import.meta.url));
@@ -75,7 +76,8 @@ async function measure(): Promise<void> {
       await sleep(FEED_EVERY_MS);
       const now = Date.now();
       const first = fed;
-      fed += Math.round((rate * (now - writtenTo)) / 1000);
+      // A slow machine is fed less, and not all at once later.
+      fed += Math.round((rate * Math.min(now - writtenTo, FEED_MS_MAX)) / 1000);
       const past = { rows: fed - first, fromMs: writtenTo, toMs: now };
       await feeding.query(
         settleText({ table: "request", fromMs: writtenTo, toMs: now, first: 0, end: fed - first }, past),

@@ -19,7 +19,7 @@ import { measurePresence } from "./presence.ts";
 import { measureReserve } from "./reserve.ts";
 
 const NODE_COUNTS = [1_000, 5_000, 10_000];
-const REPORTS = [1_000, 4_000];
+const REPORTS = [500, 1_500];
 const CONNECTIONS = 16;
 const log = createLog("silent");
 
