@@ -29,7 +29,8 @@ export interface Past {
   toMs: number;
 }
 
-interface Month {
+/** Some of them, and where they go. */
+export interface Month {
   table: string;
   fromMs: number;
   toMs: number;
@@ -110,6 +111,11 @@ async function fill(client: pg.PoolClient, month: Month, past: Past): Promise<vo
   await client.query(fillText(month, past));
   await client.query("commit");
 }
+
+/** Inserts the requests from `first` to before `end` as if they had just been settled: they wait for the rollups. */
+export const settleText = (part: Month, past: Past): string => `
+  with made as (${fillText(part, past)} returning id, outcome)
+  insert into unrolled (request_id, outcome) select id, outcome from made where outcome not like 'rate_limit%'`;
 
 /** `bounds[i]` of a chance get the number i + 1. */
 function pick(chance: string, bounds: number[]): string {

@@ -57,7 +57,7 @@ export async function seed(pool: pg.Pool, options: SeedOptions): Promise<Cast> {
   return await readCast(pool);
 }
 
-async function openAccounts(pool: pg.Pool): Promise<void> {
+export async function openAccounts(pool: pg.Pool): Promise<void> {
   await pool.query(`insert into price select 1, model, price_in, price_out from ${PRICES}`);
   await pool.query(
     `with opened as (

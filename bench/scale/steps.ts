@@ -1,18 +1,19 @@
 /** How much of each part a rate of requests takes, from what one request was measured to take. */
-import { assumed, measured } from "./constants.ts";
+import { assumed, measured, REPORTS_PER_NODE_MAX } from "./constants.ts";
 
 export interface Step {
   rate: number;
   /** Processes, of a processor each. */
   gateways: number;
-  openStreams: number;
   /** Servers that accounts are spread over. */
   postgres: number;
   walMbPerSecond: number;
   keptTbPerDay: number;
   rollupJobs: number;
-  /** Clusters of three, each a region's. */
+  /** Clusters of three, each with its own nodes and gateways: by the messages that they carry. */
   natsClusters: number;
+  /** The same by what each gateway hears of all nodes of its cluster. */
+  regions: number;
   valkeys: number;
   nodes: number;
 }
@@ -37,17 +38,24 @@ export const carried = {
   rollups: measured.rolledUpPerSecond * assumed.fill,
 };
 
+/** Nodes that every gateway of a cluster can listen to, each as busy as it gets. */
+export function nodesOfOneRegion(): number {
+  const requests = assumed.tokensPerNode / assumed.tokensPerRequest;
+  const reports = Math.min(REPORTS_PER_NODE_MAX, 2 * requests);
+  return (assumed.reportsFill * MICRO) / measured.reportUs / reports;
+}
+
 export function stepAt(rate: number): Step {
   const servers = (each: number): number => Math.ceil(rate / each);
   return {
     rate,
     gateways: servers(carried.gateway),
-    openStreams: rate * assumed.openSeconds,
     postgres: servers(pairsOfOneServer().carries),
     walMbPerSecond: (rate * measured.walBytes) / MICRO,
     keptTbPerDay: (rate * measured.keptBytes * 86_400) / 1e12,
     rollupJobs: servers(carried.rollups),
     natsClusters: servers(carried.natsCluster),
+    regions: Math.ceil(servers(assumed.tokensPerNode / assumed.tokensPerRequest) / nodesOfOneRegion()),
     valkeys: servers(carried.valkey),
     nodes: servers(assumed.tokensPerNode / assumed.tokensPerRequest),
   };
@@ -62,6 +70,7 @@ export function breaksInOrder(): { part: string; at: number }[] {
     { part: "one NATS cluster", at: carried.natsCluster },
     { part: "one PostgreSQL", at: pairsOfOneServer().carries },
     { part: "one account's row", at: measured.pairsOfOneAccount },
+    { part: "one region, by reports", at: nodesOfOneRegion() * (assumed.tokensPerNode / assumed.tokensPerRequest) },
   ];
   return limits.sort((a, b) => a.at - b.at);
 }

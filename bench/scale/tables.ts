@@ -1,9 +1,11 @@
-/** The tables of bench/scale/README.md, which a test holds to them. */
+/** The tables of docs/scale.md that are reckoned; a test compares them. */
+import { assumed, measured } from "./constants.ts";
 import { BUCKETS, place } from "./placement.ts";
-import { breaksInOrder, carried, pairsOfOneServer, type Step, stepAt } from "./steps.ts";
+import { breaksInOrder, carried, nodesOfOneRegion, pairsOfOneServer, type Step, stepAt } from "./steps.ts";
 import { sweep } from "./sweeps.ts";
 
-const RATES = [100, 1_000, 10_000, 100_000, 1_000_000];
+/** Of the streams that were measured on one gateway. */
+const TIMES = [1, 10, 100];
 const SEED = 1;
 const SWEPT_REQUESTS = 100_000;
 
@@ -14,7 +16,10 @@ export function tables(): { title: string; text: string }[] {
       title: "What is full first",
       text: table(["A platform of one of each: full is", "at requests a second"], inOrder()),
     },
-    { title: "Steps", text: table(["Requests a second", ...RATES.map(whole)], stepRows()) },
+    {
+      title: "Streams",
+      text: table(["Open streams", ...TIMES.map((times) => whole(times * measured.streams))], streamRows()),
+    },
     {
       title: "Accounts on servers",
       text: table(
@@ -46,24 +51,27 @@ function onesOf(): string[][] {
     ["NATS cluster of three", whole(carried.natsCluster)],
     ["PostgreSQL, by its processors", whole(processors)],
     ["PostgreSQL, by its disk", whole(disk)],
+    ["region, by its nodes' reports", whole(nodesOfOneRegion() * (assumed.tokensPerNode / assumed.tokensPerRequest))],
   ];
 }
 
 const inOrder = (): string[][] => breaksInOrder().map(({ part, at }) => [part, whole(at)]);
 
-function stepRows(): string[][] {
+function streamRows(): string[][] {
+  const rates = TIMES.map((times) => (times * measured.streams) / assumed.openSeconds);
   const rows: [string, (step: Step) => string][] = [
+    ["requests a second", ({ rate }) => whole(rate)],
     ["gateway processes", ({ gateways }) => whole(gateways)],
-    ["streams open", ({ openStreams }) => whole(openStreams)],
     ["PostgreSQL servers", ({ postgres }) => whole(postgres)],
     ["WAL, MB a second, all of them", ({ walMbPerSecond }) => digits(walMbPerSecond)],
     ["records, TB a day", ({ keptTbPerDay }) => digits(keptTbPerDay)],
     ["rollup jobs", ({ rollupJobs }) => whole(rollupJobs)],
-    ["NATS clusters", ({ natsClusters }) => whole(natsClusters)],
+    ["NATS clusters, by messages", ({ natsClusters }) => whole(natsClusters)],
+    ["regions, by reports", ({ regions }) => whole(regions)],
     ["Valkey servers", ({ valkeys }) => whole(valkeys)],
     ["nodes", ({ nodes }) => whole(nodes)],
   ];
-  const steps = RATES.map(stepAt);
+  const steps = rates.map(stepAt);
   return rows.map(([name, cell]) => [name, ...steps.map(cell)]);
 }
 

@@ -50,6 +50,13 @@ interface NodeEntry extends Link {
   movedAtMs: number | undefined;
 }
 
+/** What went over the plane on one kind of subject: once for each sender, and once for each receiver. */
+export interface Traffic {
+  published: number;
+  delivered: number;
+  bytesDelivered: number;
+}
+
 /** The delay until a gateway doubts its connection, and until it knows of the loss. Silence counts from 2 s on. */
 const DOUBT_MS = 1_000;
 const KNOWN_MS = 800;
@@ -64,6 +71,8 @@ export class Network {
   delayMsMax = 8;
   sent = 0;
   lost = 0;
+  /** By the second part of the subject (`protocol/src/subjects.ts`). */
+  readonly traffic = new Map<string, Traffic>();
 
   constructor(scheduler: Scheduler, chance: Chance) {
     this.#scheduler = scheduler;
@@ -206,6 +215,13 @@ export class Network {
     for (const run of link.back) run();
   }
 
+  #trafficOn(subject: string): Traffic {
+    const kind = subject.split(".", 2)[1] as string;
+    const traffic = this.traffic.get(kind) ?? { published: 0, delivered: 0, bytesDelivered: 0 };
+    this.traffic.set(kind, traffic);
+    return traffic;
+  }
+
   #break(link: Link): void {
     link.epoch += 1;
     link.arrivesMs.clear();
@@ -223,12 +239,16 @@ export class Network {
     }
     const bytes = Uint8Array.from(payload);
     const epoch = from.epoch;
+    const traffic = this.#trafficOn(subject);
+    traffic.published += 1;
     for (const to of this.#links()) {
       if (!to.isUp) continue;
       const receivers: Receive[] = [];
       for (const { covers, receive } of to.subscriptions) if (covers(subject)) receivers.push(receive);
       if (receivers.length === 0) continue;
       this.sent += 1;
+      traffic.delivered += 1;
+      traffic.bytesDelivered += bytes.length;
       const toEpoch = to.epoch;
       const atMs = Math.max(
         this.#scheduler.nowMs + this.#chance.between(1, this.delayMsMax),
