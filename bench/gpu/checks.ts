@@ -6,10 +6,12 @@ interface Extent {
   atOnce: number;
 }
 
+const WEATHERS = ["sun", "rain", "fog"];
+
 /** Nothing of it can be long: random weights hardly ever end a text. */
 const SCHEMA = {
   type: "object",
-  properties: { weather: { enum: ["sun", "rain", "fog"] }, windy: { type: "boolean" } },
+  properties: { weather: { enum: WEATHERS }, windy: { type: "boolean" } },
   required: ["weather", "windy"],
   additionalProperties: false,
 };
@@ -27,7 +29,8 @@ export const checkStructured = (address: Address, extent: Extent): Promise<strin
     // Random weights end a text late or never: what the cap cut is no whole JSON.
     if (choice?.finish_reason === "length") return "cut at the cap";
     const said = JSON.parse(choice?.message.content ?? "") as Record<string, unknown>;
-    const isKept = typeof said.name === "string" && typeof said.sunny === "boolean" && Object.keys(said).length === 2;
+    const isKept =
+      WEATHERS.includes(String(said.weather)) && typeof said.windy === "boolean" && Object.keys(said).length === 2;
     return isKept ? "as the schema says" : "not as the schema says";
   });
 
