@@ -114,7 +114,7 @@ test("a client that does not stream gets larger, rarer deltas after the first", 
   );
 });
 
-/** When each delta was sent, and its reported times. */
+/** Records when each delta was sent, and its reported times. */
 function timedBench(rest: Partial<JobHeader>) {
   const clock = new ManualClock();
   const began = clock.monotonic();
@@ -129,7 +129,7 @@ function timedBench(rest: Partial<JobHeader>) {
   const header = { job: A, gateway: "gw1", model: "tiny-3b", endpoint: "chat" as const, stream: true, times: true };
   const writer = new JobWriter(outbox, clock, { ...header, ...sampling, ...rest });
   writer.accepted();
-  /** A token after this pause. */
+  /** Writes a token after this pause. */
   const token = async (pauseMs: number, text = "x"): Promise<void> => {
     clock.advance(pauseMs);
     writer.delta("answer", text);
@@ -155,7 +155,7 @@ test("tokens 1.82 to 1.99 s apart never appear 2 s apart, streamed or not", asyn
       const { clock, sent, token } = timedBench({ stream });
       await token(pauseMs);
       for (let i = 0; i < 5; i++) {
-        // One that comes soon after another is gathered; the pause after it must not grow by that.
+        // A token shortly after another one is gathered; the pause after it must not seem longer because of that.
         await token(pauseMs);
         await token(30);
       }
@@ -275,7 +275,7 @@ test("many deltas of one turn fill several frames", async () => {
 test("a frame is filled to its last byte, and the rest goes into the next one", async () => {
   const { writer, clock, deltas, frames } = harness();
   const a = writer(A);
-  // Sixteen KiB still wait in their lane; so they leave together with what follows, if it fits.
+  // Sixteen KiB still wait, so they are sent together with what follows if it fits.
   const half = "x".repeat(DELTAS_TEXT_BYTES_MAX / 2);
   for (const text of [half, half, half, `${half}${half}`]) a.delta("answer", text);
   await turn(clock);

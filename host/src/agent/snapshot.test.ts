@@ -101,7 +101,7 @@ test("the snapshot's rate covers the last ten seconds", () => {
     record.said(400);
     clock.advance(1000);
   }
-  // Nine whole seconds and the one that has just begun.
+  // Nine whole seconds and one that has just begun.
   assert.equal(tally.tokensPerSecond, 90);
   clock.advance(4000);
   assert.equal(tally.tokensPerSecond, 50);

@@ -1,4 +1,4 @@
-/** How often a node reports: at once when something changes, and never so often that a gateway would cut it off. */
+/** How often a node reports its state: at once after a change, but never so often that a gateway disconnects it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STATE_REQUEST } from "@tollgate/protocol/subjects.ts";

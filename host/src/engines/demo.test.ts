@@ -122,7 +122,7 @@ test("answers and embeds prompts up to any model's context, reading their beginn
 test("reports progress for a long prompt, and ends with length at the cap", async () => {
   const prompt = "1, 2, 3, ".repeat(220);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt }, outputTokensMax: 8 });
-  // The steps that a prompt of 1,980 tokens is read in at most double, from 128 tokens on: on a fast machine they do.
+  // From 128 tokens on, the steps that read a prompt of 1,980 tokens at most double, so there are at least four.
   assert.ok(sink.fractions.length >= 4);
   assert.deepEqual(
     sink.fractions.toSorted((a, b) => a - b),

@@ -13,7 +13,7 @@ import { addressesFor, type EngineAddresses, findAbsences, findEngines, identify
 import { EngineHttp } from "./engine-http.ts";
 import { vllm } from "./profiles/vllm.ts";
 
-/** Nothing is late by it. */
+/** A clock on which no answer is late. */
 const patient = new ManualClock();
 
 const STUBS = {
@@ -25,7 +25,7 @@ const STUBS = {
 } as const;
 const KINDS = Object.keys(STUBS) as (keyof typeof STUBS)[];
 
-/** Each engine with one model, a context of 4,096 tokens and three slots. */
+/** Every kind of engine, each with one model, a context of 4,096 tokens and three slots. */
 async function stubs(t: TestContext): Promise<EngineAddresses> {
   const stub = new StubEngine();
   stub.models = [{ name: "m", contextTokens: 4096 }];
@@ -37,7 +37,7 @@ async function stubs(t: TestContext): Promise<EngineAddresses> {
 const everywhere = (url: string): EngineAddresses =>
   Object.fromEntries(KINDS.map((kind) => [kind, url])) as EngineAddresses;
 
-/** Tollgate's own gateway: a refusal, and its request id on everything. */
+/** A stub of Tollgate's gateway: refuses everything, with a request ID. */
 const tollgate: Answer = (request, response) => {
   const headers = { "x-request-id": "req_06dfkq2m7v8x9zabcdefghjkmn" };
   const error = { error: { message: "no key", type: "invalid_api_key", code: "invalid_api_key" } };
@@ -134,7 +134,7 @@ test("gives up after one second when detecting an engine, and after five for a n
     clock.advance(limitMs - 1);
     await turn(clock);
     assert.equal(over, false);
-    // One question follows another: each has its time.
+    // Requests follow each other, each with its own timeout.
     while (!over) {
       asked = Promise.withResolvers();
       clock.advance(limitMs);

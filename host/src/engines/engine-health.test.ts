@@ -19,7 +19,7 @@ function harness(
   options: { names?: Map<string, string>; slots?: number; works?: (model: string) => Promise<boolean> } = {},
 ) {
   const clock = new ManualClock();
-  /** Times the questions: no answer is late but where a test says so. */
+  /** Times the health requests: answers are late only where a test wants it. */
   const httpClock = new ManualClock();
   const seen: Availability[] = [];
   const health = new EngineHealth({
@@ -33,7 +33,7 @@ function harness(
     clock,
   });
   const stop = health.watch((now) => seen.push(now));
-  /** Waits for the look that is in flight and returns how long the next one waits. */
+  /** Waits for the check in flight and returns the wait until the next one. */
   const looked = async (): Promise<number> => {
     while (clock.nextInMs === undefined) await turn(clock);
     return clock.nextInMs;
@@ -43,7 +43,7 @@ function harness(
 
 async function engine(t: TestContext) {
   const stub = new StubEngine();
-  /** `asked` resolves when a question hangs. */
+  /** `asked` resolves when a request hangs. */
   const state = { hangs: false, asked: Promise.withResolvers<void>() };
   const answer = llamaServerStub(stub);
   const url = await stubServer(t, (request, response) => {

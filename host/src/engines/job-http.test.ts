@@ -11,11 +11,11 @@ const never = new AbortController().signal;
 interface RawServer {
   url: string;
   connections: Socket[];
-  /** What came on each. */
+  /** The received data of each connection. */
   received: string[];
 }
 
-/** A server with scripted answers, sent byte for byte after each complete request. */
+/** A server that sends scripted bytes after each complete request. */
 async function rawServer(t: TestContext, answer: (socket: Socket, request: string) => void): Promise<RawServer> {
   const connections: Socket[] = [];
   const received: string[] = [];
@@ -42,7 +42,7 @@ async function rawServer(t: TestContext, answer: (socket: Socket, request: strin
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, connections, received };
 }
 
-/** Resolves when it is closed, in whatever way. */
+/** Resolves when the socket is closed. */
 function closedOf(socket: Socket | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (socket?.closed) resolve();
@@ -50,7 +50,7 @@ function closedOf(socket: Socket | undefined): Promise<void> {
   });
 }
 
-/** The sockets that this process dials from now on. */
+/** The sockets that this process opens from now on. */
 function dialled(t: TestContext): Socket[] {
   const sockets: Socket[] = [];
   const note = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
@@ -65,7 +65,7 @@ interface Asked {
   wish?: (text: string) => Wish;
 }
 
-/** Asks, and says what was answered and how it ended. */
+/** Sends a request and returns the response and how it ended. */
 async function ask(http: JobHttp, { body = "{}", signal = never, wish = () => "more" }: Asked = {}) {
   let status = 0;
   let text = "";
@@ -157,7 +157,7 @@ for (const [name, answer] of [
 
 test("closes the connection when the answer arrives before the request was sent", async (t) => {
   const server = createServer((socket) => {
-    // Nothing is read: most of the request stays where it is.
+    // The server reads nothing, so most of the request is not sent.
     socket.pause().on("error", () => {});
     t.after(() => socket.destroy());
     socket.write(HI.replace("200", "413"));
@@ -248,7 +248,7 @@ test("reads the rest of a cut answer for one second within limits", async (t) =>
   assert.equal((await ask(http, { wish })).end, "enough");
   clock.advance(1_000);
   await closedOf(server.connections[0]);
-  // More than one read takes and what is left may have.
+  // More than one read takes, and more than may be left.
   more = "x".repeat(200_000);
   assert.equal((await ask(http, { wish })).end, "enough");
   await closedOf(server.connections[1]);
@@ -257,7 +257,7 @@ test("reads the rest of a cut answer for one second within limits", async (t) =>
 
 test("gives up connecting at the timeout", async () => {
   const clock = new ManualClock();
-  // Of the addresses for documentation; where there is no way to it at all, it fails before.
+  // An address reserved for documentation; without a route to it, connecting fails at once.
   const asked = ask(new JobHttp("http://192.0.2.1:9", {}, clock));
   clock.advance(10_000);
   await assert.rejects(asked);

@@ -1,4 +1,4 @@
-/** One set of promises, kept by every engine that is known by name, against a stub that speaks its wire format. */
+/** The same tests for every known engine, against a stub of its wire format. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { systemClock, turn } from "../clock.ts";
@@ -22,10 +22,10 @@ import { vllm } from "./profiles/vllm.ts";
 interface Case {
   profile: EngineProfile;
   serve: (stub: StubEngine) => Answer;
-  /** Where its stop strings, seed and cap are in the body. */
+  /** Where stop strings, seed and cap are in the body. */
   sampling: (body: Record<string, unknown>) => unknown;
   has: { embeddings: boolean; progress: boolean; contextLimit: boolean; tokens: boolean; stops: boolean };
-  /** Where a schema is in the body of a chat; undefined: it keeps to none. */
+  /** Where a schema is in the body of a chat; undefined: the engine has no formats. */
   schemaIn?: (body: Record<string, unknown>) => unknown;
 }
 
@@ -121,7 +121,7 @@ const embed = (engine: Engine, input: string[]): Promise<Float32Array[]> =>
 const blames = (blame: "engine" | "prompt") => (error: unknown) =>
   error instanceof EngineError && error.blame === blame;
 
-/** Resolves at the first report that fits. */
+/** Resolves at the first report that matches. */
 function until(engine: Engine, fits: (now: Availability) => boolean): Promise<Availability> {
   return new Promise((resolve) => {
     const stop = engine.watch?.((now) => {

@@ -38,7 +38,7 @@ async function ask(t: TestContext, answer: Answer, job: GenerationJob = chatJob(
   return { sink, finish };
 }
 
-/** The failure of a job, which never repeats the prompt. */
+/** A failed job's error, which must not quote the prompt. */
 async function failure(t: TestContext, answer: Answer): Promise<EngineError> {
   const error = await ask(t, answer).then(
     () => assert.fail("the job did not fail"),
@@ -411,7 +411,7 @@ test("fails the job when the engine stays overloaded", async (t) => {
       over = true;
     });
   while (!over) {
-    // It refuses new jobs for a second after each refusal, and asks again after two at the most.
+    // The engine refuses new jobs for a second after each refusal, and retries after two at most.
     while (!over && !engine.refuses?.(chatJob("x"))) await turn(clock);
     clock.advance(2000);
     await turn(clock);
@@ -452,7 +452,7 @@ test("keeps the connection of a response that ends shortly after its last event,
     const response = await job();
     response.end();
     await once(response, "finish");
-    // The client has a few turns to read the end.
+    // The client gets a few turns to read the end.
     for (let turns = 0; turns < 10; turns++) await turn(clock);
   }
   assert.ok(sockets.size <= 3, `${sockets.size} connections for 20 jobs`);

@@ -9,7 +9,7 @@ function relay(rest: Partial<GenerationJob> = {}, contextTokens?: number) {
   return { sink, relay: new OutputRelay({ job: chatJob("x", rest), sink, contextTokens }) };
 }
 
-/** Says an answer in pieces until it is cut, and what came of it. */
+/** Passes an answer in pieces until it is cut, and returns the output. */
 function said(pieces: string[], rest: Partial<GenerationJob> = {}) {
   const { sink, relay: it } = relay(rest);
   for (const answer of pieces) it.take({ answer });

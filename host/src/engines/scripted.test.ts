@@ -197,7 +197,7 @@ test("ttft_ms and delta_ms set the pace", async () => {
     assert.equal(sink.deltas.length, words - 1);
     clock.advance(1);
     await spoke.promise;
-    await turn(clock); // The engine plans its next word.
+    await turn(clock);
     spoke = Promise.withResolvers();
     assert.equal(sink.deltas.length, words);
   }
@@ -237,7 +237,7 @@ test("a stall without cancellation ends as a failure", async () => {
     sink,
     new AbortController().signal,
   );
-  await turn(clock); // It goes quiet.
+  await turn(clock);
   clock.advance(60_000);
   await assert.rejects(playing, EngineError);
 });

@@ -4,7 +4,7 @@ import { systemClock } from "../clock.ts";
 import type { Engine, GenerationJob } from "./engine.ts";
 import { checkStops } from "./stop-check.ts";
 
-/** Says the same pieces every time, and does with a stop string as told. */
+/** An engine that always writes the same pieces, and handles a stop string as given. */
 const engine = (pieces: string[], cut: (text: string, stop: string) => string): Pick<Engine, "generate"> => ({
   async generate(job: GenerationJob, sink) {
     const [stop] = job.sampling.stop ?? [];

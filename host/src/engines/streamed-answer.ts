@@ -1,4 +1,4 @@
-/** One generation's answer as it comes over HTTP: its bytes become events, and those output. */
+/** Processes one generation's HTTP response: bytes to events to output. */
 import type { Finish } from "./engine.ts";
 import { EngineAway } from "./engine-http.ts";
 import { EventReader } from "./event-reader.ts";
@@ -14,7 +14,7 @@ export class StreamedAnswer {
   readonly #frames: SseReader | NdjsonReader;
   readonly #events: EventReader;
   #finish: Finish | undefined;
-  /** The engine said that nothing follows. */
+  /** The engine announced the end. */
   #over = false;
 
   constructor(dialect: Dialect, relay: OutputRelay, watchdog: Watchdog) {
@@ -33,12 +33,12 @@ export class StreamedAnswer {
       }
       return this.#over ? "enough" : "more";
     } finally {
-      // Before a failure, too: what was said is charged.
+      // Also before a failure, because output sent so far is billed.
       this.#relay.flush();
     }
   }
 
-  /** The answer is over, or enough of it came. Throws where it broke off in the middle. */
+  /** The response is over, or enough has arrived. Throws if it broke off. */
   finish(end: "enough" | "cut" | "over" | "broken"): Finish {
     if (this.#relay.cut !== undefined) return this.#relay.cut;
     if (end === "broken") throw new EngineAway("engine", "the connection to the engine was lost");

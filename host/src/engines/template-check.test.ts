@@ -26,7 +26,7 @@ const engineAt = (url: string, profile: EngineProfile): Engine =>
     clock: systemClock,
   });
 
-/** An engine that makes so many tokens of every chat, and says so in its own way. */
+/** An engine that reports this many tokens for every chat, in its own format. */
 async function counting(t: TestContext, tokens: number, profile: EngineProfile = ollama): Promise<Engine> {
   const answer: Answer = (_request, response) =>
     profile === ollama

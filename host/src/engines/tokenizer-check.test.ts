@@ -21,7 +21,7 @@ import { engineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName }
 const engineAt = (url: string, profile: EngineProfile): Engine =>
   openAiEngine({ name: "x", url, profile, models: new Map(ACTIVE_MODELS.map((id) => [id, id])), clock: systemClock });
 
-/** An engine with the reference's own tokenizer: its `/tokenize` gives as many tokens as the reference has. */
+/** An engine with the reference tokenizer: its `/tokenize` returns as many tokens as the reference. */
 async function withTokenizer(t: TestContext, name: TokenizerName, profile: EngineProfile): Promise<Engine> {
   const answer: Answer = (request, response) => {
     const { content, prompt } = JSON.parse(request.body) as { content?: string; prompt?: string };

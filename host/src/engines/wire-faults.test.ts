@@ -1,4 +1,4 @@
-/** The scripted engine's faults, as a gateway sees them: a whole agent on a decorated plane. */
+/** The scripted engine's wire faults as a gateway sees them, with a whole agent. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
@@ -9,7 +9,7 @@ import { JOB_ID } from "../testing/recording-sink.ts";
 import { SEED, stubNats } from "../testing/stub-nats.ts";
 import { malformedFrames, WireFaults } from "./wire-faults.ts";
 
-/** Lets the agent say what waits: the outbox gathers for at most so long. */
+/** Waits until queued output is sent. */
 async function letOut(harness: AgentHarness): Promise<void> {
   for (let i = 0; i < 5; i++) {
     await turn(harness.clock);

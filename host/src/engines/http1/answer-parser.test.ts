@@ -11,11 +11,11 @@ interface Heard {
   fault: string | undefined;
 }
 
-/** The parsed answer of these pieces, and whether it is complete when the server closes. */
+/** The parsed response of these pieces, and whether it is complete when the server closes. */
 function heard(pieces: readonly (string | Buffer)[], closes = false): Heard {
   const parser = new AnswerParser();
   const body: Buffer[] = [];
-  // A copy, as memory that is read into is not that of a constant: it is written to.
+  // A copy, because the parser changes the memory it is given.
   for (const piece of pieces) body.push(Buffer.from(parser.push(Buffer.from(piece as Buffer))));
   if (closes) parser.end();
   return {

@@ -1,4 +1,4 @@
-/** One generation with a sequence made by hand: the gateway hears that the prompt is read, however long a single step takes. */
+/** A generation on a hand-made sequence: the gateway gets progress while the prompt is read, however long a step takes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
@@ -12,7 +12,7 @@ const STEP_MS = 2_500;
 const TOKEN_MS = 1_500;
 const never = new AbortController().signal;
 
-/** Takes that long for each step of a prompt and for each token. */
+/** A model that takes this long per prompt step and per token. */
 function slowModel(clock: ManualClock) {
   const step = async (): Promise<void> => clock.advance(STEP_MS);
   const sequence = {
@@ -47,7 +47,7 @@ const prompt = (length: number) => () => ({
   startsThinking: false,
 });
 
-/** When the gateway heard something, from the beginning of the job to its first output, and how far the prompt was read. */
+/** Records when the gateway got progress before the first output, and how far the prompt was read. */
 class TimedSink extends RecordingSink {
   readonly heardAt: number[];
   readonly #clock: ManualClock;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { integerRange } from "./integer-range.ts";
 
-/** Of what is used here, GBNF and regular expressions differ in quotes and spaces only. */
+/** The GBNF used here differs from regular expressions in quotes and spaces only. */
 const accepts = (range: { min?: number; max?: number }): RegExp =>
   new RegExp(`^(?:${(integerRange(range) ?? "(?!)").replaceAll(/["\s]/g, "")})$`);
 

@@ -1,4 +1,4 @@
-/** The engine for any GGUF file, shown with the one of this repository in its own format: template, marks, vectors. */
+/** The llama.cpp engine with this repository's model in its own format: template, marks, vectors. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,17 +14,17 @@ import { filePromptFormat } from "./prompt-format.ts";
 
 const file = fileURLToPath(new URL("../../../models/tollgate-demo.gguf", import.meta.url));
 const SLOTS = 4;
-/** QwQ's way: the template itself opens the thinking. */
+/** Like QwQ's template, which opens the thinking itself. */
 const THINKING_TEMPLATE =
   "{%- for message in messages -%}{{- '<|' + message['role'] + '|>\\n' + message['content'] + '<|end|>\\n' -}}{%- endfor -%}" +
   "{%- if add_generation_prompt -%}{{- '<|assistant|>\\n<think>\\n' -}}{%- endif -%}";
-/** Some templates refuse what they were not made for, and say so with what they were given. */
+/** Some templates throw for unsupported input, with an error that quotes it. */
 const STRICT_TEMPLATE = `{%- if messages|length > 6 -%}{{- raise_exception('no: ' + messages[0]['content']) -}}{%- endif -%}${THINKING_TEMPLATE}`;
 
 const options = { name: "file", file, threads: 1, gpu: false as const, flashAttention: false, clock: systemClock };
 
 let engine: Engine;
-/** With a template of the test's, and half the context. */
+/** Uses the test's template and half the context. */
 let templated: Engine;
 before(async () => {
   engine = await llamaCppEngine({ ...options, models: ["tiny-3b", "embed-m3"], slots: SLOTS });
@@ -82,7 +82,7 @@ test("repeats with a seed, alone and beside three others, and differs with anoth
   const tell = async (seed: number): Promise<string> =>
     (await ask("Tell me a story about a fox", { sampling: { temperature: 1, seed } })).text;
   const first = await tell(7);
-  // That no two of them sample at once is shown in sample-in-turns.test.ts.
+  // sample-in-turns.test.ts shows that no two of them sample at once.
   assert.deepEqual(await Promise.all([tell(7), tell(7), tell(7), tell(7)]), [first, first, first, first]);
   assert.notEqual(await tell(-7), first);
 });
@@ -125,7 +125,7 @@ test("refuses what does not fit the context without truncating, and reports prog
   await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
   const prompt = "1, 2, 3, ".repeat(108);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt } }, templated);
-  // The steps that a prompt of 972 tokens is read in at most double, from 128 tokens on. A first step of over a second repeats a 0.
+  // From 128 tokens on, the steps that read a prompt of 972 tokens at most double. A first step of over a second repeats the progress of 0.
   const told = new Set(sink.fractions.filter((fraction) => fraction > 0 && fraction <= 1));
   assert.ok(told.size >= 3, String(sink.fractions));
   assert.ok(sink.fractions.every((fraction, i) => fraction <= 1 && fraction >= (sink.fractions[i - 1] ?? 0)));

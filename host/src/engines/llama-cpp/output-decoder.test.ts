@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OutputDecoder } from "./output-decoder.ts";
 
-/** Tokens are strings; those like `0xf0` are single bytes, as the model's vocabulary has them. */
+/** Tokens are strings; those like `0xf0` are single bytes, as in the model's vocabulary. */
 function detokenize(tokens: string[]): string {
   const bytes = tokens.map((token) => (token.startsWith("0x") ? Buffer.from([Number(token)]) : Buffer.from(token)));
   return Buffer.concat(bytes).toString("utf8");

@@ -13,7 +13,7 @@ const object = (property: unknown, more: object = {}): Schema => ({
   ...more,
 });
 
-/** What the library samples with, where it can be asked about one token. */
+/** The library's sampling grammar, with a test for single tokens. */
 interface Matcher {
   canBeNextTokenForGrammarEvaluationState(state: unknown, token: number): boolean;
   acceptGrammarEvaluationStateToken(state: unknown, token: number): void;

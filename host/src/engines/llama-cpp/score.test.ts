@@ -1,4 +1,4 @@
-/** Scoring by the real engine, with the model of this repository. */
+/** Scoring with the real engine and this repository's model. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../clock.ts";

@@ -1,6 +1,6 @@
 /**
- * Scoring with llama-server, which cannot score a given text (its issue 27174): at each cut it is asked for the likeliest next tokens
- * behind the prompt and the answer up to there. The cuts ascend, so that its cache has all but the last words each time.
+ * Scoring with llama-server, which cannot score a given text (llama.cpp issue 27174): at each cut it is asked for the likeliest next tokens
+ * after the prompt and the answer so far. The cuts ascend, so its cache holds all but the last words.
  */
 import { z } from "zod";
 import { EngineError, type Logprobs } from "../engine.ts";
@@ -8,7 +8,7 @@ import { knownRole } from "../openai-wire.ts";
 import type { EngineScoring } from "./profile.ts";
 import { ask } from "./prompt-logprobs.ts";
 
-/** A token that is not among so many is as unlikely as makes no difference. */
+/** A token that is not among this many candidates counts as very unlikely. */
 const CANDIDATES = 64;
 
 const Template = z.object({ prompt: z.string() });
