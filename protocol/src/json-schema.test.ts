@@ -99,7 +99,7 @@ describe("JSON Schema validation", () => {
         schema: fc.dictionary(fc.constantFrom(...keywords), many, { maxKeys: 4 }),
       };
     });
-    // A list under `items` is an older draft's.
+    // A list under `items` belongs to an older draft.
     const isOlder = (one: unknown): boolean =>
       typeof one === "object" &&
       one !== null &&
@@ -115,7 +115,7 @@ describe("JSON Schema validation", () => {
 });
 
 describe("JSON Schema expansion", () => {
-  /** Each definition offers the next one twice. */
+  /** Each definition references the next one twice. */
   const doubling = (levels: number, link: (next: Schema) => Schema): Schema => {
     const $defs = Object.fromEntries(
       Array.from({ length: levels }, (_, i) => [`d${i}`, link({ $ref: `#/$defs/d${i + 1}` })]),

@@ -1,9 +1,9 @@
-/** Whether the platform can be reached behind its gateway: for pages whose figures stop coming. */
+/** The state of the gateway's dependencies, for pages whose updates have stopped. */
 import { z } from "zod";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";
 
-/** What a gateway needs beside itself. */
+/** The dependencies of a gateway. */
 export const PARTS = ["database", "limits", "plane"] as const;
 
 const Health = z.strictObject({

@@ -110,7 +110,7 @@ for (const [name, api] of APIS) {
 
     test("generated clients need not send optional fields", () => {
       for (const [request, { words }] of Object.entries(api.requests)) {
-        // Without words of the document's own, the schema is shown as it checks.
+        // Without separate descriptions the schema is shown as it is.
         if (words === undefined) continue;
         const { properties = {} } = document.components.schemas[request] as Schema;
         for (const property of Object.values(properties)) assert.ok(!("default" in (property as object)), request);
@@ -134,10 +134,10 @@ for (const [name, api] of APIS) {
   });
 }
 
-/** Where any fields may stand: facts of a machine, of a case, of what an operator did; counts by a node's state. */
+/** Fields with arbitrary content: machine facts, evidence, details of an operator's action; counts by node state. */
 const OPEN = /\.(hardware|evidence|details|nodes)(\.|$)/;
 
-/** The value again for each object in it, with a field more in that object. */
+/** Yields the value once per object in it, with an additional field in that object. */
 function withOneFieldMore(value: unknown, path = "$"): [string, unknown][] {
   if (typeof value !== "object" || value === null || OPEN.test(path)) return [];
   const inside = Object.entries(value).flatMap(([key, inner]) =>

@@ -1,12 +1,12 @@
-/** The values of flags that several commands take, each with its rule. */
+/** Parses the values of flags that several commands share. */
 import type { Flag } from "@tollgate/terminal/command.ts";
 
-/** The node that a command is about. */
+/** The flag for a command's node. */
 export const NODE_FLAG: Record<string, Flag> = {
   node: { value: "ID", help: "another node of your account (default: this machine's)" },
 };
 
-/** Takes a mistake down and stands for the value that could not be read. */
+/** Records a mistake and returns the value of an unreadable flag. */
 export type Wrong = (mistake: string) => undefined;
 
 export const isHostToken = (text: string): boolean => /^tht_live_\w+$/.test(text);
@@ -61,13 +61,13 @@ export function wholeNumber(
 
 const DAY_S = 86_400;
 
-/** Unix seconds. A day means its beginning, or, for the end of a period, the beginning of the next. */
+/** Unix seconds. A day means its beginning, or, as the end of a period, the beginning of the next day. */
 export function dayOf(flag: string, text: string | undefined, edge: "begin" | "end", wrong: Wrong): number | undefined {
   if (text === undefined) return undefined;
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text);
   const at = isDay || isTime ? Date.parse(text) : Number.NaN;
-  // JavaScript takes the 31st of a short month for a day of the next.
+  // JavaScript accepts the 31st of a short month as a day of the next month.
   const exists = !Number.isNaN(at) && (!isDay || new Date(at).toISOString().startsWith(text));
   if (!exists) return wrong(`--${flag} must be a day like 2026-11-01 or a time like 2026-11-01T12:00:00Z`);
   return Math.floor(at / 1000) + (isDay && edge === "end" ? DAY_S : 0);

@@ -27,7 +27,7 @@ const found = (name: string, models: string[]): FoundEngine => ({
   slots: 1,
   slotsTold: true,
 });
-/** Loading the demo model takes a while and is elsewhere's subject: demo.test.ts. */
+/** Loading the demo model takes a while; demo.test.ts covers it. */
 const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => ({
   ...scriptedEngine({ models, slots, clock: systemClock }),
   name: "demo model",
@@ -151,7 +151,7 @@ test("an unreachable engine address gets a reason and the next step", async (t) 
       assert.match(error.next ?? "", next);
       return true;
     });
-  // A list that is empty is no matter where the models are mapped by hand.
+  // An empty list does not matter if models are mapped by hand.
   const map = new Map([["tiny-3b", "m"]]);
   const engineUrl = await answering(200, { data: [] });
   assert.deepEqual((await chooseEngine({ ...flags, engine: "openai", engineUrl, map }, choice())).models, ["tiny-3b"]);

@@ -20,7 +20,7 @@ const row = (i: number, earned_micro = "9830.400000") => ({
 
 const BALANCE = { earned_micro: "1500000.000000", paid_out_micro: "1000000.000000", pending_micro: "500000.000000" };
 
-/** Rows in pages, as the gateway cuts them. */
+/** Serves rows in pages like the gateway. */
 function serve(gateway: StubGateway, rows: object[]): void {
   gateway.answers["GET /earnings"] = (request: { path: string }, response: Parameters<typeof json>[0]) => {
     const query = new URL(request.path, "http://g").searchParams;

@@ -1,4 +1,4 @@
-/** Commands that show a host its nodes' past, and retiring a node. */
+/** Commands about a node's past, and retiring a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { earnings } from "./earnings.ts";

@@ -1,4 +1,4 @@
-/** `tollgate-host jobs`: what a node worked on, one line each. Never what was asked or who asked. */
+/** `tollgate-host jobs`: a node's jobs, one line each, without prompts and builders. */
 import type { Given } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise, table } from "@tollgate/terminal/text.ts";

@@ -1,4 +1,4 @@
-/** `tollgate-host login`: the gateway's address and a host token, tried against the gateway, then kept. */
+/** `tollgate-host login`: stores the gateway's address and a host token after testing them. */
 
 import type { Given } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
@@ -33,7 +33,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
 
   const client = gatewayClient({ gateway, token });
   const nodes = await client.nodes();
-  // The node of an earlier login is still this machine's if the account still has it.
+  // The earlier login's node is kept if the account still has it.
   const stillOurs = before !== undefined && nodes.some(({ id }) => id === before.node?.id) ? before : undefined;
   const { node, serving } = stillOurs ?? {};
   await logins.write({
@@ -54,7 +54,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
   return 0;
 }
 
-/** One that cannot be read is about to be replaced. */
+/** An unreadable login is replaced. */
 async function earlierLogin(logins: LoginFile): Promise<Login | undefined> {
   try {
     return await logins.read();

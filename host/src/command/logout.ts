@@ -1,4 +1,4 @@
-/** `tollgate-host logout`: forgets the gateway, the token, the node and the election on this machine. */
+/** `tollgate-host logout`: deletes the stored gateway, token, node and election. */
 
 import type { Given } from "@tollgate/terminal/command.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";

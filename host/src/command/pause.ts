@@ -1,4 +1,4 @@
-/** `tollgate-host pause` and `resume`: keep requests away from a node, and let them in again. */
+/** `tollgate-host pause` and `resume`: stop and restart the requests to a node. */
 
 import { sanitise } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";

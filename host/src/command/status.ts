@@ -1,4 +1,4 @@
-/** `tollgate-host status`: how a node stands, how fast it is, what it did today. */
+/** `tollgate-host status`: a node's standing, speed, and work today. */
 
 import type { Given } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
@@ -70,7 +70,7 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
   );
 }
 
-/** The nodes' work, below their states. */
+/** The nodes' figures, printed below their states. */
 function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range: InsightRange): string[] {
   const shown = nodes.flatMap((node) => {
     const found = each.find((one) => one.node === node.id);

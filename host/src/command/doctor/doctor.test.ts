@@ -14,14 +14,14 @@ const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expir
 
 const NOW = Date.UTC(2026, 10, 15, 12);
 type Stub = Awaited<ReturnType<typeof loggedIn>>["gateway"];
-/** The gateway's date header. */
+/** Sets the gateway's date header. */
 const tellTime = (gateway: Stub, ms: number): void => {
   const date = new Date(ms).toUTCString();
   gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
     json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
 };
 
-/** Whatever is measured with it takes a millisecond: doctor judges the speed of what it examines. */
+/** A clock on which every measurement takes a millisecond, because the doctor judges speed. */
 function steadyClock(): Clock {
   let ms = 0;
   return { ...systemClock, now: () => NOW, monotonic: () => ++ms };

@@ -1,4 +1,4 @@
-/** `tollgate-host doctor`: looks at everything that serving needs, in the order in which it is needed. */
+/** `tollgate-host doctor`: checks everything that serving needs, in the order of dependencies. */
 import { type Check, checkLines, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { Given } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
@@ -50,7 +50,7 @@ async function run({ switches, json }: Given, context: CommandContext): Promise<
   return failed > 0 ? 1 : 0;
 }
 
-/** Each finding as it is made, so that a slow one does not hold back the others. */
+/** Yields each finding at once, so that a slow check does not delay the others. */
 async function* examine(context: CommandContext, options: { speed: boolean }): AsyncGenerator<Check> {
   const { logins } = context;
   const login = await logins.read();

@@ -7,10 +7,10 @@ import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { elect } from "./elect.ts";
 
-/** As Ollama's own templates count it. */
+/** The token count of a chat with Ollama's own templates. */
 const templated = (model: string): number => (model.startsWith("qwq") ? 44 : 54);
 
-/** An Ollama with these models, found as the command finds one. `chatTokens`: what it makes of the check's chat. */
+/** An Ollama stub with these models. `chatTokens`: its token count of the test chat. */
 async function ollamaWith(t: TestContext, names: string[], chatTokens = templated): Promise<FoundEngine[]> {
   const url = await stubServer(t, (request, response) => {
     if (request.path === "/api/chat")

@@ -10,7 +10,7 @@ test("runs programs to their end, and treats a missing one as no result", async 
   });
   assert.equal((await machine.run(process.execPath, ["-e", "process.exit(7)"]))?.code, 7);
   assert.equal(await machine.run("tollgate-no-such-program", []), undefined);
-  // A pipe without a writer never ends by itself.
+  // Reading a pipe without a writer never ends by itself.
   const timeoutMs = 200;
   const endless = await machine.run(process.execPath, ["-e", "process.stdin.resume()"], { timeoutMs });
   assert.equal(endless?.code, -1);

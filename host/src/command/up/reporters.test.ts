@@ -22,7 +22,7 @@ function reporter(options: { watched?: boolean; json?: boolean }) {
   return { terminal, clock, reporter: made };
 }
 
-/** A whole life, told. */
+/** Every event of a node's life, in order. */
 function live(reporter: Reporter, clock: ManualClock): void {
   reporter.engine({ ...scriptedEngine({ models: ["tiny-3b"], slots: 4, clock }), notes: ["the context is short"] });
   reporter.node({ node: NODE, gateway: "http://g", models: ["tiny-3b"] });
