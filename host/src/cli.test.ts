@@ -179,7 +179,7 @@ test("reports a failed start with the reason over IPC", async (t) => {
   assert.match(output(), new RegExp(`error: ${reason}\\. Next: .*\n$`));
 });
 
-test("reports a lost connection and reconnects, and SIGTERM ends it", async (t) => {
+test("reports a lost connection and reconnects until SIGTERM ends the process", async (t) => {
   const { gateway, nats } = await platform(t);
   const { child, exit, output, said } = start(t, scripted(gateway), true);
   await once(child, "message");
@@ -190,7 +190,7 @@ test("reports a lost connection and reconnects, and SIGTERM ends it", async (t) 
   assert.match(output(), /online.*\noffline .*reconnecting\nonline.*\nstopping/);
 });
 
-test("Ctrl-C ends it", async (t) => {
+test("Ctrl-C ends the process", async (t) => {
   const { gateway } = await platform(t);
   const { child, exit, output } = start(t, scripted(gateway), true);
   await once(child, "message");

@@ -114,7 +114,7 @@ describe("frames", () => {
     assert.throws(() => decode(back), FrameError);
   });
 
-  test("name the place of a mistake without the received content", () => {
+  test("report the place of a mistake without quoting the frame", () => {
     const marker = "MARKER-of-a-prompt";
     const bodies = [
       marker,

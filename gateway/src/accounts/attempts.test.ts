@@ -27,7 +27,7 @@ async function waitOf(attempt: Promise<void>): Promise<number | undefined> {
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 
-test("allows a number of attempts per window, and as many again in the next window", async () => {
+test("refuses attempts above the limit until the window ends, and then allows the full number again", async () => {
   const attempts = open();
   for (let i = 0; i < RULES.address.attempts; i++) assert.equal(await waitOf(attempts.take("address", "a")), undefined);
   const wait = (await waitOf(attempts.take("address", "a"))) ?? 0;
@@ -41,7 +41,7 @@ test("allows a number of attempts per window, and as many again in the next wind
   assert.notEqual(await waitOf(attempts.take("address", "a")), undefined);
 });
 
-test("counts attempts of several gateways together, also concurrent ones", async () => {
+test("counts attempts at several gateways together, including concurrent ones", async () => {
   const gateways = [open(), open(), open()];
   const tried = Array.from({ length: 3 * RULES.email.attempts }, (_, i) =>
     waitOf((gateways[i % 3] as ReturnType<typeof open>).take("email", "b@example.test")),

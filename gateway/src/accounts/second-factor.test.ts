@@ -129,7 +129,7 @@ const pass = (seconds: number) =>
 
 const gatewayOf = (index: number): Gateway => gateways[index % 2] as Gateway;
 
-test("10 of 300 concurrent guesses, from 300 addresses at two gateways, are checked", async () => {
+test("of 300 concurrent guesses from 300 addresses at two gateways only 10 are checked", async () => {
   const { email, secret: shared } = await person();
   const challenges: string[][] = [];
   for (let i = 0; i < CHALLENGES; i++) challenges.push(await challenge(email));
@@ -152,7 +152,7 @@ test("10 of 300 concurrent guesses, from 300 addresses at two gateways, are chec
   assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "let in");
 });
 
-test("backup codes count together with the app's codes", async () => {
+test("backup codes and app codes share one limit of attempts", async () => {
   const { email, secret: shared, backupCodes } = await person();
   const challenges: string[][] = [];
   for (let i = 0; i < 4; i++) challenges.push(await challenge(email));

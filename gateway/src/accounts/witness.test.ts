@@ -29,7 +29,7 @@ const answered = async (pool: pg.Pool): Promise<{ status: number }> => {
 };
 const isFailure = ({ status }: { status: number }): boolean => status >= 400;
 
-test("a database error inside of the sign-in library is rethrown, whether the library answered or threw", async () => {
+test("a database error within the sign-in library is rethrown, whether the library returned or threw", async () => {
   const witness = openWitness(openPool(() => AWAY));
   await assert.rejects(
     witness.ask(() => answered(witness.pool), { isFailure }),
@@ -41,7 +41,7 @@ test("a database error inside of the sign-in library is rethrown, whether the li
   await assert.rejects(thrown, (error) => error === AWAY);
 });
 
-test("a bug of the library stays its own answer, and concurrent calls do not see each other's errors", async () => {
+test("a bug of the library is returned as the library's own error, and concurrent calls do not mix their errors", async () => {
   const witness = openWitness(openPool(() => BUG));
   assert.deepEqual(await witness.ask(() => answered(witness.pool), { isFailure }), { status: 500 });
 

@@ -13,7 +13,7 @@ function open(make: () => string) {
   return { tasks, take, made: () => made };
 }
 
-test("runs its work once, after tasks that were queued earlier", async () => {
+test("runs the work once, after tasks that were queued earlier", async () => {
   const { tasks, take, made } = open(() => "done");
   await turn();
   assert.equal(made(), 0);
@@ -23,14 +23,14 @@ test("runs its work once, after tasks that were queued earlier", async () => {
   assert.equal(made(), 1);
 });
 
-test("runs its work immediately when the result is needed earlier, and only once", () => {
+test("runs the work immediately when the result is requested, and only once", () => {
   const { tasks, take, made } = open(() => "done");
   assert.equal(take(), "done");
   for (const task of tasks) task();
   assert.equal(made(), 1);
 });
 
-test("throws an error of the work to its caller only", () => {
+test("throws an error of the work to the caller that requests the result", () => {
   const { tasks, take, made } = open(() => {
     throw new Error("broken");
   });

@@ -6,7 +6,7 @@ import { PassingMap, PassingSet } from "./passing.ts";
 
 const run = promisify(execFile);
 
-test("holds a map's added and not removed entries, in insertion order", () => {
+test("a map holds the added and not removed entries in insertion order", () => {
   const map = new PassingMap<string, number>();
   map.add("one", 1);
   map.add("two", 2);
@@ -18,7 +18,7 @@ test("holds a map's added and not removed entries, in insertion order", () => {
   assert.deepEqual(map.all(), [1, 3]);
 });
 
-test("holds a set's added and not removed items in insertion order, and one item twice", () => {
+test("a set holds the added and not removed items in insertion order, including duplicates", () => {
   const set = new PassingSet<string>();
   set.add("one");
   const seat = set.add("two");
@@ -30,7 +30,7 @@ test("holds a set's added and not removed items in insertion order, and one item
   assert.deepEqual(set.all(), ["one", "two"]);
 });
 
-test("releases removed items before the next full collection, unlike JavaScript's own Map and Set", async () => {
+test("a map and a set release removed items before the next full collection, unlike JavaScript's own", async () => {
   const [map, set, ownMap, ownSet] = await Promise.all(["map", "set", "own map", "own set"].map(promotedMb));
   const told = JSON.stringify({ map, set, ownMap, ownSet });
   // If native maps no longer do this, passing.ts is not needed any more.

@@ -17,7 +17,7 @@ function setting(options?: { linesOfOne: number }) {
   return { lines, clock, log: sparingLog(createLog("info", sink), clock, options) };
 }
 
-test("writes one line a minute per source and message, and then the number of suppressed lines", () => {
+test("writes one line a minute per source and message, then a line with the number of suppressed ones", () => {
   const { lines, clock, log } = setting();
   for (let n = 0; n < 1_000; n++) log.warn("a", { n }, "it floods");
   log.warn("b", { n: 1 }, "it floods");
@@ -45,7 +45,7 @@ test("writes one line a minute per source and message, and then the number of su
   );
 });
 
-test("writes sixty lines a minute for many sources, and a number for the others", () => {
+test("writes sixty lines a minute for many sources, and a line with the number of suppressed ones", () => {
   const { lines, clock, log } = setting();
   for (let n = 0; n < 1_000; n++) log.info(`stranger ${n}`, { n }, "it comes");
   assert.equal(lines.length, 60);
@@ -61,7 +61,7 @@ test("writes sixty lines a minute for many sources, and a number for the others"
   );
 });
 
-test("writes several lines per source where configured, and reports whether each was written", () => {
+test("writes several lines per source where configured, and returns whether each was written", () => {
   const { lines, clock, log } = setting({ linesOfOne: 3 });
   const written = Array.from({ length: 5 }, (_, n) => log.info("a", { n }, "it ended"));
   assert.deepEqual(written, [true, true, true, false, false]);

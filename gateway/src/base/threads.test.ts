@@ -12,7 +12,7 @@ const PROGRAM = `
   parentPort.postMessage(getPriority());
 `;
 
-test("lowers a worker thread's priority and keeps the event loop's", {
+test("lowers a worker thread's priority and leaves the event loop's unchanged", {
   skip: process.platform !== "linux",
 }, async () => {
   const before = getPriority();

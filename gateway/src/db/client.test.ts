@@ -53,7 +53,7 @@ const connected = async (t: TestContext, connection: Connection): Promise<Databa
 };
 
 describe("a URL with several hosts", () => {
-  test("connects to the first host that answers, and to another when that one is gone", async (t) => {
+  test("connects to the first host that answers, and to another when that host is gone", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");
     assert.equal((await connected(t, connection)).port, a);
@@ -82,7 +82,7 @@ describe("a URL with several hosts", () => {
     assert.equal((await connected(t, connection)).port, b);
   });
 
-  test("keeps the host that was found for a client that timed out meanwhile", async (t) => {
+  test("remembers a host that was found for a client that timed out meanwhile", async (t) => {
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${portOf(second)}`) as PlacesKey;
     let looks = 0;
     placesOf(connection).suits = async () => {
@@ -118,7 +118,7 @@ describe("a URL with several hosts", () => {
     assert.deepEqual(asked, [a, b]);
   });
 
-  test("checks hosts with the password, which the pool hides from copies of its settings", async (t) => {
+  test("tests hosts with the password, which the pool hides from copies of its settings", async (t) => {
     const heard: string[] = [];
     const server = createServer((socket) => {
       socket.once("data", () => {
@@ -166,7 +166,7 @@ test("sslmode=prefer continues without TLS when the server has none; sslmode=req
   await assert.rejects(connected(t, urlWith(at, "?sslmode=require")), /does not support SSL/);
 });
 
-test("rejects with the reason when the connection is closed before it is established", async () => {
+test("rejects with the reason when a client is closed before it is connected", async () => {
   const client = new DatabaseClient(clientConfig(urlWith(`127.0.0.1:${portOf(second)}`, "?sslmode=prefer"), "test"));
   const connecting = client.connect();
   // Like the guard, which cuts every known client, including one that still reads its certificates.

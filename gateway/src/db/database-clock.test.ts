@@ -28,7 +28,7 @@ function open() {
 }
 
 describe("the gateway's time of day", () => {
-  test("uses the machine's clock, marked as uncertain, before the first reading of the database's clock", () => {
+  test("follows the machine's clock, marked as uncertain, before the first reading of the database's clock", () => {
     const { time, hand, off } = open();
     off.machineMs = 7;
     assert.equal(time.clock.now(), hand.now() + 7);
@@ -110,7 +110,7 @@ describe("the gateway's time of day", () => {
 });
 
 describe("a reading of the database's clock", () => {
-  test("contains the true time, however the round trip is split between both directions", () => {
+  test("brackets the true time, however the round trip is split between both directions", () => {
     const legs = fc.array(fc.record({ pauseMs: fc.nat(5_000), thereMs: fc.nat(2_000), backMs: fc.nat(2_000) }), {
       minLength: 1,
     });

@@ -15,7 +15,7 @@ import { openTestDatabase, urlOf } from "./testing.ts";
 /** The breaker's intervals: between heartbeats, and before the first retry of an outage. */
 const [BEAT_MS, RETRY_MS] = [500, 250];
 
-test("a gateway refuses a database that can lose commits when a reconnection leads to it, until it is back on the other", async (t) => {
+test("a gateway refuses a server that can lose commits after a reconnection, until a safe server is back", async (t) => {
   const durable = await (await scratch(t)).start();
   const lossy = await openTestDatabase();
   const { database: name, user, ...lossyAt } = new pg.Client(urlOf(lossy.connection));

@@ -72,7 +72,7 @@ test("the first start creates a durable, private server; the second start finds 
   await second.stop();
 });
 
-test("stop ends all processes and can be called twice", async () => {
+test("stopping ends all processes and can be repeated", async () => {
   const postgres = await place.start();
   const idle = new pg.Client(postgres.connection);
   idle.on("error", () => undefined);
@@ -113,7 +113,7 @@ test("a second gateway on the same data directory is refused, and the server kee
   assert.equal(await isPostmasterOf(pid, place.cluster), false);
 });
 
-test("one of two gateways started at once on a new data directory serves", async (t) => {
+test("one of two gateways that start at once on a new data directory serves", async (t) => {
   const fresh = await scratch(t);
   const gateways = [otherGateway(t, fresh), otherGateway(t, fresh)];
   const ends = await Promise.allSettled(gateways.map((gateway) => gateway.next("ready")));

@@ -79,7 +79,7 @@ describe("dispatch when the plane loses a running request", () => {
     node.heard.flatMap((frame) => (frame.kind === "cancel" ? [frame.job] : []));
 
   describe("when the whole plane is unreachable", () => {
-    test("retries what a frozen gateway process missed, and blames no node", async () => {
+    test("retries requests whose messages a frozen gateway process missed, and blames no node", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
       const running = run(sink);
@@ -241,7 +241,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null"], "nobody showed that the request can be answered");
     });
 
-    test("ends as cut when the plane stays away for the dispatch deadline, counted from the loss", async () => {
+    test("ends as cut when the plane stays unreachable until the dispatch deadline after the loss", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await node.job();
@@ -344,7 +344,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("retries on reachable nodes when the node's server hangs, without spending the retry", async () => {
+    test("retries on reachable nodes when the node's server hangs, without using the request's one retry", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -401,7 +401,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null", "finished null", "cut null", "finished null"]);
     });
 
-    test("lets a job continue when its node reconnects to renew its credentials", async () => {
+    test("lets a job continue when its node reconnects with renewed credentials", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await begin(node);

@@ -19,7 +19,7 @@ const accepted = (at = 0): Heard => ({
 const HOUR_MS = 3_600_000;
 
 describe("silence timeouts", () => {
-  test("checks a node that reads the prompt again after two seconds while another node is available", () => {
+  test("checks again after two seconds, while another node is available, whether a node still reads the prompt", () => {
     const reads = { ...accepted(100), lateAt: 250 };
     hearProgress(reads, 0.5, 1_500);
     assert.deepEqual(patience(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
@@ -63,7 +63,7 @@ describe("silence timeouts", () => {
     assert.equal(stuckMsMax(1_000_000), 60_000);
   });
 
-  test("restart after each vector of an embedding, when the next input is read", () => {
+  test("restart after each vector of an embedding", () => {
     const reading: Heard = { ...accepted(), endpoint: "embedding", lastOutputAt: 70_000 };
     hearProgress(reading, 0.5, 79_999);
     hearProgress(reading, 0.6, 129_999);
@@ -96,7 +96,7 @@ describe("a node's own timestamps", () => {
     assert.equal(hearOutput({ ...accepted(), acceptedAt: null }, at(1), 1), "broken");
   });
 
-  test("are replaced by arrival times when the node sends none or only some", () => {
+  test("are replaced by arrival times when the node sends no timestamps, or not always", () => {
     const heard = accepted();
     for (const ms of [2_200, 4_400, 6_600]) assert.equal(hearOutput(heard, undefined, ms), "output");
     assert.equal(hearOutput(heard, at(8_000), 8_000), "output");

@@ -10,7 +10,7 @@ import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
-test("counts responses by method, route and status: 499 for disconnected clients, no route for malformed requests", async (t) => {
+test("responses are counted by method, route and status: 499 for disconnected clients, no route for malformed requests", async (t) => {
   const answers: string[] = [];
   const refusals: string[] = [];
   let counted = Promise.withResolvers<void>();

@@ -156,7 +156,7 @@ for (const { who, accounts, operator = false, outcome } of ROWS) {
   });
 }
 
-test("the account is named by a header, which is required for identities with several accounts", async () => {
+test("a header names the account, and is required for identities with several accounts", async () => {
   const { browser, accountIds } = await browserOf([builder, builder, host, { ...host, ...suspended }], false);
   const stranger = await platform.person([builder]);
   const [first, second, farm, closed] = accountIds.map((id) => publicId("acc", id));

@@ -13,7 +13,7 @@ const answerOf = (count: number) => ({
   usage: { promptTokens: 7, completionTokens: 0 },
 });
 
-test("returns the same long answer in slices, and delays others by at most one slice", async () => {
+test("returns a long answer unchanged in slices, and delays other requests by at most one slice", async () => {
   const clock = manualClock();
   const answer = answerOf(64);
   let taken = 0;
@@ -56,7 +56,7 @@ test("stops building an answer when its client disconnects", async () => {
   assert.equal(taken, 2);
 });
 
-test("returns an embedding's answer as the same JSON as without slices", () => {
+test("returns the same JSON for an embedding as without slices", () => {
   const answer = { ...answerOf(0), vectors: [Float32Array.of(0.5, -1), Float32Array.of(2, 0)] };
   assert.deepEqual(JSON.parse(embeddings.whole(meta, answer)), {
     object: "list",

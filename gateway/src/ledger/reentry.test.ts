@@ -43,7 +43,7 @@ describe("the re-entry journal", () => {
     return { kind: "request", hold: { ...hold, label: "a label" }, settlement: settlementOf(hold, newId()) };
   };
 
-  test("returns entries in their order, also to the next gateway", async (t) => {
+  test("returns entries in order, also to the next gateway", async (t) => {
     const { journal, directory } = await open(t);
     const grant: JournalEntry = { kind: "grant", id: newId(), accountId: newId(), amount: pico(7n), reason: "why" };
     const row: JournalEntry = { kind: "row", table: "api_key", xmin: 7, row: { id: newId(), models: ["a"] } };
@@ -81,7 +81,7 @@ describe("the re-entry journal", () => {
     assert.equal(await files(), 1);
   });
 
-  test("takes the age of other gateways' files from the file system, not from this machine's clock", async (t) => {
+  test("dates other gateways' files by the file system's clock, not by this machine's", async (t) => {
     const { spool, directory } = await open(t);
     const left = async (gateway: string, at: number): Promise<string> => {
       const name = `elsewhere~1~${gateway}~1.requests`;
@@ -159,7 +159,7 @@ describe("re-entry after a failover", () => {
     return { kind: "request" as const, hold, settlement: settlementOf(hold, paidHost) };
   };
 
-  test("charges a lost request once, pays its host, and skips requests that are present", async () => {
+  test("charges a lost request once, pays its host, and skips requests that the database has", async () => {
     const builder = await account("builder", 5_000_000n);
     const [there, held, lost] = [lostRequest(builder), lostRequest(builder), lostRequest(builder)];
     await ledger.hold(there.hold);
@@ -206,7 +206,7 @@ describe("re-entry after a failover", () => {
     await assertBalanced();
   });
 
-  test("lists a request whose account was lost, and one that its account cannot pay", async () => {
+  test("lists a request with a lost account, and one that its account cannot pay", async () => {
     const [gone, poor] = [lostRequest(newId()), lostRequest(await account("builder", 1n))];
     const { entered, notEntered } = await enter([gone, poor]);
     assert.deepEqual(entered, { requests: 1 });
@@ -245,7 +245,7 @@ describe("re-entry after a failover", () => {
     return { id, image };
   };
 
-  test("revokes a key again when its revocation was lost, and notifies the gateways", async () => {
+  test("revokes a key again whose revocation was lost, and notifies the gateways", async () => {
     const { id, image } = await key();
     await db.pool.query("update api_key set revoked_at = now() where id = $1", [id]);
     const journaled = await image();
@@ -268,7 +268,7 @@ describe("re-entry after a failover", () => {
     assert.deepEqual(rows, [{ day_max: 5 }]);
   });
 
-  test("lists a row that the database refuses, and continues with the others", async () => {
+  test("lists a row that the database refuses, and continues with other rows", async () => {
     const { id, image } = await key();
     const journaled = await image();
     await db.pool.query("delete from api_key where id = $1", [id]);
@@ -320,7 +320,7 @@ describe("re-entered columns", () => {
     });
   }
 
-  test("do not undo a revocation", () => {
+  test("never undo a revocation", () => {
     const found = { image: { ...image, revoked_at: "2026-01-01" }, xmin: 101, isFresh: true };
     assert.deepEqual(rowChange({ table: "api_key", row: wanted, xmin: 100 }, found).changed, []);
   });

@@ -31,7 +31,7 @@ test("times out once, at the end of the timeout", async () => {
   assert.equal(passed(), 1);
 });
 
-test("restarts the timeout once for a question that has not left this process", async () => {
+test("restarts the timeout once if the question has not left this process", async () => {
   const { clock, passed } = start(() => true);
   clock.advance(timeoutMs);
   await turn();

@@ -36,7 +36,7 @@ describe("tokenizer tables kept on disk", () => {
     });
   }
 
-  it("are the same when read, in memory that threads share", async (t) => {
+  it("are the same when read from the file, in memory that threads share", async (t) => {
     const { folder } = await aFolder(t);
     const tables = await buildTables("xlm-roberta");
     const sha256 = nameOf(tables);
@@ -48,7 +48,7 @@ describe("tokenizer tables kept on disk", () => {
     assert.deepEqual(await readdir(folder), [sha256]);
   });
 
-  it("support every kind of array and other values", async (t) => {
+  it("support every type of array and other values", async (t) => {
     const { folder } = await aFolder(t);
     const sha256 = nameOf(SMALL);
     await keep(SMALL, sha256, folder);
@@ -78,7 +78,7 @@ describe("tokenizer tables kept on disk", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("are skipped where no file can be written", async (t) => {
+  it("are not written where files cannot be created", async (t) => {
     const { folder, path } = await aFolder(t);
     await writeFile(join(path, "kept"), "in the way");
     const sha256 = nameOf(SMALL);

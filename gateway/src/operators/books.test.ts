@@ -13,7 +13,7 @@ import { BY_ITSELF, keepProving, type LedgerChecks, openLedgerChecks, watchVerdi
 const newId = newIds(systemClock, systemRandom());
 const LOOK_MS = 10 * 60 * 1000;
 
-describe("the ledger check runs on a schedule", () => {
+describe("S the scheduled ledger check", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
@@ -32,7 +32,7 @@ describe("the ledger check runs on a schedule", () => {
   const verdicts = async (): Promise<{ asked_by: string; balanced: boolean }[]> =>
     (await db.pool.query("select asked_by, balanced from books_verdict order by at, id")).rows;
 
-  test("runs in one of two gateways, once a day", async () => {
+  test("runs on one of two gateways, once a day", async () => {
     const two = [gateway(), gateway()];
     for (const { clock } of two) clock.advance(LOOK_MS);
     await Promise.all(two.map(({ stop }) => stop()));

@@ -78,7 +78,7 @@ const words = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-test("the outcome of a dispute does not depend on the order of its events", () => {
+test("the order of a dispute's events does not change its outcome", () => {
   const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newest(a, b));
   fc.assert(
     fc.property(
@@ -98,7 +98,7 @@ test("a later event overrides an earlier one, and within one second the more adv
   assert.equal(newest(word("lost", 1), word("won", 1)).status, "won");
 });
 
-test("a payment never returns to an earlier state, and actual payments take precedence", () => {
+test("a payment never returns to an earlier state, and an actual payment takes precedence", () => {
   for (const a of CHECKOUT_STATES) {
     assert.equal(furthest(a, "paid"), "paid");
     assert.equal(furthest("open", a), a);
@@ -106,7 +106,7 @@ test("a payment never returns to an earlier state, and actual payments take prec
   }
 });
 
-test("transfers reach the expected balance from any earlier ones, and then nothing is left to move", () => {
+test("transfers lead to the expected balance from any earlier ones, and then none is left", () => {
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(

@@ -87,7 +87,7 @@ test("done follows all earlier output with the next number, and nothing follows 
   assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 2, finish: "length" });
 });
 
-test("a client that does not stream gets larger, rarer deltas after the first", async () => {
+test("a client that does not stream gets larger and fewer deltas after the first", async () => {
   const { writer, clock, kinds, deltas } = harness();
   const a = writer(A, { stream: false });
   a.delta("reasoning", "h");
@@ -202,7 +202,7 @@ test("more than 16 KiB are sent without waiting, streamed or not", () => {
   }
 });
 
-test("tokens of one engine step share a frame although they arrive in several turns", async () => {
+test("tokens of one engine step share a frame even if they arrive in several turns", async () => {
   const { writer, clock, frames } = harness();
   const jobs = [writer(A), writer(B), writer(A.replace("a-", "c-")), writer(A.replace("a-", "d-"))];
   for (const job of jobs) job.delta("answer", "first");
@@ -218,7 +218,7 @@ test("tokens of one engine step share a frame although they arrive in several tu
   }
 });
 
-test("a streaming job's output also flushes what waits for the same gateway", async () => {
+test("a streaming job's output is sent together with pending output for the same gateway", async () => {
   const { writer, clock, frames, deltas } = harness();
   const [a, b] = [writer(A, { stream: false }), writer(B)];
   for (const job of [a, b]) job.delta("answer", "first");
@@ -334,7 +334,7 @@ test("failures, refusals and progress are sent immediately, after all earlier ou
   assert.deepEqual(kinds(), ["accepted", "accepted", "deltas", "progress", "failed"]);
 });
 
-test("a job discarded in the turn it began in sends only that it was accepted", async () => {
+test("a job that is discarded in its first turn sends only its acceptance", async () => {
   const { writer, clock, kinds } = harness();
   const a = writer(A);
   a.accepted();

@@ -44,7 +44,7 @@ test("a lost connection ends its jobs, and the agent reconnects with the same cr
   await harness.agent.stop();
 });
 
-test("the agent finds a plane that moved with new credentials while the old ones are still valid", async () => {
+test("the agent finds a plane at a new address by fetching new credentials, while the old ones are still valid", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.planeUrl = "nats://elsewhere";
@@ -176,7 +176,7 @@ test("the agent retries a failed renewal", async () => {
   await harness.agent.stop();
 });
 
-test("the agent stops immediately while the plane is unreachable", async () => {
+test("when told to stop while the plane is unreachable, the agent stops immediately", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(new Error("connection refused"));
   harness.agent.start();

@@ -83,7 +83,7 @@ test("the snapshot shows that the node is draining", async () => {
   assert.equal(harness.agent.snapshot().state, "stopped");
 });
 
-test("the snapshot's rate covers the last ten seconds", () => {
+test("the snapshot's token rate covers the last ten seconds", () => {
   const clock = new ManualClock();
   const tally = new Tally(clock);
   const record = tally.begin({

@@ -156,7 +156,7 @@ test("detects an unknown OpenAI-compatible engine by its model list, with its ke
   assert.equal(await identifyEngine(url, { clock: patient }), undefined);
 });
 
-test("notes what the node's owner should know: short contexts, estimated slots, engine quirks", async (t) => {
+test("notes problems for the host: short contexts, estimated slots, engine quirks", async (t) => {
   const { ollama, llamaServer, lmStudio } = await stubs(t);
   const models = new Map([["tiny-3b", "m"]]);
   const notes = async (url: string, slots?: number): Promise<string[]> => {
@@ -176,7 +176,7 @@ test("notes what the node's owner should know: short contexts, estimated slots, 
   assert.match((await notes(lmStudio)).at(-1) ?? "", /^LM Studio may truncate/);
 });
 
-test("does not treat a llama-server as ready while it lists a model that it still loads", async (t) => {
+test("waits for a llama-server that lists a model which is still loading", async (t) => {
   const stub = new StubEngine();
   const serve = llamaServerStub(stub);
   let loading = true;

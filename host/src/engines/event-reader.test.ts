@@ -70,7 +70,7 @@ test("parses events once when they differ only in the Unix second, wherever it s
   }
 });
 
-test("parses a number that is no Unix second", () => {
+test("parses events again for a number that is no Unix second", () => {
   const odd = [
     "0700000001",
     "170000000",

@@ -155,7 +155,7 @@ for (const [name, answer] of [
   });
 }
 
-test("closes the connection when the answer arrives before the request was sent", async (t) => {
+test("closes the connection when the response arrives before the request was sent completely", async (t) => {
   const server = createServer((socket) => {
     // The server reads nothing, so most of the request is not sent.
     socket.pause().on("error", () => {});
@@ -172,7 +172,7 @@ test("closes the connection when the answer arrives before the request was sent"
   assert.equal(connections.length, 2);
 });
 
-test("fails the request when the connection ends before the answer, and breaks the answer when it ends within", async (t) => {
+test("fails the request if the connection ends before the response, and breaks a response that it interrupts", async (t) => {
   let answer = "";
   const server = await rawServer(t, (socket) => socket.end(answer));
   const http = new JobHttp(server.url, {}, new ManualClock());
@@ -188,7 +188,7 @@ test("fails the request when the connection ends before the answer, and breaks t
   await assert.rejects(ask(http), { name: "MalformedAnswer" });
 });
 
-test("breaks an answer whose end is the end of the connection when it is reset", async (t) => {
+test("breaks a response without a length if its connection is reset", async (t) => {
   const server = await rawServer(t, (socket) => socket.write("HTTP/1.0 200 OK\r\n\r\nhi"));
   const http = new JobHttp(server.url, {}, new ManualClock());
   const wish = (): Wish => {
@@ -211,7 +211,7 @@ test("lets the reader cut an answer off, and fails the request when the reader t
   assert.equal(server.connections.length, 2);
 });
 
-test("cancels a request while it connects, before its answer and within it", async (t) => {
+test("can be cancelled while it connects, before the response and within it", async (t) => {
   const server = await rawServer(t, (socket, request) => {
     if (request.includes("answer")) socket.write("HTTP/1.1 200 OK\r\n\r\nhi");
     else waiting.resolve();
@@ -236,7 +236,7 @@ test("cancels a request while it connects, before its answer and within it", asy
   assert.equal((await ask(http, { body: '"answer"', signal: within.signal, wish })).end, "broken");
 });
 
-test("reads the rest of a cut answer for one second within limits", async (t) => {
+test("reads the rest of a response that is no longer needed for up to one second, within limits", async (t) => {
   let more = "";
   const server = await rawServer(t, (socket) => {
     socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nhi");

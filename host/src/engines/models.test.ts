@@ -79,6 +79,6 @@ const strangers = [
 ];
 for (const name of strangers) test(`"${name}" is not recognised`, () => assert.equal(catalogueModel(name), undefined));
 
-test("the first of two names for one model is used", () => {
+test("of two names for the same model the first is used", () => {
   assert.deepEqual([...mapModels(["x", "llama3.2:3b", "llama3.2:latest"])], [["tiny-3b", "llama3.2:3b"]]);
 });

@@ -46,7 +46,7 @@ test("the agent and the gateway count the same tokens in the reference chat, for
 /** Represents a special token that the catalogue's tokenizer lacks: `<think>` and DeepSeek's marks. */
 const MARK = "\u0000";
 
-test("the agent's counts for templates that differ harmlessly equal those of the published templates", async () => {
+test("the agent's counts for harmless variants of templates equal those of the published templates", async () => {
   const [system = "", question = "", answer = "", next = ""] = TEMPLATE_CHAT.map(({ content }) => content);
   const llama = (start: string): string => {
     const turn = (role: string, text: string): string => `<|start_header_id|>${role}<|end_header_id|>\n\n${text}`;

@@ -53,7 +53,7 @@ function open(slots: number) {
   return { clock, inner, engine, told, start, sinks, stop };
 }
 
-test("lets sixteen prompts in at once, and each further one when another has its first token", async () => {
+test("admits sixteen prompts at once, and another one whenever one has its first token", async () => {
   const { clock, inner, start, sinks } = open(64);
   const answers = start(28);
   await turn();
@@ -77,7 +77,7 @@ test("lets sixteen prompts in at once, and each further one when another has its
   assert.equal((await Promise.all(answers)).length, 28);
 });
 
-test("lets only one prompt in while a job waits for its next token", async () => {
+test("admits only one prompt while a job waits for its next token", async () => {
   const { clock, inner, start } = open(64);
   start(4);
   await turn();
@@ -107,7 +107,7 @@ test("delays a prompt for four seconds at most", async () => {
   assert.deepEqual(sinks[17]?.fractions, [0, 0, 0, 0]);
 });
 
-test("frees the room of a job that is cancelled while it waits or is let in", async () => {
+test("frees the room of a job that is cancelled while it waits or runs", async () => {
   const { inner, start } = open(64);
   start(16);
   await turn();
@@ -171,7 +171,7 @@ test("restores the limits of an engine that returns", async () => {
   ]);
 });
 
-test("the same engine that reads 64 prompts for three seconds stalls without the rule, and has no gap of two seconds with it", async () => {
+test("prevents gaps of two seconds with an engine that otherwise reads 64 prompts for three seconds", async () => {
   const READ_MS = 45;
   const STEP_MS = 15;
   /** A step of an engine that reads all waiting prompts before it writes the next words. */

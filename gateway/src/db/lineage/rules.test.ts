@@ -48,7 +48,7 @@ describe("judging a connection by the history it leads to", () => {
   });
 });
 
-test("counts the positions that a history lacks", () => {
+test("computes how many positions a history lacks", () => {
   assert.equal(lostPositions(seen, 100), 0);
   assert.equal(lostPositions(seen, 120), 0);
   assert.equal(lostPositions(seen, 94), 6);

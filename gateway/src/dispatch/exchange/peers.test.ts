@@ -66,7 +66,7 @@ describe("exchange between gateways", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 11 });
   };
 
-  test("counts live gateways: joins and leaves immediately, silent ones until ten seconds have passed", () => {
+  test("counts running gateways: joins and leaves immediately, silent ones after ten seconds", () => {
     const a = open("a");
     assert.equal(a.peers.gateways(), 1);
     const b = open("b");
@@ -85,7 +85,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2], "those that speak are still there");
   });
 
-  test("uses the highest slot count of any gateway for one minute when it sees fewer nodes itself", async () => {
+  test("uses the highest slot count that any gateway reported within the last minute", async () => {
     const a = open("a");
     await join("n1", 30);
     const b = open("b");
@@ -100,7 +100,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.dispatcher.slots(MODEL), b.dispatcher.slots(MODEL)], [0, 0], "and it is not told in circles");
   });
 
-  test("shares measured speeds with all gateways, and sends a newcomer what the others hold", async () => {
+  test("shares measured speeds with all gateways, and sends all records to a new gateway", async () => {
     const [a, b] = [open("a"), open("b")];
     const node = await join("n1");
     for (const ms of [10, 20, 30]) measured(a, "n1", ms);
@@ -128,7 +128,7 @@ describe("exchange between gateways", () => {
     assert.equal(a.dispatcher.speedOfNode("n1", MODEL).ttftMs, 25, "who had some takes nothing twice");
   });
 
-  test("batches and bounds messages, and converts times to the receiver's clock", () => {
+  test("batches and limits messages, and converts times to the receiver's clock", () => {
     const [a, b] = [open("a"), open("b")];
     const before = sent;
     for (let i = 0; i < 100; i++) a.tell("n1", { at: clock.monotonic() - i });
@@ -145,7 +145,7 @@ describe("exchange between gateways", () => {
     assert.equal(b.heard.length, 4);
   });
 
-  test("asks the peers about a node that joins, and they reply only to the gateway that asked", async () => {
+  test("asks the other gateways about a node that joins, and each answers only the gateway that asked", async () => {
     const [a, b] = [open("a"), open("b", ["n1", "n2"])];
     a.roster.close();
     await join("n1");
@@ -161,7 +161,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual(a.heard, []);
   });
 
-  test("sends nothing while the plane is unreachable, and sends pending messages once it is back", () => {
+  test("sends nothing while the plane is unreachable, and sends pending messages afterwards", () => {
     const [a, b] = [open("a"), open("b")];
     (plane.health as { isAway: boolean }).isAway = true;
     a.tell("n1", { at: 1 });

@@ -42,7 +42,7 @@ describe("streamed text normalisation", async () => {
     ),
   );
 
-  it("returns normal form wherever the text is split", () => {
+  it("is in normal form wherever the text is split", () => {
     fc.assert(
       fc.property(parts, (texts) => {
         assert.equal(arrive(texts), texts.join("").toWellFormed().normalize("NFC"));
@@ -51,7 +51,7 @@ describe("streamed text normalisation", async () => {
     );
   });
 
-  it("returns well-formed text, otherwise unchanged, for a tokenizer without normalisation", () => {
+  it("is well-formed and otherwise unchanged for a tokenizer without normalisation", () => {
     fc.assert(
       fc.property(parts, (texts) => {
         assert.equal(arrive(texts, false), texts.join("").toWellFormed());
@@ -60,7 +60,7 @@ describe("streamed text normalisation", async () => {
     );
   });
 
-  it("reports text as normalised only when more text cannot change it", () => {
+  it("counts as normalised only when more text cannot change it", () => {
     fc.assert(
       fc.property(parts, parts, (before, after) => {
         const text = new Undecided({ classes, nfc: true });
@@ -72,7 +72,7 @@ describe("streamed text normalisation", async () => {
     );
   });
 
-  it("normalises in blocks of 128 combining marks, wherever the text is split", () => {
+  it("works in blocks of 128 combining marks, wherever the text is split", () => {
     const marks = "\u0301\u0316".repeat(300);
     const lots = [
       `e${marks.slice(0, 128)}`,

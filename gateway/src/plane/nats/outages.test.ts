@@ -28,7 +28,7 @@ const GATEWAY = "gw1";
 const MODEL = "m";
 
 describe("partial outages of the plane while requests run", { skip: skipWithoutNats }, () => {
-  test("retries requests without delivered output when the gateway loses its connection, and the node stops them", async (t) => {
+  test("retries requests without delivered output when the gateway loses its connection, and the nodes stop them", async (t) => {
     const server = await startNatsServer();
     t.after(() => server.kill().then(server.remove));
     const cable = await layCable(t, server.port);
@@ -63,7 +63,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
   });
 
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-    test(`retries the jobs of a node where it reconnects after its server dies of ${signal}`, async (t) => {
+    test(`retries the jobs of a node after it reconnects, when its server dies of ${signal}`, async (t) => {
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();

@@ -28,7 +28,7 @@ async function hostWithNode(name: string) {
 }
 
 describe("200", () => {
-  test("exact daily earnings by node and model, of this host only", async () => {
+  test("returns exact daily earnings by node and model for this host only", async () => {
     const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("barn");
@@ -68,7 +68,7 @@ describe("200", () => {
     ]);
   });
 
-  test("every request that earned, as CSV, by node and span, of this host only", async () => {
+  test("exports every request that earned as CSV, by node and span, for this host only", async () => {
     const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("kiln");
@@ -95,7 +95,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("a reversed or too long span, and an unknown node", async () => {
+  test("refuses a reversed or too long span, and an unknown node", async () => {
     const { host } = await hostWithNode("shed");
     const wrong: [string, string][] = [
       ["from=2026-02-01&to=2026-01-01", "to"],
@@ -114,7 +114,7 @@ describe("400", () => {
 });
 
 describe("404", () => {
-  test("a receipt of a request that another host served", async () => {
+  test("does not find a receipt of a request that another host served", async () => {
     const { host } = await hostWithNode("loft");
     const id = publicId("req", platform.newId());
     for (const one of [id, "nonsense"]) {

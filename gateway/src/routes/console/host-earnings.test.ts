@@ -26,7 +26,7 @@ const newNode = (name: string, account: Uuid): Promise<Node> =>
   openFleet(platform).register(account, { name, hardware: {}, agent: "" });
 
 describe("200", () => {
-  test("earnings: every paid request, the amount owed and the payouts", async () => {
+  test("returns every paid request, the amount owed and the payouts", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const builder = await platform.person([{ kind: "builder" }]);
     const [account] = host.accountIds as [Uuid];
@@ -85,7 +85,7 @@ describe("200", () => {
     assert.deepEqual(stats.today, { requests: 2, prompt_tokens: 6, completion_tokens: 10, earned_micro });
   });
 
-  test("pages of earnings by node and time match a full search", async () => {
+  test("returns the same earnings by node and time in pages as a full search", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const [account] = host.accountIds as [Uuid];
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
@@ -136,7 +136,7 @@ describe("200", () => {
     }
   });
 
-  test("a host is paid only from its earnings, never from a builder's balance", async () => {
+  test("pays a host from its earnings only, never from a builder's balance", async () => {
     const both = await signedIn(platform, [{ kind: "host" }, { kind: "builder" }]);
     const { body } = await both.browser.send("GET", `${API}/earnings`);
     assert.equal((body.balance as { pending_micro: string }).pending_micro, "0.000000");
@@ -145,7 +145,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("an invalid field is named with its rule", async () => {
+  test("names an invalid field and its rule", async () => {
     for (const [query, param, rule] of [
       ["limit=0", "limit", /1 to 100/],
       ["node=barn", "node", /node_/],
@@ -158,7 +158,7 @@ describe("400", () => {
     }
   });
 
-  test("invalid_cursor: forged, or of another host", async () => {
+  test("refuses a cursor that is forged or belongs to another host with invalid_cursor", async () => {
     const other = await signedIn(platform, [{ kind: "host" }]);
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
     for (const account of [accountId, other.accountIds[0] as Uuid]) {

@@ -53,7 +53,7 @@ async function world() {
   return { builder, host, builderId, hostId, nodeId };
 }
 
-test("an invoice has the month's transfers, its usage by model, and the account's balances", async () => {
+test("a builder's invoice contains the month's transfers, its usage by model, and the balances", async () => {
   const { builder, builderId } = await world();
   const texts = await shown(builder.browser, `/console/api/invoice.pdf?month=${THIS}`);
   assert.equal(texts[0], `Invoice ${THIS}`);
@@ -70,7 +70,7 @@ test("an invoice has the month's transfers, its usage by model, and the account'
   assert.equal(before + moved, after);
 });
 
-test("a host's statement has its earnings by model, its payouts and its balance", async () => {
+test("a host's statement contains its earnings by model, its payouts and its balance", async () => {
   const { host, hostId, builderId, nodeId } = await world();
   const at = { accountId: hostId, nodeId };
   await served(platform, { accountId: builderId, charge: PICO_PER_DOLLAR, host: at, withheld: "node_failed" });
@@ -87,7 +87,7 @@ test("a host's statement has its earnings by model, its payouts and its balance"
   assert.equal(after, (await platform.parts.hostMoney(hostId)).pending);
 });
 
-test("an empty month has the balance of its end, and is final once it is over", async () => {
+test("the invoice of an empty month has the balance at its end, and is final once the month is over", async () => {
   const { builder, builderId } = await world();
   const texts = await shown(builder.browser, "/console/api/invoice.pdf?month=2026-01");
   assert.ok(!texts.includes("Status"));
@@ -96,7 +96,7 @@ test("an empty month has the balance of its end, and is final once it is over", 
   assert.deepEqual((await platform.parts.moves(builderId, span("2026-01"))).models, []);
 });
 
-test("the file is named after its month, and an invalid month is refused", async () => {
+test("an invoice's file is named after its month, and an invalid month is refused", async () => {
   const { builder } = await world();
   const { headers } = await builder.browser.send("GET", `/console/api/invoice.pdf?month=${THIS}`);
   assert.equal(headers["content-disposition"], `attachment; filename="invoice-${THIS}.pdf"`);

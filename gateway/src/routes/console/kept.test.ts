@@ -47,12 +47,12 @@ const get = async (path: string, person = builder) => {
 };
 const listed = async (path: string) => (await get(path)).body.data as Record<string, unknown>[];
 
-test("all records are available before any are dropped", async () => {
+test("all records are returned before any month is dropped", async () => {
   const { body } = await get("requests");
   assert.deepEqual([body.kept_from, (body.data as unknown[]).length], [null, 9]);
 });
 
-test("only later records are available after two months were dropped", async () => {
+test("only later records are returned after two months were dropped", async () => {
   const statement = await listed("statement");
   const { as_of: _, ...totals } = (await get("requests/totals")).body;
   const usage = await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`);

@@ -52,7 +52,7 @@ describe("performance of the playground", () => {
     return body as unknown as { total: Row; data: Row[]; series: Row[] };
   };
 
-  test("combines the keys of all sessions, with their common percentiles", async () => {
+  test("combines the keys of all sessions into common percentiles", async () => {
     const { total, data } = await ask("by=key");
     assert.equal(total.requests, 4);
     assert.deepEqual(
@@ -64,7 +64,7 @@ describe("performance of the playground", () => {
     );
   });
 
-  test("can be used as a filter", async () => {
+  test("is available as a filter", async () => {
     for (const by of ["key", "model"]) {
       const { total, data, series } = await ask(`key=playground&by=${by}`);
       assert.deepEqual([total.requests, total.ok], [3, 2], by);
@@ -91,7 +91,7 @@ describe("performance of the playground", () => {
     }
   });
 
-  test("refuses a value that is neither a key nor the playground", async () => {
+  test("is the only value besides key IDs that the filter accepts", async () => {
     const { status, body } = await person.browser.send("GET", `${URL}?key=none`);
     assert.equal(status, 400);
     const { param, message } = body.error as { param: string; message: string };

@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-test("has rows for requests and refusals, and escapes a key's name that looks like a formula", async () => {
+test("the CSV file has rows for requests and refusals, and escapes a key's name that looks like a formula", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const at = new Date(Date.now() - 60_000);
@@ -61,7 +61,7 @@ test("has rows for requests and refusals, and escapes a key's name that looks li
   assert.equal(end, "");
 });
 
-test("accepts the filters of the list", async () => {
+test("the CSV file accepts the filters of the list", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const wanted = await served(platform, { accountId, model: "small-8b", charge: 1n });
@@ -146,7 +146,7 @@ describe("an export of a hundred thousand rows", () => {
     assert.ok(before < ROWS / PAGE_ROWS);
   });
 
-  test("breaks off when the query fails, so that a partial file is not taken for a complete one", async (t) => {
+  test("breaks off when the query fails, so that a partial file is not mistaken for a complete one", async (t) => {
     const query = platform.pool.query.bind(platform.pool) as (...args: unknown[]) => unknown;
     let pages = 0;
     t.mock.method(platform.pool, "query", (...args: unknown[]) => {

@@ -95,7 +95,7 @@ describe("claims that the ID token lacks", () => {
     },
   ];
   for (const { why, mischief, told: expected } of REFUSED) {
-    test(`${why}: nobody is let in`, async () => {
+    test(`${why}: the sign-in is refused`, async () => {
       const [browser, who] = [new Browser(stage.platform), person()];
       const [line] = await stage.told(async () => {
         assert.equal(await stage.signIn(browser, who, { mischief }), `/console/?sign_in=${expected[0]}`);

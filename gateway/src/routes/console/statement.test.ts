@@ -82,7 +82,7 @@ async function assertAddsUp(person: Person & { account: Uuid }, rows: Row[]): Pr
 }
 
 describe("the statement by day", () => {
-  test("a day's usage is one row after its transfers, and adds up with late settlements", async () => {
+  test("has one row for a day's usage after its transfers, and adds up with late settlements", async () => {
     const person = await newBuilder();
     const { account } = person;
     const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
@@ -133,7 +133,7 @@ describe("the statement by day", () => {
     );
   });
 
-  test("excludes other accounts, and a cursor belongs to its list", async () => {
+  test("excludes other accounts, and refuses a cursor of another list", async () => {
     const [one, other] = [await newBuilder(), await newBuilder()];
     await served(platform, { accountId: one.account, charge: 11n });
     assert.equal((await statementOf(other)).length, 1);
@@ -144,7 +144,7 @@ describe("the statement by day", () => {
 });
 
 describe("how long credit lasts", () => {
-  test("uses the week's mean, or the last day if it is higher", async () => {
+  test("is computed from the week's mean, or from the last day if that is higher", async () => {
     const person = await newBuilder();
     const credits = async () => (await person.browser.send("GET", "/console/api/credits")).body.spending;
     assert.deepEqual(await credits(), {
@@ -171,7 +171,7 @@ describe("how long credit lasts", () => {
     assert.equal(((await credits()) as { last_week_micro: string }).last_week_micro, "4000000.000000");
   });
 
-  test("rounds down", () => {
+  test("is rounded down", () => {
     assert.equal(lastsS(pico(0n), pico(1n)), 0);
     assert.equal(lastsS(pico(-5n), pico(1n)), 0);
     assert.equal(lastsS(pico(5n), pico(0n)), null);

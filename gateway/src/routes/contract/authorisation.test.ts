@@ -159,7 +159,7 @@ function assertHead(head: Answer, get: Answer, what: string): void {
   if (get.text !== "") assert.equal("content-length" in head.headers, "content-length" in get.headers, what);
 }
 
-test("every guard returns exactly the errors it declares", () => {
+test("every guard returns exactly the errors that it declares", () => {
   for (const guard of Object.keys(EVERYBODY_PASSES) as Guard[]) {
     const declared = GUARDS[guard].faults.flatMap(({ code }) => code ?? []);
     const told = PEOPLE.map((who) => TOLD[who][guard]).filter((code) => code !== "passes");
@@ -167,7 +167,7 @@ test("every guard returns exactly the errors it declares", () => {
   }
 });
 
-test("every route of an account declares the permission it needs and role_required", () => {
+test("every route of an account declares its permission and role_required", () => {
   for (const route of CONSOLE.filter(({ guard }) => ACTING.includes(guard))) {
     const { at, needs } = route;
     if (!at.startsWith("GET ")) assert.ok(needs !== undefined, `${at} does not say what it needs`);
@@ -181,7 +181,7 @@ test("every route of an account declares the permission it needs and role_requir
 /** Outages are public, because sessions cannot be read during one; the status page is public. */
 const FOR_ANYONE = ["GET /console/api/health", "GET /console/api/status"];
 
-test("only operators can call operator/ routes, and only the listed routes are open to anyone", () => {
+test("only operators can call operator/ routes, and only the listed routes need no session", () => {
   for (const { at, guard } of CONSOLE) {
     assert.equal(guard === "operator", at.includes(" /console/api/operator/"), at);
     if (guard === "anyone") assert.ok(at.includes(" /console/api/auth/") || FOR_ANYONE.includes(at), at);
@@ -189,7 +189,7 @@ test("only operators can call operator/ routes, and only the listed routes are o
   for (const { at, guard } of NODES) assert.equal(guard, "hostToken", at);
 });
 
-test("every row of the table belongs to an existing operation", () =>
+test("every row of the access table belongs to an existing operation", () =>
   assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
 
 describe("requests from another site", () => {
@@ -212,7 +212,7 @@ describe("requests from another site", () => {
   };
   const changing = CONSOLE.filter(({ at }) => !at.startsWith("GET "));
 
-  test("change nothing with any person's cookie on any route that writes", async () => {
+  test("change nothing, with any person's cookie, on any route that writes", async () => {
     assert.ok(changing.length > 30);
     const ids = new Map<Access, string>();
     for (const access of changing) {

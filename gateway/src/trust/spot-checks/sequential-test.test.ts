@@ -146,7 +146,7 @@ describe("sequential test", () => {
     );
   });
 
-  test("keeps the day's false-alarm rate however often a node is checked", () => {
+  test("keeps the false-alarm rate per day, however often a node is checked", () => {
     const u = seeded(4);
     for (const perDay of [1, 24, 1000]) {
       let failed = 0;
@@ -165,7 +165,7 @@ describe("sequential test", () => {
     }
   });
 
-  test("forgets bad scores once the evidence has decayed", () => {
+  test("gives bad scores less weight as they get older", () => {
     const bad = factorsOf([0.001, 1, 0.001, 0.001]);
     const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
     let state = note(NEW_TEST, { at: DAY_MS, factors: bad, confirmedBad: true });
@@ -192,7 +192,7 @@ describe("sequential test", () => {
     }
   });
 
-  test(`fails no node on fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {
+  test(`convicts no node on fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {
     const bad = factorsOf([1e-6, 1, 1e-6, 1e-6]);
     let state = NEW_TEST;
     for (let i = 0; i < 10; i++) state = note(state, { at: i, factors: bad, confirmedBad: i < CONFIRMED_MIN - 1 });
@@ -200,7 +200,7 @@ describe("sequential test", () => {
     assert.equal(hasFailed(note(state, { at: 11, factors: bad, confirmedBad: true }), FALSE_ALARMS), true);
   });
 
-  test("changes evidence only by elapsed time when a check gives no result", () => {
+  test("changes evidence only by the time that passed if a check gives no result", () => {
     const state = note(note(NEW_TEST, { at: 0, factors: NO_FACTORS, confirmedBad: false }), {
       at: DAY_MS / 2,
       factors: NO_FACTORS,

@@ -47,12 +47,12 @@ describe("the verdict of one check", () => {
     assert.equal(decide({ first: opinion(0.06), third: FINE }).verifierErred, false);
   });
 
-  test("counts the milder of two scores", () => {
+  test("counts the milder of two bad scores", () => {
     const { factors } = decide({ first: opinion(0.0001), third: BAD, control: FINE });
     assert.deepEqual(factors, BAD.factors);
   });
 
-  test("protects an honest node from lying verifiers that are one in three", () => {
+  test("protects an honest node if one in three verifiers lies", () => {
     const u = seeded(5);
     let state = NEW_TEST;
     for (let i = 0; i < 20_000; i++) {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { thisMachine } from "./machine.ts";
 
-test("runs programs to their end, and treats a missing one as no result", async () => {
+test("runs programs to their end, and returns undefined for a missing one", async () => {
   const machine = thisMachine();
   assert.deepEqual(await machine.run(process.execPath, ["-e", "console.log('a'); console.error('b')"]), {
     ...{ code: 0, output: "a\n", errors: "b\n" },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gathers, REST_MS, ReadGather } from "./read-gather.ts";
 
-test("pauses reading after a turn with little data for many answers", () => {
+test("pauses after a turn that read little data of many answers", () => {
   const table: [answers: number, reads: number, rests: boolean][] = [
     [1, 1, false],
     [7, 1, false],

@@ -109,7 +109,7 @@ test("reports progress every second while an answer is scored on a slow machine"
   sink.assertSteady();
 });
 
-test("shrinks prompt steps that are slow and grows fast ones", () => {
+test("shortens prompt steps that are slow and lengthens fast ones", () => {
   assert.equal(nextStep(128, 1000), 64);
   assert.equal(nextStep(128, 250), 128);
   assert.equal(nextStep(128, 10), 256);

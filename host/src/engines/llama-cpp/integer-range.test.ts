@@ -23,7 +23,7 @@ test("accepts an integer exactly when it lies in the range", () => {
   );
 });
 
-test("reports when no integer fits", () => {
+test("returns undefined if no integer is in the range", () => {
   assert.equal(integerRange({ min: 2, max: 1 }), undefined);
   assert.equal(integerRange({ min: 0.2, max: 0.8 }), undefined);
   assert.equal(integerRange({ min: 1e300 }), undefined);

@@ -46,7 +46,7 @@ async function ask(content: string, rest: Partial<GenerationJob> = {}, on = engi
   return { sink, finish, text: sink.text("answer") };
 }
 
-test("chat: uses the file's own template, and escapes its markers in the user's text", async () => {
+test("chat: uses the chat template in the file, and escapes special tokens in user text", async () => {
   assert.match((await ask("What is the capital of France?")).text, /Paris/);
   const messages = [
     { role: "developer", content: "You are kind." },
@@ -78,7 +78,7 @@ test("applies stop strings, penalties and top_p", async () => {
   assert.equal(narrow.text, plain.text);
 });
 
-test("repeats with a seed, alone and beside three others, and differs with another seed", async () => {
+test("gives the same answer for the same seed, alone and next to three other requests, and another for another seed", async () => {
   const tell = async (seed: number): Promise<string> =>
     (await ask("Tell me a story about a fox", { sampling: { temperature: 1, seed } })).text;
   const first = await tell(7);
@@ -87,7 +87,7 @@ test("repeats with a seed, alone and beside three others, and differs with anoth
   assert.notEqual(await tell(-7), first);
 });
 
-test("runs four jobs at once without mixing them, and lets a fifth wait for a slot", async () => {
+test("runs four jobs at once without mixing them, and makes a fifth wait for a slot", async () => {
   const asked = ["What is the capital of France?", "Count to 20", "What is the capital of Japan?", "Count to ten"];
   const running = asked.map((content) => ask(content));
   assert.match((await ask("What is the capital of Italy?")).text, /Rome/);
@@ -119,7 +119,7 @@ test("stops an endless answer shortly after its cap", async () => {
   assert.ok(sink.deltas.length <= 4 + 16, String(sink.deltas.length));
 });
 
-test("refuses what does not fit the context without truncating, and reports progress on a long prompt", async () => {
+test("refuses prompts that do not fit the context instead of truncating, and reports progress on long prompts", async () => {
   const tooLong = { name: "EngineError", blame: "prompt", message: /context of 2,048 tokens/ };
   await assert.rejects(ask("fox ".repeat(2100)), tooLong);
   await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
@@ -132,7 +132,7 @@ test("refuses what does not fit the context without truncating, and reports prog
   assert.equal(finish, "length");
 });
 
-test("a job that waits for a slot and reads a short prompt tells that it goes on, and stops at its first token", async (t) => {
+test("reports progress of a job that waits for a slot or reads a short prompt, until its first token", async (t) => {
   const clock = new ManualClock();
   const one = await llamaCppEngine({ ...options, models: ["tiny-3b"], slots: 1, clock });
   t.after(() => one.close());
@@ -202,7 +202,7 @@ test("reports a missing, wrong or damaged file and leaves nothing behind", async
     await assert.rejects(llamaCppEngine({ ...options, file: path, models: ["tiny-3b"] }), reason);
 });
 
-test("notes where the file falls short of the catalogue", async (t) => {
+test("notes differences of the file from the catalogue", async (t) => {
   assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, but tiny-3b promises 8192/);
   assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, but embed-m3 promises 1024/);
   const only = await llamaCppEngine({ ...options, models: ["embed-m3"], contextTokens: 64 });
@@ -218,7 +218,7 @@ test("returns a text's tokens without added ones", async () => {
 
 const schemaFormat = (schema: Record<string, unknown>) => ({ type: "json_schema" as const, name: "x", schema });
 
-test("keeps an answer to its format, beside jobs without one and after thinking that the prompt opens", async () => {
+test("keeps an answer to its format beside other jobs, and after thinking that the prompt opens", async () => {
   const dog = schemaFormat({
     type: "object",
     properties: {
@@ -246,7 +246,7 @@ test("keeps an answer to its format, beside jobs without one and after thinking 
   assert.match(stopped.text, /^\{\s*$/);
 });
 
-test("refuses a schema that its grammars do not support, and passes the check while a job waits for its slot", async () => {
+test("refuses a schema that its grammars do not support, and passes the format check while a job waits for its slot", async () => {
   const pattern = schemaFormat({ type: "object", properties: { a: { type: "string", pattern: "^x" } } });
   await assert.rejects(ask("x", { format: pattern }), { name: "EngineError", blame: "prompt" });
   assert.equal(await engine.keepsFormat?.("embed-m3"), false);

@@ -35,6 +35,6 @@ test("sequences sample one after another in order, and a failing one does not bl
   await failed;
 });
 
-test("refuses a library that samples in another way", () => {
+test("refuses a version of the library with other internals", () => {
   assert.throws(() => sampleInTurns(contextOf({})), /samples in an unknown way/);
 });

@@ -92,7 +92,7 @@ describe("schemas as llama.cpp matches them", () => {
     });
 });
 
-test("a schema that it cannot enforce is refused by keyword, without blaming the engine", () => {
+test("a schema with unsupported keywords is refused by keyword, without blaming the engine", () => {
   const wide = Array.from({ length: 101 }, (_, i) => object({ const: i }));
   const cases: [schema: Schema, message: RegExp][] = [
     [object({ type: "string", pattern: "^a" }), /pattern at #\/properties\/a/],

@@ -23,7 +23,7 @@ after(() => platform.close());
 const get = (path: string) => operator.browser.send("GET", `${API}/${path}`);
 
 describe("200", () => {
-  test("the overview: balances, accounts, nodes, capacity, and the span's traffic by hour and outcome", async () => {
+  test("returns balances, accounts, nodes, capacity, and the span's traffic by hour and outcome", async () => {
     const at = new Date(Date.now() - 2 * 3_600_000);
     const nodeId = platform.newId();
     // Builder and host are the same person, who is only paid for bought credit.
@@ -53,7 +53,7 @@ describe("200", () => {
     assert.deepEqual([earlier.traffic, earlier.from, earlier.to], [[], 1767225600, 1769817600]);
   });
 
-  test("the ledger check runs, and shows a difference", async () => {
+  test("runs the ledger check, which shows a difference", async () => {
     const good = await get("ledger/check");
     assert.deepEqual([good.status, good.body.balanced], [200, true]);
     const checks = good.body.checks as { name: string; checked: number; differences: string[] }[];
@@ -69,7 +69,7 @@ describe("200", () => {
     assert.match(JSON.stringify(bad.body.checks), new RegExp(`account ${builder}: balance`));
   });
 
-  test("the audit log in pages, newest first, with operator, action, subject and outcome", async () => {
+  test("returns the audit log in pages, newest first, with operator, action, subject and outcome", async () => {
     const startedAt = Date.now();
     const url = `/console/api/operator/accounts/${publicId("acc", builder)}`;
     for (const reason of ["one", "two", "three"]) {
@@ -102,7 +102,7 @@ describe("200", () => {
   });
 });
 
-test("400: spans and pages outside their limits", async () => {
+test("400: refuses spans and pages outside their limits", async () => {
   for (const [path, param] of [
     ["overview?from=then", "from"],
     ["overview?from=2026-01-01&to=2026-02-02", "from"],
