@@ -61,12 +61,12 @@ export type Guard = keyof typeof GUARDS;
 const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
 
 /** Guards that act for an account, where the person's role decides. */
-export const ACTING: readonly Guard[] = ["builder", "buyer", "host", "account"];
+export const ACTING_GUARDS: readonly Guard[] = ["builder", "buyer", "host", "account"];
 
 /** The guard's refusals. For routes of the console that change something, requests from other sites are refused first. */
 export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Access {
   const { at, guard } = route;
-  const access: Access = ACTING.includes(guard) ? forRole(GUARDS[guard], needOf(route)) : GUARDS[guard];
+  const access: Access = ACTING_GUARDS.includes(guard) ? forRole(GUARDS[guard], needOf(route)) : GUARDS[guard];
   if (BEARERS.includes(guard) || at.startsWith("GET ")) return access;
   return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
 }
@@ -74,7 +74,7 @@ export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Acc
 /** The refusals for script sessions: they never change how a person signs in, and write only with write access. */
 function forScripts(route: { at: string; guard: Guard; needs?: Need }): Refusal[] {
   if (route.guard === "signedIn") return codes("browser_required");
-  return ACTING.includes(route.guard) && needOf(route) !== "read" ? codes("session_read_only") : [];
+  return ACTING_GUARDS.includes(route.guard) && needOf(route) !== "read" ? codes("session_read_only") : [];
 }
 
 function forRole(access: Access, need: Need): Access {

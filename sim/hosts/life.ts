@@ -4,15 +4,15 @@
  */
 import { explainsPace, judge } from "../../gateway/src/inference/endings.ts";
 import { Reliability } from "../../gateway/src/trust/reliability.ts";
-import { type Bench, Calibration } from "../../gateway/src/trust/spot-checks/calibration.ts";
+import { Calibration, type VerifierBench } from "../../gateway/src/trust/spot-checks/calibration.ts";
 import { isDrawn, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { classOf, scoreOf } from "../../gateway/src/trust/spot-checks/score.ts";
 import {
+  addCheck,
   factorsOf,
   hasFailed,
   isSuspected,
   NEW_TEST,
-  note,
   type TestState,
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import { answerLogprobs, type Served, seeded, type Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
@@ -172,7 +172,7 @@ function check(
   const control =
     nextStep({ first, ...(third && { third }) }) === "control" ? controlOf(bench, asked, roll, calibration) : undefined;
   const { factors, verdict } = decide({ first, third: third ?? null, control: control ?? null });
-  identity.test = note(test, { at: now, factors, confirmedBad: verdict === "bad" });
+  identity.test = addCheck(test, { at: now, factors, confirmedBad: verdict === "bad" });
   if (!hasFailed(identity.test, FALSE_ALARMS)) return undefined;
   const since = identity.test.badSince ?? now;
   const taken = identity.paid.filter(({ at }) => at >= since).reduce((sum, { amount }) => sum + amount, 0);
@@ -188,7 +188,7 @@ interface Asked {
 const pick = <T>(of: readonly T[], roll: Uniform): T => of[Math.floor(roll() * of.length)] as T;
 const ask = (roll: Uniform): Asked => ({ temperature: pick(TEMPERATURES, roll), tokens: pick(LENGTHS, roll) });
 
-const benchOf = ({ temperature, tokens }: Asked): Bench => ({
+const benchOf = ({ temperature, tokens }: Asked): VerifierBench => ({
   model: "m",
   method: "text",
   class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens }),
@@ -207,7 +207,7 @@ function logprobsOf(
 }
 
 /** An honest node's answer to the same request. */
-function controlOf(bench: Bench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
+function controlOf(bench: VerifierBench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
   const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll), "text");
   const judged = score && calibration.judge(bench, { identity: "another", score });
   return { factors: judged && factorsOf(judged), reference: false };

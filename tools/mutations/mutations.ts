@@ -29,7 +29,7 @@ export const MUTATIONS: Mutation[] = [
     find: "delete from hold where id = any (ids) and expires_at < now()",
     replace: "delete from hold where id = any (ids)",
     test: `${SRC}ledger/late.test.ts`,
-    title: "a sweep that waited for the account lock ends no hold that was renewed meanwhile",
+    title: "are left alone by a sweep that waited for the account's lock: it ends no hold that was renewed meanwhile",
   },
   {
     name: "the low-credit alert is reset before the purchase commits",
@@ -88,7 +88,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if to_jsonb(new) ->> 'role' = 'member' then",
     replace: "if to_jsonb(new) ->> 'role' in ('member', 'billing') then",
     test: `${SRC}keys/session-keys.test.ts`,
-    title: "stop working when their member becomes billing, and not on a change to the role member",
+    title: "stop working when their member becomes billing, and continue after a change to the role member",
   },
   {
     name: "a hold in doubt is looked up only once",
@@ -137,7 +137,7 @@ export const MUTATIONS: Mutation[] = [
     find: "new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1))",
     replace: "new Date(date.getFullYear(), date.getMonth(), 1)",
     test: `${SRC}base/time.test.ts`,
-    title: "begins days and months at midnight UTC when the process's time zone is America/Los_Angeles",
+    title: "days and months begin at midnight UTC when the process's time zone is America/Los_Angeles",
   },
   {
     name: "a live gateway takes test-mode payment events",
@@ -233,7 +233,7 @@ export const MUTATIONS: Mutation[] = [
     find: "    checks.push(...rollupChecks(KEPT_FROM));\n",
     replace: "",
     test: `${SRC}history/closing-days.test.ts`,
-    title: "include label_day: the ledger check finds a changed figure, with its day",
+    title: "include label_day: the ledger check finds a changed figure and names the day",
   },
   {
     name: "the check of the ledger passes over the closed days of performance",
@@ -241,7 +241,7 @@ export const MUTATIONS: Mutation[] = [
     find: "    if (await hasDaysByModel(client)) checks.push(CHECK_OF_PERFORMANCE_DAYS);\n",
     replace: "",
     test: `${SRC}history/closing-days.test.ts`,
-    title: "include performance_day: the ledger check finds a changed figure, with its day",
+    title: "include performance_day: the ledger check finds a changed figure and names the day",
   },
   {
     name: "the slow hold path refuses a hold of exactly what is left",

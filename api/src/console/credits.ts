@@ -245,12 +245,13 @@ export const statementRoutes = routes({
 });
 
 /** The error for an unreachable payment provider on routes other than the checkout. */
-export const AWAY = {
+export const PROVIDER_UNREACHABLE = {
   setup: "The payment provider did not respond. Nothing was saved. Try again later.",
   removal: "The payment provider did not respond, so the card was not removed. Try again later.",
   receipt: "The payment provider did not respond. Try again later.",
 };
-const away = (what: keyof typeof AWAY) => refusal("payment_provider_unavailable", AWAY[what]);
+const away = (what: keyof typeof PROVIDER_UNREACHABLE) =>
+  refusal("payment_provider_unavailable", PROVIDER_UNREACHABLE[what]);
 
 /** If payments are not configured, every method of these is `billing_disabled`. */
 export const paymentRoutes = routes({

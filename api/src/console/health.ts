@@ -4,7 +4,7 @@ import { routes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";
 
 /** The dependencies of a gateway. */
-export const PARTS = ["database", "limits", "plane"] as const;
+export const HEALTH_DEPENDENCIES = ["database", "limits", "plane"] as const;
 
 const Health = z.strictObject({
   object: z.literal("health"),
@@ -12,7 +12,9 @@ const Health = z.strictObject({
   unreachable: z
     .array(
       z.strictObject({
-        part: z.enum(PARTS).describe("`database`; `limits`: the limits server; `plane`: the dispatch plane."),
+        part: z
+          .enum(HEALTH_DEPENDENCIES)
+          .describe("`database`; `limits`: the limits server; `plane`: the dispatch plane."),
         since: Time,
         needed: z.boolean().describe("Whether no request can be served without it."),
       }),

@@ -1,6 +1,6 @@
 /** Request fields of hosts, for the node API and the console. */
 import { z } from "zod";
-import { isWithin, jsonBytes } from "../json-bounds.ts";
+import { isWithinDepth, jsonBytes } from "../json-bounds.ts";
 import { PageFields, SpanFields } from "../lists.ts";
 import { isPlain, isStorable, PLAIN_RULE, STORABLE_RULE } from "../plain-text.ts";
 import { IdField } from "../values.ts";
@@ -22,7 +22,7 @@ export const Registration = z.object({
   hardware: z
     .record(z.string(), z.unknown(), "must be an object")
     // Checked first, because later checks visit the whole value.
-    .refine((facts) => isWithin(facts, HARDWARE_DEPTH_MAX), {
+    .refine((facts) => isWithinDepth(facts, HARDWARE_DEPTH_MAX), {
       error: `must be at most ${HARDWARE_DEPTH_MAX} levels deep`,
       abort: true,
     })

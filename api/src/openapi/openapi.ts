@@ -82,7 +82,7 @@ export function operationsOf(document: Document): Endpoint[] {
 }
 
 /** The document as it is committed and served. */
-export const textOf = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
+export const documentText = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
 
 /** The target of a `$ref`; undefined if it does not exist. */
 function resolve(document: Document, ref: string): unknown {
@@ -96,7 +96,7 @@ function resolve(document: Document, ref: string): unknown {
 }
 
 /** The object itself, or the one that it references. */
-export function follow<T extends object>(document: Document, thing: T | Ref): T {
+export function resolved<T extends object>(document: Document, thing: T | Ref): T {
   return "$ref" in thing && typeof thing.$ref === "string" ? (resolve(document, thing.$ref) as T) : (thing as T);
 }
 
@@ -139,7 +139,7 @@ function mistakesOf(document: Document, operation: Operation): string[] {
   if (!statuses.some((status) => /^[23]/.test(status))) mistakes.push("there is no response for success");
   for (const [status, response] of Object.entries(operation.responses)) {
     if (!/^[1-5][0-9][0-9]$/.test(status)) mistakes.push(`${status} is not a status`);
-    if (!follow(document, response)?.description) mistakes.push(`${status} has no description`);
+    if (!resolved(document, response)?.description) mistakes.push(`${status} has no description`);
   }
   return mistakes;
 }
@@ -147,7 +147,7 @@ function mistakesOf(document: Document, operation: Operation): string[] {
 /** Every `{name}` of the path must be a path parameter, and the reverse. */
 function mistakesOfPath(document: Document, path: string, { parameters = [] }: Operation): string[] {
   const named = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? "");
-  const given = parameters.map((parameter) => follow<Parameter>(document, parameter));
+  const given = parameters.map((parameter) => resolved<Parameter>(document, parameter));
   const inPath = given.filter((parameter) => parameter.in === "path").map(({ name }) => name);
   const names = given.map((parameter) => `${parameter.in} ${parameter.name}`);
   return [

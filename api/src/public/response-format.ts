@@ -1,6 +1,6 @@
 /** The `response_format` field of a request. */
 import { z } from "zod";
-import { isWithin, jsonBytes } from "../json-bounds.ts";
+import { isWithinDepth, jsonBytes } from "../json-bounds.ts";
 
 /** The limits of a schema, from which engines build a grammar. */
 const SCHEMA_BYTES_MAX = 64 * 1024;
@@ -11,7 +11,7 @@ const NAME = "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
 const Schema = z
   .record(z.string(), z.unknown(), "must be a JSON Schema object")
   // Checked first, because later checks visit the whole value.
-  .refine((schema) => isWithin(schema, SCHEMA_DEPTH_MAX), {
+  .refine((schema) => isWithinDepth(schema, SCHEMA_DEPTH_MAX), {
     error: `must be at most ${SCHEMA_DEPTH_MAX} levels deep`,
     abort: true,
   })

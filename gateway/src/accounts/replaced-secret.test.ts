@@ -8,7 +8,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
-import { openKeptSecrets } from "./kept-secrets.ts";
+import { openSecretReencryption } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { openResigning } from "./resigning.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
@@ -88,7 +88,7 @@ test("second factors work in every step of the replacement and are encrypted wit
     const { status } = await at.signIn.enterCode(code, callerWith(cookieOf(first.cookies)));
     return status;
   };
-  const kept = openKeptSecrets({ pool: database.pool, secret: SECOND, others: [FIRST] });
+  const kept = openSecretReencryption({ pool: database.pool, secret: SECOND, others: [FIRST] });
   assert.equal(await kept.others(), 1);
   const [one, two, three, four, five] = backupCodes as [string, string, string, string, string];
   assert.equal(await enter(stages.changed, one), "signed_in");

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ahead } from "./ahead.ts";
+import { startEarly } from "./ahead.ts";
 import { turn } from "./testing.ts";
 
 function open(make: () => string) {
   const tasks: (() => void)[] = [];
   let made = 0;
-  const take = ahead({ soon: (task) => tasks.push(task) }, () => {
+  const take = startEarly({ soon: (task) => tasks.push(task) }, () => {
     made += 1;
     return make();
   });

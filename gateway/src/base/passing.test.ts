@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { PassingMap, PassingSet } from "./passing.ts";
+import { ShortLivedMap, ShortLivedSet } from "./passing.ts";
 
 const run = promisify(execFile);
 
 test("a map holds the added and not removed entries in insertion order", () => {
-  const map = new PassingMap<string, number>();
+  const map = new ShortLivedMap<string, number>();
   map.add("one", 1);
   map.add("two", 2);
   map.add("three", 3);
@@ -19,7 +19,7 @@ test("a map holds the added and not removed entries in insertion order", () => {
 });
 
 test("a set holds the added and not removed items in insertion order, including duplicates", () => {
-  const set = new PassingSet<string>();
+  const set = new ShortLivedSet<string>();
   set.add("one");
   const seat = set.add("two");
   set.add("two");

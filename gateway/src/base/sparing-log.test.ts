@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
-import { sparingLog } from "./sparing-log.ts";
+import { rateLimitedLog } from "./sparing-log.ts";
 import { manualClock } from "./testing.ts";
 
 function setting(options?: { linesOfOne: number }) {
@@ -14,7 +14,7 @@ function setting(options?: { linesOfOne: number }) {
     },
   });
   const clock = manualClock();
-  return { lines, clock, log: sparingLog(createLog("info", sink), clock, options) };
+  return { lines, clock, log: rateLimitedLog(createLog("info", sink), clock, options) };
 }
 
 test("writes one line a minute per source and message, then a line with the number of suppressed ones", () => {

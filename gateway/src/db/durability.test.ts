@@ -7,7 +7,7 @@ import pg from "pg";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { query, scratch } from "./embedded/testing.ts";
+import { query, temporaryPlace } from "./embedded/testing.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { openTestDatabase, urlOf } from "./testing.ts";
@@ -16,7 +16,7 @@ import { openTestDatabase, urlOf } from "./testing.ts";
 const [BEAT_MS, RETRY_MS] = [500, 250];
 
 test("a gateway refuses a server that can lose commits after a reconnection, until a safe server is back", async (t) => {
-  const durable = await (await scratch(t)).start();
+  const durable = await (await temporaryPlace(t)).start();
   const lossy = await openTestDatabase();
   const { database: name, user, ...lossyAt } = new pg.Client(urlOf(lossy.connection));
   await query(durable.connection, `create database ${name} owner ${durable.connection.user}`, "superuser");

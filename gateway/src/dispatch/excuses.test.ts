@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Excuses, type Hit } from "./excuses.ts";
+import { Excuses, type ServerLoss } from "./excuses.ts";
 
-const hit = (nodeId: string, more: Partial<Hit> = {}): Hit => ({
+const hit = (nodeId: string, more: Partial<ServerLoss> = {}): ServerLoss => ({
   nodeId,
   owners: [`owner of ${nodeId}`],
   established: true,
@@ -10,7 +10,7 @@ const hit = (nodeId: string, more: Partial<Hit> = {}): Hit => ({
   at: 0,
   ...more,
 });
-const believes = (others: Hit[], node = hit("a")): boolean => {
+const believes = (others: ServerLoss[], node = hit("a")): boolean => {
   const excuses = new Excuses();
   for (const each of [node, ...others]) excuses.note(each, 0);
   return excuses.believes(node);

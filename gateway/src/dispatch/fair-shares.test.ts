@@ -6,7 +6,7 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, seeded, turn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
-import { Crowd, InService, serveFairly } from "./fair-shares.ts";
+import { InService, RecentDemand, serveFairly } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -125,7 +125,7 @@ test("gives other accounts their turn on a node's slots when one account has man
 });
 
 test("reserves as many slots as other accounts recently used, plus one, when an account has its equal share", () => {
-  const crowd = new Crowd();
+  const crowd = new RecentDemand();
   const leaves = (has: number, others: number, now: number) =>
     crowd.leaves("a", { has, othersHave: others, accounts: 2 }, 16, now);
   crowd.asked("a", 0);
@@ -144,7 +144,7 @@ test("reserves as many slots as other accounts recently used, plus one, when an 
 });
 
 test("reserves slots from the equal share on: one of two slots, a quarter with four accounts", () => {
-  const crowd = new Crowd();
+  const crowd = new RecentDemand();
   crowd.asked("b", 0);
   crowd.asked("a", 0);
   assert.equal(crowd.leaves("a", { has: 1, othersHave: 0, accounts: 1 }, 2, 0), true);

@@ -8,7 +8,7 @@ import { fault } from "../faults.ts";
 import { testDoor } from "../routes/testing/door.ts";
 import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
+import { answerUnknownPaths } from "./unknown-paths.ts";
 
 test("responses are counted by method, route and status: 499 for disconnected clients, no route for malformed requests", async (t) => {
   const answers: string[] = [];
@@ -25,7 +25,7 @@ test("responses are counted by method, route and status: 499 for disconnected cl
       },
     }),
   );
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   const asked = Promise.withResolvers<void>();
   app.get("/things/:id", async () => ({ a: 1 }));
   app.get("/stream", (request, reply) =>

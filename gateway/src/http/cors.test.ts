@@ -5,7 +5,7 @@ import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { testDoor } from "../routes/testing/door.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { bareServer } from "./server.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
+import { answerUnknownPaths } from "./unknown-paths.ts";
 
 const APP = "https://app.example";
 
@@ -16,7 +16,7 @@ describe("CORS", () => {
   });
   const serverFor = (cors?: CorsOrigins): FastifyInstance => {
     const app = bareServer(testDoor({ ...(cors !== undefined && { cors }) }));
-    const finish = refuseTheRest(app);
+    const finish = answerUnknownPaths(app);
     app.get("/v1/things", async () => ({ ok: true }));
     app.get("/console/things", async () => ({ ok: true }));
     finish();

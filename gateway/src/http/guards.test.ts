@@ -7,7 +7,7 @@ import { testDoor } from "../routes/testing/door.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { consoleGuards } from "./guards.ts";
 import { bareServer } from "./server.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
+import { answerUnknownPaths } from "./unknown-paths.ts";
 
 /** One route behind each guard, on the same identities. */
 let platform: TestPlatform;
@@ -15,7 +15,7 @@ let app: TestPlatform["app"];
 before(async () => {
   platform = await openTestPlatform();
   app = bareServer(testDoor());
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   const guards = consoleGuards({ identities: platform.identities, publicUrl: undefined });
   for (const name of ["anyone", "signedIn", "operator"] as const) {
     app.get(`/console/api/${name}`, async ({ call }) => {

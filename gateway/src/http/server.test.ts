@@ -17,7 +17,7 @@ import { testDoor } from "../routes/testing/door.ts";
 import type { OpenCall } from "./call.ts";
 import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
+import { answerUnknownPaths } from "./unknown-paths.ts";
 
 /** Timeouts longer than any machine needs for these tests. */
 const PATIENT = { headersMs: HANG_LIMIT_MS, everyMs: 10 };
@@ -63,7 +63,7 @@ async function open(t: TestContext): Promise<Door> {
     },
   } as unknown as Gateway;
   const app = bareServer(door, { patience: PATIENT });
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   openAiRoutes(app, { gateway, base64Compat: false });
   const stream = Promise.withResolvers<OpenCall>();
   app.get("/stream", async (request, reply) => {

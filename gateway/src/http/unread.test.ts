@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { manualClock } from "../base/testing.ts";
-import { boundUnread } from "./unread.ts";
+import { limitUnread } from "./unread.ts";
 
 const MIB = 1024 * 1024;
 /** More than the system itself takes for a connection. */
@@ -17,7 +17,7 @@ async function open(t: TestContext, bytesMax?: number) {
     response.end(ANSWER);
     answered += 1;
   });
-  const unread = boundUnread(server, { clock, ...(bytesMax !== undefined && { bytesMax }) });
+  const unread = limitUnread(server, { clock, ...(bytesMax !== undefined && { bytesMax }) });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     server.closeAllConnections();

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explainsPace, explainsWait, type Facts, judge } from "./endings.ts";
+import { type EndingFacts, explainsPace, explainsWait, judge } from "./endings.ts";
 
-const NONE: Facts = {
+const NONE: EndingFacts = {
   ...{ accepted: true, hadOutput: false, reachedClient: false },
   ...{ waitExplained: true, paceExplained: true },
 };
-const KEPT: Facts = { ...NONE, hadOutput: true };
-const SENT: Facts = { ...KEPT, reachedClient: true };
-const LONG: Facts = { ...NONE, waitExplained: false };
-const CRAWLED: Facts = { ...SENT, paceExplained: false };
-const NOBODY: Facts = { ...NONE, accepted: false };
+const KEPT: EndingFacts = { ...NONE, hadOutput: true };
+const SENT: EndingFacts = { ...KEPT, reachedClient: true };
+const LONG: EndingFacts = { ...NONE, waitExplained: false };
+const CRAWLED: EndingFacts = { ...SENT, paceExplained: false };
+const NOBODY: EndingFacts = { ...NONE, accepted: false };
 
 test("the endings table has one row for each line of the specification", () => {
   const rows = [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock, turn } from "../base/testing.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
-import { bytesOf } from "./slices.ts";
+import { encodeInSlices } from "./slices.ts";
 
 const meta = { suffix: "x", created: 0, model: "embed-m3" };
 const answerOf = (count: number) => ({
@@ -24,7 +24,7 @@ test("returns a long answer unchanged in slices, and delays other requests by at
     }
   };
   let body: Uint8Array[] | undefined;
-  const building = bytesOf(parts(), { clock, cancelSignal: new AbortController().signal }).then((bytes) => {
+  const building = encodeInSlices(parts(), { clock, cancelSignal: new AbortController().signal }).then((bytes) => {
     body = bytes;
   });
   let turns = 0;
@@ -49,7 +49,7 @@ test("stops building an answer when its client disconnects", async () => {
     }
   };
   const clock = manualClock();
-  const building = bytesOf(parts(), { clock, cancelSignal: gone.signal });
+  const building = encodeInSlices(parts(), { clock, cancelSignal: gone.signal });
   gone.abort();
   clock.advance(0);
   assert.equal(await building, undefined);

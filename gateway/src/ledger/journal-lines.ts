@@ -4,7 +4,7 @@ import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
-import { HoldLine, SettlementLine, sealed, unsealed, writable, writableHold } from "./spool-lines.ts";
+import { HoldLine, jsonValues, SettlementLine, withChecksum, withoutChecksum, writableHold } from "./spool-lines.ts";
 
 /** Tables whose rows the journal records after each change. */
 export const JOURNALED_TABLES = ["account", "api_key", "host_token"] as const;
@@ -37,19 +37,19 @@ const Line = z.discriminatedUnion("kind", [
 ]);
 
 export function journalLine(entry: JournalEntry): string {
-  return sealed(JSON.stringify({ j: VERSION, ...written(entry) }));
+  return withChecksum(JSON.stringify({ j: VERSION, ...written(entry) }));
 }
 
 function written(entry: JournalEntry): object {
   if (entry.kind === "row") return entry;
   if (entry.kind === "grant") return { ...entry, amount: entry.amount.toString() };
   const { kind, hold, settlement } = entry;
-  return { kind, hold: writableHold(hold), settlement: writable(settlement) };
+  return { kind, hold: writableHold(hold), settlement: jsonValues(settlement) };
 }
 
 /** `unread`: damaged, or of another version. */
 export function readJournal(text: string): { entries: JournalEntry[]; unread: number } {
-  const { jsons, damaged } = unsealed(text);
+  const { jsons, damaged } = withoutChecksum(text);
   const entries: JournalEntry[] = [];
   let unread = damaged;
   for (const json of jsons) {

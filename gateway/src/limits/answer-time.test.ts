@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock, turn } from "../base/testing.ts";
-import { answerTime } from "./answer-time.ts";
+import { answerTimeout } from "./answer-time.ts";
 
 const timeoutMs = 200;
 
 function start(isUnsent = (): boolean => false) {
   const clock = manualClock();
   let passed = 0;
-  const stop = answerTime({
+  const stop = answerTimeout({
     clock,
     timeoutMs,
     isUnsent,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { bareServer } from "../http/server.ts";
-import { refuseTheRest } from "../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../http/unknown-paths.ts";
 import { testDoor } from "../routes/testing/door.ts";
 import { staticRoutes } from "./console.ts";
 
@@ -29,7 +29,7 @@ function writeBuild(): void {
 
 function serve() {
   const app = bareServer(testDoor());
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   staticRoutes(app, dist);
   finish();
   return app;

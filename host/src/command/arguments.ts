@@ -7,7 +7,7 @@ export const NODE_FLAG: Record<string, Flag> = {
 };
 
 /** Records a mistake and returns the value of an unreadable flag. */
-export type Wrong = (mistake: string) => undefined;
+export type ReportMistake = (mistake: string) => undefined;
 
 export const isHostToken = (text: string): boolean => /^tht_live_\w+$/.test(text);
 
@@ -23,13 +23,13 @@ export function isLoopback(url: string): boolean {
 
 const NAME_CHARS_MAX = 200;
 
-export function nameOf(name: string, wrong: Wrong): string | undefined {
+export function nameOf(name: string, wrong: ReportMistake): string | undefined {
   const fits = name.trim() !== "" && name.length <= NAME_CHARS_MAX;
   return fits ? name : wrong(`--name must have 1 to ${NAME_CHARS_MAX} characters`);
 }
 
 /** Catalogue id → the engine's name. */
-export function mapOf(text: string | undefined, wrong: Wrong): Map<string, string> {
+export function mapOf(text: string | undefined, wrong: ReportMistake): Map<string, string> {
   const map = new Map<string, string>();
   for (const pair of text?.split(",") ?? []) {
     const at = pair.indexOf("=");
@@ -40,7 +40,7 @@ export function mapOf(text: string | undefined, wrong: Wrong): Map<string, strin
   return map;
 }
 
-export function modelsOf(text: string | undefined, wrong: Wrong): string[] | undefined {
+export function modelsOf(text: string | undefined, wrong: ReportMistake): string[] | undefined {
   if (text === undefined) return undefined;
   const models = text.split(",").map((model) => model.trim());
   if (models.some((model) => model === "")) return wrong("--models must be a list like tiny-3b,embed-m3");
@@ -51,7 +51,7 @@ export function wholeNumber(
   flag: string,
   text: string | undefined,
   { min, max }: { min: number; max: number },
-  wrong: Wrong,
+  wrong: ReportMistake,
 ): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
@@ -62,7 +62,12 @@ export function wholeNumber(
 const DAY_S = 86_400;
 
 /** Unix seconds. A day means its beginning, or, as the end of a period, the beginning of the next day. */
-export function dayOf(flag: string, text: string | undefined, edge: "begin" | "end", wrong: Wrong): number | undefined {
+export function dayOf(
+  flag: string,
+  text: string | undefined,
+  edge: "begin" | "end",
+  wrong: ReportMistake,
+): number | undefined {
   if (text === undefined) return undefined;
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text);

@@ -40,7 +40,7 @@ interface Choice {
 }
 
 /** An engine found on this machine, with the models it will serve. */
-export interface Source extends Pick<FoundEngine, "kind" | "url"> {
+export interface EngineSource extends Pick<FoundEngine, "kind" | "url"> {
   models: string[];
 }
 
@@ -49,7 +49,7 @@ export interface ChosenEngine {
   /** The requested models, or all that it serves. */
   models: string[];
   /** The engines it consists of, if engines were searched. */
-  sources: Source[];
+  sources: EngineSource[];
   /** Adds the scripted engine's faults to the node's plane; other engines leave it unchanged. */
   plane: (dial: Dial) => Dial;
 }
@@ -71,7 +71,7 @@ const isScripted = ({ engine, modelFile }: EngineSettings): boolean => engine ==
 
 interface Built {
   engine: Engine;
-  sources?: Source[];
+  sources?: EngineSource[];
 }
 
 async function build(flags: EngineSettings, choice: Choice, faults: WireFaults): Promise<Built> {
@@ -171,7 +171,7 @@ function httpEngine(
 async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
   const found = await (choice.find ?? findEngines)(addressesFor(choice.env, flags.addresses));
   const engines: Engine[] = [];
-  const sources: Source[] = [];
+  const sources: EngineSource[] = [];
   const served = new Set<string>();
   for (const engine of found) {
     const models = modelsOf(engine, flags.models, served);

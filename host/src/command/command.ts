@@ -27,7 +27,7 @@ export interface CommandContext extends Surroundings {
 export type Command = Declared<CommandContext>;
 
 /** Prints a command's result: as JSON for scripts, or as lines for people. */
-export function answer(
+export function printAnswer(
   { terminal }: CommandContext,
   json: boolean,
   value: object,

@@ -4,7 +4,7 @@ import type { Given } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { facts, sanitise, table } from "@tollgate/terminal/text.ts";
 import { dayOf, wholeNumber } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { count, counted, dollarColumn, dollars, sumMicro, utcTime } from "./format.ts";
 import type { Earning, EarningsPage, HostInsight, WithheldShare } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
@@ -86,7 +86,7 @@ async function showRange({ gateway }: Session, context: CommandContext, { range,
   const nameOf = (id: string): string => sanitise(nodes.find((each) => each.id === id)?.name ?? id);
   const slots = all.earnings.filter(({ earned_micro }) => !/^[0.]*$/.test(earned_micro));
   const byNode = "nodes" in all ? (all.nodes as HostInsight["nodes"]) : [];
-  answer(context, json, all, () => [
+  printAnswer(context, json, all, () => [
     ...column(
       all.earnings_slot_s < 86_400 ? "hour (UTC)" : "day (UTC)",
       slots.map(({ at, earned_micro }) => [utcTime(at).slice(0, all.earnings_slot_s < 86_400 ? 16 : 10), earned_micro]),
@@ -153,7 +153,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   // Gateways of the previous release withhold nothing and have no such list.
   const hasWithheld = !isNothing(balance.withheld_micro);
   const withheld = hasWithheld ? (await gateway.withheld({ node: query.node, limit: SHOWN })).data : [];
-  answer(context, json, { balance, today_micro, data, withheld, more }, () => [
+  printAnswer(context, json, { balance, today_micro, data, withheld, more }, () => [
     ...facts([
       ["today", dollars(today_micro)],
       ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],

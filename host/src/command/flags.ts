@@ -6,7 +6,7 @@ import { type Flag, type Given, JSON_FLAG } from "@tollgate/terminal/command.ts"
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { RememberedAddresses } from "../engines/detect.ts";
 import { LOG_LEVELS } from "../log.ts";
-import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type Wrong, wholeNumber } from "./arguments.ts";
+import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type ReportMistake, wholeNumber } from "./arguments.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
 type EngineKind = (typeof ENGINES)[number];
@@ -118,7 +118,7 @@ function isEngineNamed(values: EngineFlagValues): boolean {
   return [values.engine, values["engine-url"], values.map, values.model].some((value) => value !== undefined);
 }
 
-export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Wrong): EngineSettings {
+export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: ReportMistake): EngineSettings {
   const { "engine-url": engineUrl, model: modelFile, as: modelAs } = values;
   const engine = (values.engine ?? "auto") as EngineKind;
   if (engineUrl !== undefined && !isHttpUrl(engineUrl))
@@ -152,7 +152,7 @@ function settledBy(serving: EngineSettings, fromFlags: EngineSettings): EngineSe
 function identityOf(
   { node, name }: Given["flags"],
   stored: { id: string } | undefined,
-  wrong: Wrong,
+  wrong: ReportMistake,
 ): UpFlags["identity"] | undefined {
   if (node !== undefined && name !== undefined) return wrong("--node and --name cannot be combined");
   if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node must be a node ID (node_…)");

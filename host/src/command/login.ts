@@ -3,7 +3,7 @@
 import type { Given } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { isHostToken, isHttpUrl, isLoopback } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { counted } from "./format.ts";
 import { gatewayAddress } from "./gateway/call.ts";
 import { gatewayClient } from "./gateway/client.ts";
@@ -46,7 +46,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
     terminal.remark(`warning: ${client.address} is not https. Others on the network can read the token.`);
 
   const next = node === undefined ? "register" : "up";
-  answer(context, json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
+  printAnswer(context, json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
     `logged in to ${client.address}; the account has ${counted(nodes.length, "node")}`,
     `stored in ${logins.path}, readable by you only`,
     `next: tollgate-host ${next}`,

@@ -2,7 +2,7 @@
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, nameOf } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 
 export const rename: Command = {
@@ -21,7 +21,7 @@ export const rename: Command = {
     const node = await session.gateway.rename(nodeIdOf(session, flags.node), name);
     if (session.login.node?.id === node.id)
       await context.logins.write({ ...session.login, node: { id: node.id, name: node.name } });
-    answer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
+    printAnswer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} is now named ${sanitise(node.name)}`,
     ]);
     return 0;
@@ -45,7 +45,7 @@ export const retire: Command = {
       const { node: _node, serving: _serving, ...login } = session.login;
       await context.logins.write(login);
     }
-    answer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
+    printAnswer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} (${sanitise(node.name)}) is ${node.state}: requests in flight finish, and the node gets no new ones`,
       "next: stop tollgate-host up on its machine when the requests in flight are done",
     ]);

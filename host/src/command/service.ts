@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Flag, Given } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { configDirectory } from "@tollgate/terminal/kept-file.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 
 const UNIT_NAME = "tollgate-host.service";
 /** A stopping service may finish running jobs first. */
@@ -64,7 +64,7 @@ function placeOf(scope: Scope, named: string | undefined, { env, machine, progra
 }
 
 async function print(place: Place, context: CommandContext, json: boolean): Promise<void> {
-  answer(context, json, { path: place.path, unit: place.unit }, () => [place.unit.trimEnd()]);
+  printAnswer(context, json, { path: place.path, unit: place.unit }, () => [place.unit.trimEnd()]);
   if (!json) context.terminal.remark(`save this as ${place.path}`);
 }
 
@@ -78,7 +78,7 @@ async function install(place: Place, context: CommandContext, json: boolean): Pr
   await systemctl(place, context, ["restart", UNIT_NAME]);
   const user = place.scope === "user" ? " --user" : "";
   const lingers = place.scope === "system" || (await isLingering(context));
-  answer(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
+  printAnswer(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
     `installed ${place.path}; it runs now and starts with the machine`,
     `its log: journalctl${user} -u ${UNIT_NAME} -f`,
     ...(lingers
@@ -95,7 +95,7 @@ async function uninstall(place: Place, context: CommandContext, json: boolean): 
     await rm(place.path, { force: true });
     await systemctl(place, context, ["daemon-reload"]);
   }
-  answer(context, json, { path: place.path, removed: there }, () => [
+  printAnswer(context, json, { path: place.path, removed: there }, () => [
     there ? `stopped and removed ${place.path}` : `there is no ${place.path}`,
   ]);
 }

@@ -4,7 +4,7 @@ import type { Given } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Paint } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, wholeNumber } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { counted, milliseconds, perSecond } from "./format.ts";
 import type { Trial } from "./gateway/answers.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
@@ -42,7 +42,7 @@ async function run({ flags, json }: Given, context: CommandContext): Promise<num
   const node = nodeIdOf(session, flags.node);
   const model = flags.model ?? (await firstModel(session, node));
   const trial = await session.gateway.tryNode(node, { model, prompt: flags.prompt, max_tokens: maxTokens });
-  answer(context, json, trial, () => trialLines(trial, context.terminal.paint));
+  printAnswer(context, json, trial, () => trialLines(trial, context.terminal.paint));
   return 0;
 }
 

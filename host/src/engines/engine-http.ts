@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
-import { JobHttp, type JobRequest, type Wish } from "./job-http.ts";
+import { JobHttp, type JobRequest, type ReaderWish } from "./job-http.ts";
 
 const PROBE_MS_MAX = 2_000;
 const PROBE_BYTES_MAX = 4 * 1024 * 1024;
@@ -132,7 +132,7 @@ export class EngineHttp {
     path: string,
     body: object,
     signal: AbortSignal,
-    take: (bytes: Buffer) => Wish,
+    take: (bytes: Buffer) => ReaderWish,
   ): Promise<"enough" | "cut" | "over" | "broken"> {
     let status = 0;
     let retryAfter: string | undefined;
@@ -242,7 +242,7 @@ class BoundedText {
     this.#room = bytesMax;
   }
 
-  take(bytes: Buffer): Wish {
+  take(bytes: Buffer): ReaderWish {
     this.#room -= bytes.length;
     if (this.#room < 0) return "cut";
     this.#chunks.push(Buffer.from(bytes));

@@ -12,7 +12,7 @@ import {
   type Sink,
 } from "./engine.ts";
 import { EngineBusy, type EngineHttp, EngineRefused, type Liveness } from "./engine-http.ts";
-import type { Wish } from "./job-http.ts";
+import type { ReaderWish } from "./job-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
 import { OutputRelay } from "./output-relay.ts";
@@ -90,7 +90,7 @@ export class HttpJobs {
     try {
       const answer = new StreamedAnswer(this.#dialect, relay, watchdog);
       const { http } = this.#options;
-      const take = (bytes: Buffer): Wish => answer.take(bytes);
+      const take = (bytes: Buffer): ReaderWish => answer.take(bytes);
       const end = await this.#untilTaken(request, cut.signal, ({ path, body }) =>
         http.post(path, body, cut.signal, take),
       );

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { AnswerHead } from "./http1/answer-parser.ts";
 import { Connection, type Server } from "./http1/connection.ts";
-import { ReadGather, restThread } from "./http1/read-gather.ts";
+import { ReadGather, sleepThread } from "./http1/read-gather.ts";
 
 /** Engine servers close idle connections after five seconds or more. Closing earlier is cheaper than a job on a closed connection. */
 const REST_MS_MAX = 4_000;
@@ -20,7 +20,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
  * What the reader of a response wants next. `enough`: nothing; the rest is read within limits, so that the connection can be reused. `cut`:
  * the engine must stop.
  */
-export type Wish = "more" | "enough" | "cut";
+export type ReaderWish = "more" | "enough" | "cut";
 
 export interface JobRequest {
   path: string;
@@ -28,7 +28,7 @@ export interface JobRequest {
   /** Aborts the request and its response. */
   signal: AbortSignal;
   /** Takes the head and returns the function for the body. `bytes` is valid only during the call. */
-  answered: (head: AnswerHead) => (bytes: Buffer) => Wish;
+  answered: (head: AnswerHead) => (bytes: Buffer) => ReaderWish;
   /** Uses a new connection, because the server closed a reused one. */
   fresh?: boolean;
 }
@@ -49,7 +49,7 @@ export class JobHttp {
   #stopSweeping: (() => void) | undefined;
 
   /** `root`: `http://host:port` with any path before a request's. */
-  constructor(root: string, headers: Record<string, string>, clock: Clock, rest = restThread) {
+  constructor(root: string, headers: Record<string, string>, clock: Clock, rest = sleepThread) {
     const { protocol, host, hostname, port, pathname } = new URL(root);
     const secure = protocol === "https:";
     // IPv6 addresses have brackets only in URLs.
@@ -80,8 +80,8 @@ export class JobHttp {
       const connection = (fresh ? undefined : this.#rested()) ?? this.#connect();
       const cutOff = (): void => connection.destroy(new Error("connection closed"));
       signal.addEventListener("abort", cutOff);
-      let take: ((bytes: Buffer) => Wish) | undefined;
-      let wish: Wish = "more";
+      let take: ((bytes: Buffer) => ReaderWish) | undefined;
+      let wish: ReaderWish = "more";
       let left = LEFTOVER_BYTES_MAX;
       let cancelTimer: (() => void) | undefined;
       let endReading: (() => void) | undefined;

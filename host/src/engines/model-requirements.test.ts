@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesNeeded, contextTokensOf, fits } from "./model-requirements.ts";
+import { bytesNeeded, contextTokensOf, fitsMemory } from "./model-requirements.ts";
 import { ACTIVE_MODELS } from "./models.ts";
 
 const GIB = 2 ** 30;
-const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => fits(model, memoryGib * GIB));
+const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => fitsMemory(model, memoryGib * GIB));
 
 test("more memory fits more models, smallest first", () => {
   assert.deepEqual(that(1), []);
@@ -20,7 +20,7 @@ test("each slot needs memory for one context", () => {
 });
 
 test("an unknown model never fits", () => {
-  assert.equal(fits("large-70b", 1e15), false);
+  assert.equal(fitsMemory("large-70b", 1e15), false);
   assert.equal(bytesNeeded("large-70b"), undefined);
   assert.equal(contextTokensOf("large-70b"), undefined);
 });

@@ -45,7 +45,7 @@ export function bytesNeeded(model: string, slots = 1): number | undefined {
 }
 
 /** Whether one request at a time fits. False for an unknown model. */
-export function fits(model: string, memoryBytes: number): boolean {
+export function fitsMemory(model: string, memoryBytes: number): boolean {
   const bytes = bytesNeeded(model);
   return bytes !== undefined && bytes <= memoryBytes;
 }

@@ -43,7 +43,7 @@ interface Fault {
 }
 
 /** The engine's behaviour for one job. */
-export interface Plan {
+export interface ScriptPlan {
   reasoning: Iterable<string>;
   answer: Iterable<string>;
   ttftMs: number;
@@ -58,7 +58,7 @@ export interface Plan {
   faults: Fault[];
 }
 
-export function planOf(job: GenerationJob): Plan {
+export function planOf(job: GenerationJob): ScriptPlan {
   const key = `${job.sampling.seed ?? ""}\0${JSON.stringify(job.input)}`;
   const script = scriptOf(job);
   const formed = job.format && jsonWords(job.format, [...shortProse(key)].join(""));
@@ -86,7 +86,7 @@ const wellBehaved = {
   faults: [],
 };
 
-function faultsOf(script: Script): Omit<Plan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
+function faultsOf(script: Script): Omit<ScriptPlan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
   const faults: Fault[] = [];
   if (script.fail_after !== undefined) faults.push({ kind: "fail", after: script.fail_after });
   if (script.stall_after !== undefined) faults.push({ kind: "stall", after: script.stall_after });

@@ -21,7 +21,7 @@ import {
 import { EMBEDDING_MODELS } from "./models.ts";
 import { unitVector } from "./prose.ts";
 import { SCHEMA_KEYWORDS } from "./schema-keywords.ts";
-import { type Plan, planOf, wordsOf } from "./script.ts";
+import { planOf, type ScriptPlan, wordsOf } from "./script.ts";
 import { WireFaults } from "./wire-faults.ts";
 
 const VECTOR_WIDTH = 1024;
@@ -108,7 +108,7 @@ interface Run {
 
 /** Answers one job by its plan. */
 class ScriptedAnswer {
-  readonly #plan: Plan;
+  readonly #plan: ScriptPlan;
   readonly #run: Run;
   readonly #stops: StopMatcher;
   readonly #cap: number;
@@ -116,7 +116,7 @@ class ScriptedAnswer {
   #chars = 0;
   #due = 0;
 
-  constructor(plan: Plan, run: Run) {
+  constructor(plan: ScriptPlan, run: Run) {
     this.#plan = plan;
     this.#run = run;
     this.#stops = new StopMatcher(plan.ignoreStop ? [] : run.job.sampling.stop);
@@ -192,5 +192,5 @@ class ScriptedAnswer {
   }
 }
 
-const hasWireFaults = ({ garbage, claimTokens, faults }: Plan): boolean =>
+const hasWireFaults = ({ garbage, claimTokens, faults }: ScriptPlan): boolean =>
   garbage || claimTokens !== undefined || faults.some(({ kind }) => kind === "drop" || kind === "garbage");

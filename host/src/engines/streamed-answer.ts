@@ -3,7 +3,7 @@ import type { Finish } from "./engine.ts";
 import { EngineAway } from "./engine-http.ts";
 import { EventReader } from "./event-reader.ts";
 import { NdjsonReader, SseReader } from "./framing.ts";
-import type { Wish } from "./job-http.ts";
+import type { ReaderWish } from "./job-http.ts";
 import type { OutputRelay } from "./output-relay.ts";
 import type { Dialect, StreamEvent } from "./profiles/profile.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -25,7 +25,7 @@ export class StreamedAnswer {
     this.#events = new EventReader(dialect.read);
   }
 
-  take(bytes: Buffer): Wish {
+  take(bytes: Buffer): ReaderWish {
     try {
       for (const data of this.#frames.push(bytes)) {
         this.#event(this.#events.read(data));

@@ -4,7 +4,7 @@ import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { type Binaries, binary, installedBinaries, resolvePackage, usableBinaries } from "./binaries.ts";
-import { isRoot, scratch } from "./testing.ts";
+import { isRoot, temporaryPlace } from "./testing.ts";
 import { chooseRunAs, runToEnd } from "./user.ts";
 
 /** Copies the package as npm installs it without install scripts. */
@@ -17,7 +17,7 @@ async function withoutLinks(to: string): Promise<Binaries> {
 }
 
 test("missing links between libraries are created in place", async (t) => {
-  const place = await scratch(t);
+  const place = await temporaryPlace(t);
   const installed = await withoutLinks(join(place.directory, "native"));
   assert.notEqual((await runToEnd(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
   const runAs = await chooseRunAs();
@@ -30,7 +30,7 @@ test(
   "programs that cannot be executed in place are copied once to another folder",
   isRoot ? {} : { skip: "needs root" },
   async (t) => {
-    const place = await scratch(t);
+    const place = await temporaryPlace(t);
     const hidden = join(place.directory, "hidden");
     await mkdir(hidden, { mode: 0o700 });
     const installed = await withoutLinks(join(hidden, "native"));

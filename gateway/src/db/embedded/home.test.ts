@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { PrivatePostgresError } from "./errors.ts";
 import { NOTE, openDataDir } from "./home.ts";
-import { isRoot, log, otherGateway, query, scratch } from "./testing.ts";
+import { isRoot, log, otherGateway, query, temporaryPlace } from "./testing.ts";
 import { runToEnd } from "./user.ts";
 
 const onlyRoot = isRoot ? {} : { skip: "needs root" };
@@ -26,7 +26,7 @@ async function uidOfProcess(pid: number): Promise<number> {
 }
 
 /** A shared cluster of this process's user, for tests that need any. */
-const place = await scratch({ after });
+const place = await temporaryPlace({ after });
 afterEach(() => place.stopAll());
 
 test("root runs PostgreSQL as another user, who owns the cluster", onlyRoot, async () => {
@@ -40,7 +40,7 @@ test(
   "an ordinary user runs PostgreSQL as itself, and root later runs the cluster as that user",
   asNobody,
   async (t) => {
-    const fresh = await scratch(t);
+    const fresh = await temporaryPlace(t);
     await mkdir(fresh.dataDir);
     await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
     const ordinary = otherGateway(t, fresh, NOBODY);
@@ -65,14 +65,14 @@ test("an error names the owner of a cluster that belongs to another user", asNob
 });
 
 test("the error for a read-only data directory names the directory and the reason", asNobody, async (t) => {
-  const fresh = await scratch(t);
+  const fresh = await temporaryPlace(t);
   await mkdir(fresh.dataDir, { mode: 0o755 });
   const ordinary = otherGateway(t, fresh, NOBODY);
   await assert.rejects(ordinary.next("ready"), /Data directory \S+ cannot be used: permission denied\./);
 });
 
 test("the cluster is placed elsewhere when its user cannot reach the data directory", onlyRoot, async (t) => {
-  const fresh = await scratch(t);
+  const fresh = await temporaryPlace(t);
   const hidden = join(fresh.directory, "hidden");
   await mkdir(hidden, { mode: 0o700 });
   const dataDir = join(hidden, "data");

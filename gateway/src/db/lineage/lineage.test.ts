@@ -11,7 +11,7 @@ import { createLog } from "../../base/log.ts";
 import { seeded } from "../../base/testing.ts";
 import { queryOne } from "../rows.ts";
 import { openTestDatabase, type TestDatabase } from "../testing.ts";
-import { Lineage, LOOK, Looked, type Move, WrongHistory } from "./lineage.ts";
+import { HistoryReading, Lineage, type Move, READ_HISTORY, WrongHistory } from "./lineage.ts";
 import { acceptHistory } from "./losses.ts";
 import { HISTORY_FILE, historyFile } from "./remembered.ts";
 
@@ -45,8 +45,8 @@ describe("following the database's history", () => {
     await lineage.remember();
     return lineage;
   };
-  const beat = async (lineage: Lineage, change: Partial<Looked> = {}): Promise<void> => {
-    const looked = await queryOne(db.pool, Looked, LOOK);
+  const beat = async (lineage: Lineage, change: Partial<HistoryReading> = {}): Promise<void> => {
+    const looked = await queryOne(db.pool, HistoryReading, READ_HISTORY);
     await lineage.beat(db.pool, { ...looked, isDue: false, ...change });
   };
   const remembered = async () => JSON.parse(await readFile(join(directory, HISTORY_FILE), "utf8"));
@@ -96,7 +96,7 @@ describe("following the database's history", () => {
 
   test("advances the position with the heartbeat, once for all gateways", async () => {
     const [one, other] = [await open(), await open()];
-    const looked = await queryOne(db.pool, Looked, LOOK);
+    const looked = await queryOne(db.pool, HistoryReading, READ_HISTORY);
     const client = await db.pool.connect();
     try {
       await Promise.all([one, other].map((lineage) => lineage.beat(client, { ...looked, isDue: true })));

@@ -6,13 +6,13 @@ import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../../base/testing.ts";
-import { PEERS, toPeer } from "../../plane/gateway-subjects.ts";
+import { PEERS_SUBJECT, toPeer } from "../../plane/gateway-subjects.ts";
 import { covers } from "../../plane/subjects-match.ts";
 import { type Dispatcher, openDispatcher } from "../dispatcher.ts";
 import { Roster } from "../roster.ts";
 import { FakeNode, MemoryPlane } from "../testing.ts";
 import { openPeers, type Peers } from "./peers.ts";
-import type { Tell } from "./topic.ts";
+import type { Report } from "./topic.ts";
 
 const MODEL = "tiny-3b";
 const log = createLog("silent");
@@ -22,7 +22,7 @@ interface TestGateway {
   dispatcher: Dispatcher;
   /** The messages it received, and a way to send to the others. */
   heard: { node: string; at: number; isHeld: boolean }[];
-  tell: Tell<{ at: number }>;
+  tell: Report<{ at: number }>;
 }
 
 describe("exchange between gateways", () => {
@@ -32,7 +32,7 @@ describe("exchange between gateways", () => {
 
   beforeEach(() => {
     [clock, plane, sent] = [manualClock(), new MemoryPlane(), 0];
-    plane.subscribe(PEERS, () => {
+    plane.subscribe(PEERS_SUBJECT, () => {
       sent += 1;
     });
   });
@@ -77,7 +77,7 @@ describe("exchange between gateways", () => {
     );
     c.peers.close();
     assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2]);
-    plane.publish(PEERS, Buffer.from(JSON.stringify({ from: "frozen", at: 1 })));
+    plane.publish(PEERS_SUBJECT, Buffer.from(JSON.stringify({ from: "frozen", at: 1 })));
     assert.equal(a.peers.gateways(), 3);
     clock.advance(10_000);
     assert.equal(a.peers.gateways(), 3);
@@ -140,7 +140,7 @@ describe("exchange between gateways", () => {
       "the last three of that node matter",
     );
     const strange = { from: "x", at: 1_000, news: { seen: { n2: [{ at: 400, later: "field" }, { broken: true }] } } };
-    plane.publish(PEERS, Buffer.from(JSON.stringify({ ...strange, unheard: { of: 1 } })));
+    plane.publish(PEERS_SUBJECT, Buffer.from(JSON.stringify({ ...strange, unheard: { of: 1 } })));
     assert.deepEqual(b.heard.at(-1), { node: "n2", at: clock.monotonic() - 600, isHeld: false });
     assert.equal(b.heard.length, 4);
   });
@@ -179,7 +179,7 @@ describe("exchange between gateways", () => {
     clock.advance(1_000);
     assert.equal(sent - before, 0);
     for (const text of ["", "{", "7", "{}", '{"from":"x","at":"noon"}', '{"from":"x","at":1,"news":[]}']) {
-      plane.publish(PEERS, Buffer.from(text));
+      plane.publish(PEERS_SUBJECT, Buffer.from(text));
     }
     assert.equal(a.peers.gateways(), 1);
   });
@@ -187,7 +187,8 @@ describe("exchange between gateways", () => {
   test("refuses nodes that publish or subscribe on the exchange subject", () => {
     const { publish, subscribe } = nodePermissions("node_1");
     for (const pattern of [...publish, ...subscribe]) {
-      for (const subject of [PEERS, toPeer("a"), toPeer("node_1")]) assert.equal(covers(pattern, subject), false);
+      for (const subject of [PEERS_SUBJECT, toPeer("a"), toPeer("node_1")])
+        assert.equal(covers(pattern, subject), false);
     }
   });
 });

@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { loadTables } from "../tokenizers.ts";
 import type { BpeTables } from "./tables.ts";
-import { Undecided } from "./undecided.ts";
+import { UndecidedText } from "./undecided.ts";
 
 describe("streamed text normalisation", async () => {
   const { classes } = (await loadTables("qwen2.5")) as BpeTables;
   const arrive = (parts: string[], nfc = true): string => {
-    const text = new Undecided({ classes, nfc });
+    const text = new UndecidedText({ classes, nfc });
     for (const part of parts) text.append(part, 0, part.length);
     text.end();
     return String.fromCharCode(...text.units.subarray(0, text.length));
@@ -63,7 +63,7 @@ describe("streamed text normalisation", async () => {
   it("counts as normalised only when more text cannot change it", () => {
     fc.assert(
       fc.property(parts, parts, (before, after) => {
-        const text = new Undecided({ classes, nfc: true });
+        const text = new UndecidedText({ classes, nfc: true });
         for (const part of before) text.append(part, 0, part.length);
         const settled = String.fromCharCode(...text.units.subarray(0, text.normalEnd));
         assert.ok([...before, ...after].join("").toWellFormed().normalize("NFC").startsWith(settled));

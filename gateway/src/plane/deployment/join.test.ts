@@ -10,7 +10,7 @@ import { systemRandom } from "../../base/random.ts";
 import { type ManualClock, manualClock } from "../../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { MemoryPlane } from "../../dispatch/testing.ts";
-import { DEPLOYMENTS } from "../gateway-subjects.ts";
+import { DEPLOYMENTS_SUBJECT } from "../gateway-subjects.ts";
 import { joinPlane, WrongPlane } from "./join.ts";
 import { type DeploymentRecord, openDeploymentRecord } from "./record.ts";
 
@@ -111,11 +111,11 @@ describe("joining a plane", () => {
   });
 
   test("ignores gateways of a version that does not reply, and messages that cannot be read", async () => {
-    plane.subscribe(DEPLOYMENTS, () => {});
+    plane.subscribe(DEPLOYMENTS_SUBJECT, () => {});
     const { id } = await records.original.read();
     const joining = join(records.original);
     for (const text of ["", "{", "7", '{"from":"x"}', '{"from":"x","mark":"none"}']) {
-      plane.publish(DEPLOYMENTS, Buffer.from(text));
+      plane.publish(DEPLOYMENTS_SUBJECT, Buffer.from(text));
     }
     assert.equal(await joining, id);
   });

@@ -7,7 +7,7 @@ import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 import {
   type AccountClaims,
   deploymentOf,
-  holds,
+  includesRevocations,
   readAccount,
   revokedUntilS,
   withDeployment,
@@ -50,9 +50,9 @@ describe("account JWT", () => {
     );
     assert.equal(revokedUntilS(twice, "a"), NOW_S);
     assert.equal(revokedUntilS(twice, "d"), undefined);
-    assert.equal(holds(twice, { a: NOW_S, c: NOW_S }), true);
-    assert.equal(holds(twice, { a: NOW_S + 1 }), false);
-    assert.equal(holds(twice, { d: 0 }), false);
+    assert.equal(includesRevocations(twice, { a: NOW_S, c: NOW_S }), true);
+    assert.equal(includesRevocations(twice, { a: NOW_S + 1 }), false);
+    assert.equal(includesRevocations(twice, { d: 0 }), false);
   });
 
   test("has a later date than its previous version, even within one second", () => {

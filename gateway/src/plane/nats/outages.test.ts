@@ -20,7 +20,7 @@ import type { Attempt } from "../../dispatch/running-attempt.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
-import { layCable } from "./testing-cable.ts";
+import { openBreakableConnection } from "./testing-cable.ts";
 
 /** The plane tries to reconnect after this time. */
 const RETRY_MS = 50;
@@ -31,7 +31,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
   test("retries requests without delivered output when the gateway loses its connection, and the nodes stop them", async (t) => {
     const server = await startNatsServer();
     t.after(() => server.kill().then(server.remove));
-    const cable = await layCable(t, server.port);
+    const cable = await openBreakableConnection(t, server.port);
     const clock = handClock();
     const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url, clock });
     const { dispatcher, states } = openGateway(t, plane, clock);

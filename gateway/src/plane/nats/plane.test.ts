@@ -29,7 +29,7 @@ import { ASK_SERVERS_EVERY_MS } from "./server-pulse.ts";
 import { newPlaneSetup } from "./setup.ts";
 import { serversAnswer } from "./subjects.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
-import { layCable } from "./testing-cable.ts";
+import { openBreakableConnection } from "./testing-cable.ts";
 
 const x = Buffer.from("x");
 const REFUSED = /Authorization Violation/;
@@ -86,7 +86,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     });
 
     test("asks nodes that stayed connected for their state after only the gateway was disconnected", async (t) => {
-      const cable = await layCable(t, server.port);
+      const cable = await openBreakableConnection(t, server.port);
       const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url });
       const roster = newRoster(t, plane);
       const node = await connectClient(t, await plane.mint("n1"));

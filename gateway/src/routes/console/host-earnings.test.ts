@@ -5,7 +5,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico, ZERO } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -36,7 +36,7 @@ describe("200", () => {
     for (const charge of charges) {
       const at = { accountId: account, nodeId: node.id };
       requests.push(
-        await served(platform, {
+        await insertServed(platform, {
           accountId: builder.accountIds[0] as Uuid,
           charge,
           host: at,
@@ -98,7 +98,7 @@ describe("200", () => {
     const past = await Promise.all(
       rows.map(async (row) => ({
         ...row,
-        id: await served(platform, {
+        id: await insertServed(platform, {
           accountId: builder,
           charge: 1_000n,
           at: row.at,
@@ -163,7 +163,7 @@ describe("400", () => {
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
     for (const account of [accountId, other.accountIds[0] as Uuid]) {
       const host = { accountId: account, nodeId: platform.newId() };
-      for (let i = 0; i < 2; i++) await served(platform, { accountId: builder, charge: 10n, host });
+      for (let i = 0; i < 2; i++) await insertServed(platform, { accountId: builder, charge: 10n, host });
     }
     const theirs = (await other.browser.send("GET", `${API}/earnings?limit=1`)).body.next_cursor;
     assert.ok(theirs);

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../../base/money.ts";
 import type { Browser } from "../testing/browser.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { signedIn } from "../testing/signed-in.ts";
 
@@ -40,7 +40,7 @@ async function world() {
   const [builderId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
   const { id: nodeId } = await platform.parts.fleet.register(hostId, { name: "a node", hardware: {}, agent: "" });
   for (const charge of [PICO_PER_DOLLAR, 2n * PICO_PER_DOLLAR + 1n]) {
-    await served(platform, { accountId: builderId, charge, host: { accountId: hostId, nodeId } });
+    await insertServed(platform, { accountId: builderId, charge, host: { accountId: hostId, nodeId } });
   }
   await platform.ledger.transfer({
     id: platform.newId(),
@@ -73,7 +73,7 @@ test("a builder's invoice contains the month's transfers, its usage by model, an
 test("a host's statement contains its earnings by model, its payouts and its balance", async () => {
   const { host, hostId, builderId, nodeId } = await world();
   const at = { accountId: hostId, nodeId };
-  await served(platform, { accountId: builderId, charge: PICO_PER_DOLLAR, host: at, withheld: "node_failed" });
+  await insertServed(platform, { accountId: builderId, charge: PICO_PER_DOLLAR, host: at, withheld: "node_failed" });
   await platform.rollUp();
   const { balance } = (await platform.ledger.balance(hostId)) ?? {};
   const payout = { id: platform.newId(), kind: "payout", accountId: hostId, reason: "wire 1" } as const;

@@ -7,7 +7,7 @@ import { exactMicro, pico } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
 import { openRetention } from "../../history/retention.ts";
 import { makePastMonths, monthsAgo, nameOfMonth } from "../../history/testing.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -28,7 +28,7 @@ before(async () => {
   for (const ago of [3, 2, 1]) {
     for (const day of [1, 2, 3]) {
       past.push(
-        await served(platform, {
+        await insertServed(platform, {
           accountId: builder.accountIds[0] as Uuid,
           at: new Date(monthsAgo(ago).getTime() + day * DAY_MS),
           charge: CHARGE,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { startOfMonth } from "../../base/time.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -104,9 +104,9 @@ describe("200", () => {
     const [accountId] = person.accountIds as [Uuid];
     const [busy, idle] = [await made(person, "busy"), await made(person, "idle")];
     const keyId = parseId("key", busy.id) as Uuid;
-    for (const charge of [1n, 9_830_400_001n]) await served(platform, { accountId, keyId, charge });
+    for (const charge of [1n, 9_830_400_001n]) await insertServed(platform, { accountId, keyId, charge });
     const before = new Date(startOfMonth(Date.now()).getTime() - 1);
-    await served(platform, { accountId, keyId, charge: 7_000_000n, at: before });
+    await insertServed(platform, { accountId, keyId, charge: 7_000_000n, at: before });
     const spend = new Map((await list(person)).map(({ id, spend_this_month }) => [id, spend_this_month]));
     assert.deepEqual(spend.get(busy.id), { requests: 2, charge_micro: "9830.400002" });
     assert.deepEqual(spend.get(idle.id), { requests: 0, charge_micro: "0.000000" });

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico } from "../../base/money.ts";
 import { startOfMonth } from "../../base/time.ts";
-import { refused, served } from "../testing/past.ts";
+import { insertRefused, insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -31,7 +31,7 @@ before(async () => {
     at: new Date(start + i * 2 * HOUR_MS + 5),
     charge: 1n << BigInt(i),
   }));
-  await Promise.all(past.map((row) => served(platform, { ...row, accountId, keyId: row.key })));
+  await Promise.all(past.map((row) => insertServed(platform, { ...row, accountId, keyId: row.key })));
 });
 after(() => platform.close());
 
@@ -103,8 +103,8 @@ describe("200", () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const month = startOfMonth(Date.now());
-    await served(platform, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
-    await served(platform, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
+    await insertServed(platform, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
+    await insertServed(platform, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
     const { body } = await usage({}, person);
     const [today, ...others] = body.data as Bucket[];
     assert.deepEqual([body.by, today?.charge_micro, others], ["day", "0.000005", []]);
@@ -115,7 +115,7 @@ describe("200", () => {
 
   test("counts requests refused by a limit without a model", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
-    await refused(platform, { accountId: person.accountIds[0] as Uuid });
+    await insertRefused(platform, { accountId: person.accountIds[0] as Uuid });
     const [bucket] = (await usage({ by: "model", split: "key" }, person)).body.data as Bucket[];
     assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
   });
@@ -125,7 +125,7 @@ describe("200", () => {
     const [account] = person.accountIds as [Uuid];
     const made = await person.browser.send("POST", "/console/api/keys", { body: { name: "nightly" } });
     const key = made.body.id as string;
-    await served(platform, { accountId: account, keyId: parseId("key", key) as Uuid, charge: 5n });
+    await insertServed(platform, { accountId: account, keyId: parseId("key", key) as Uuid, charge: 5n });
     const named = { key, key_name: "nightly" };
     for (const query of [{ by: "key" }, { by: "model", split: "key" }]) {
       const [bucket] = (await usage(query, person)).body.data as (Bucket & { key: string; key_name: string })[];
@@ -156,8 +156,8 @@ describe("200", () => {
   test("lists every transfer once on the statement, newest first, and the amounts add up to the balance", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
-    const request = await served(platform, { accountId: account, charge: 1_234_567n });
-    await served(platform, { accountId: account, charge: 0n });
+    const request = await insertServed(platform, { accountId: account, charge: 1_234_567n });
+    await insertServed(platform, { accountId: account, charge: 0n });
     const transfer = { id: platform.newId(), kind: "refund", accountId: account, reason: "a mistake" } as const;
     await platform.ledger.transfer({ ...transfer, amount: dollars(2) });
     const lines: Record<string, unknown>[] = [];
@@ -237,7 +237,7 @@ describe("400", () => {
 
   test("refuses a cursor of another list with invalid_cursor", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
-    await served(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
+    await insertServed(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
     const cursorOf = async (url: string, { browser }: Person) => (await browser.send("GET", url)).body.next_cursor;
     for (const cursor of [
       "1",

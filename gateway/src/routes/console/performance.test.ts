@@ -5,7 +5,7 @@ import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { openRollups } from "../../history/rollups.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -34,7 +34,12 @@ describe("performance of the playground", () => {
     second = await issued();
     own = (await platform.parts.apiKeys.issue(accountId, "own")).id;
     for (const keyId of [own, first, first, second]) {
-      await served(platform, { accountId, keyId, charge: 1n, outcome: keyId === second ? "upstream_failed" : "ok" });
+      await insertServed(platform, {
+        accountId,
+        keyId,
+        charge: 1n,
+        outcome: keyId === second ? "upstream_failed" : "ok",
+      });
     }
     await rollUp();
   });
@@ -80,7 +85,7 @@ describe("performance of the playground", () => {
 
   test("is empty for an account without playground keys", async () => {
     const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
-    await served(platform, { accountId: accountIds[0] as Uuid, charge: 1n });
+    await insertServed(platform, { accountId: accountIds[0] as Uuid, charge: 1n });
     await rollUp();
     for (const [query, requests] of [
       ["", 1],

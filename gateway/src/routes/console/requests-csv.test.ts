@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { refused, served } from "../testing/past.ts";
+import { insertRefused, insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -28,7 +28,7 @@ test("the CSV file has rows for requests and refusals, and escapes a key's name 
   const [accountId] = accountIds as [Uuid];
   const at = new Date(Date.now() - 60_000);
   const keyName = '=HYPERLINK("http://evil.test","pay")';
-  const id = await served(platform, {
+  const id = await insertServed(platform, {
     accountId,
     keyName,
     at,
@@ -36,7 +36,7 @@ test("the CSV file has rows for requests and refusals, and escapes a key's name 
     charge: 1_234_567n,
     label: "nightly",
   });
-  const none = await refused(platform, { accountId, keyName: "+plain, with a comma" });
+  const none = await insertRefused(platform, { accountId, keyName: "+plain, with a comma" });
   const answer = await browser.send("GET", URL);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers["content-type"], "text/csv; charset=utf-8");
@@ -64,8 +64,8 @@ test("the CSV file has rows for requests and refusals, and escapes a key's name 
 test("the CSV file accepts the filters of the list", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
-  const wanted = await served(platform, { accountId, model: "small-8b", charge: 1n });
-  await served(platform, { accountId, model: "tiny-3b" });
+  const wanted = await insertServed(platform, { accountId, model: "small-8b", charge: 1n });
+  await insertServed(platform, { accountId, model: "tiny-3b" });
   const { text } = await browser.send("GET", `${URL}?model=small-8b&outcome=ok`);
   assert.deepEqual(
     text.split("\r\n").map((line) => line.split(",")[0]),

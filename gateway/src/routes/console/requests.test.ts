@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
-import { refused, served } from "../testing/past.ts";
+import { insertRefused, insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -37,7 +37,7 @@ before(async () => {
   past = await Promise.all(
     rows.map(async (row) => ({
       ...row,
-      id: publicId("req", await served(platform, { ...row, accountId, keyId: row.key, charge: 1_500_000n })),
+      id: publicId("req", await insertServed(platform, { ...row, accountId, keyId: row.key, charge: 1_500_000n })),
     })),
   );
   past.reverse();
@@ -69,7 +69,7 @@ describe("200", () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const host = await signedIn(platform, [{ kind: "host" }]);
     const nodeId = platform.newId();
-    const id = await served(platform, {
+    const id = await insertServed(platform, {
       accountId: person.accountIds[0] as Uuid,
       keyId: blue,
       keyName: "production",
@@ -117,7 +117,7 @@ describe("200", () => {
 
   test("returns a request refused with 429 with its code, no model and no charge", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
-    await refused(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
+    await insertRefused(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
     const [record] = (await get({}, person)).body.data as RequestObject[];
     const { outcome, http_status, model, stream, charge_micro, hold_micro, finish_reason } = record as RequestObject;
     assert.deepEqual(
@@ -190,10 +190,10 @@ describe("200", () => {
     assert.deepEqual(await allPages({ key: "playground" }, 7, person), []);
     const ids: string[] = [];
     for (const keyId of [first, second, first]) {
-      ids.unshift(publicId("req", await served(platform, { accountId: account, keyId, charge: 1_000n })));
+      ids.unshift(publicId("req", await insertServed(platform, { accountId: account, keyId, charge: 1_000n })));
     }
-    await served(platform, { accountId: account, keyId: blue, charge: 1_000n });
-    await served(platform, { accountId: theirs, keyId: await keyOf(other.browser), charge: 1_000n });
+    await insertServed(platform, { accountId: account, keyId: blue, charge: 1_000n });
+    await insertServed(platform, { accountId: theirs, keyId: await keyOf(other.browser), charge: 1_000n });
     assert.deepEqual((await allPages({ key: "playground" }, 2, person)).toSorted(), ids.toSorted());
     const { body } = await person.browser.send("GET", `${URL}/totals?key=playground`);
     assert.equal(body.requests, 3);
@@ -211,9 +211,12 @@ describe("200", () => {
   test("excludes requests made during paging from the following pages", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
-    const older = [await served(platform, { accountId: account }), await served(platform, { accountId: account })];
+    const older = [
+      await insertServed(platform, { accountId: account }),
+      await insertServed(platform, { accountId: account }),
+    ];
     const first = await get({ limit: "1" }, person);
-    await served(platform, { accountId: account });
+    await insertServed(platform, { accountId: account });
     const second = await get({ limit: "1", cursor: String(first.body.next_cursor) }, person);
     assert.deepEqual([...idsOf(first), ...idsOf(second)].sort(), older.map((id) => publicId("req", id)).sort());
     assert.equal(second.body.next_cursor, null);
@@ -232,7 +235,7 @@ test("pages continue in every sort order, with and without a label, and totals c
         model: i % 2 === 0 ? "tiny-3b" : "small-8b",
       };
       const { label, ...rest } = row;
-      const id = await served(platform, {
+      const id = await insertServed(platform, {
         accountId: account,
         at: at(i),
         ...rest,
@@ -288,7 +291,10 @@ async function withMeasures(count: number) {
         outcome: i % 3 === 0 ? "upstream_stall" : "ok",
         ...(i % 5 === 0 && { label: "batch" }),
       };
-      return { ...row, id: publicId("req", await served(platform, { accountId: account, promptTokens: 3, ...row })) };
+      return {
+        ...row,
+        id: publicId("req", await insertServed(platform, { accountId: account, promptTokens: 3, ...row })),
+      };
     }),
   );
   return { person, account, rows };
@@ -428,7 +434,7 @@ describe("400", () => {
   test("refuses a cursor that is forged, modified, of another account or of another list (invalid_cursor)", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const [theirs] = stranger.accountIds as [Uuid];
-    for (let i = 0; i < 3; i++) await served(platform, { accountId: theirs, charge: 1n });
+    for (let i = 0; i < 3; i++) await insertServed(platform, { accountId: theirs, charge: 1n });
     const cursorOf = async (url: string, person: Person) =>
       String((await person.browser.send("GET", `${url}?limit=1`)).body.next_cursor);
     const mine = await cursorOf(URL, owner);

@@ -1,7 +1,7 @@
 /** Refused sign-ins with OpenID: what the browser shows and what is logged. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Mischief, openTestIssuer } from "../../accounts/testing/oidc.ts";
+import { openTestIssuer, type ProviderFaults } from "../../accounts/testing/oidc.ts";
 import { Browser } from "../testing/browser.ts";
 import { AUTH, comeBack, leave, me, type OpenIdStage, openOpenIdStage, PUBLIC_URL, person } from "../testing/openid.ts";
 import { openTestPlatform } from "../testing/platform.ts";
@@ -13,7 +13,7 @@ before(async () => {
 after(() => stage.close());
 
 describe("a sign-in is refused", () => {
-  const TOKENS: { why: string; mischief: Mischief; reason: RegExp }[] = [
+  const TOKENS: { why: string; mischief: ProviderFaults; reason: RegExp }[] = [
     { why: "signed by another key", mischief: { otherKey: true }, reason: /signature/ },
     { why: "not signed", mischief: { unsigned: true }, reason: /"alg"/ },
     { why: "none at all", mischief: { noIdToken: true }, reason: /\/token returned an invalid response: id_token/ },

@@ -5,7 +5,7 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import { Browser } from "../testing/browser.ts";
-import { checked, served } from "../testing/past.ts";
+import { insertChecked, insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { openCoverage, type Sent } from "./testing/coverage.ts";
 import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
@@ -39,7 +39,7 @@ before(async () => {
   authorization = `Bearer ${(await platform.parts.hostTokens.issue(host, "a token")).token}`;
   node = await registered("a node", ["tiny-3b"]);
   const servedBy = { accountId: host, nodeId: idOf(node) };
-  request = publicId("req", await served(platform, { accountId: builder, charge: 1_000n, host: servedBy }));
+  request = publicId("req", await insertServed(platform, { accountId: builder, charge: 1_000n, host: servedBy }));
 });
 after(() => platform.close());
 
@@ -155,7 +155,7 @@ describe("responses of each operation", () => {
     const { data } = await ask(200, "listJobs", { id: node });
     assert.equal((data as object[]).length, 1);
     await ask(400, "listJobs", { id: node, query: "cursor=none" });
-    await checked(platform, { nodeId: idOf(node), verdict: "ok", score: -0.4 });
+    await insertChecked(platform, { nodeId: idOf(node), verdict: "ok", score: -0.4 });
     const checks = (await ask(200, "listChecks", { id: node })).data as { verdict: string }[];
     assert.deepEqual(
       checks.map(({ verdict }) => verdict),

@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { Uuid } from "../../base/ids.ts";
 import { dollars } from "../../base/money.ts";
 import { bareServer } from "../../http/server.ts";
-import { refuseTheRest } from "../../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { assertLedgerBalances, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
 import { testDoor } from "../testing/door.ts";
@@ -29,7 +29,7 @@ after(async () => {
 
 function serve(payments: Payments | undefined): FastifyInstance {
   const server = bareServer(testDoor());
-  const finish = refuseTheRest(server);
+  const finish = answerUnknownPaths(server);
   webhookRoutes(server, { payments });
   finish();
   return server;

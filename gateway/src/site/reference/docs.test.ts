@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import { bareServer } from "../../http/server.ts";
-import { refuseTheRest } from "../../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { testDoor } from "../../routes/testing/door.ts";
 import { docsRoutes } from "./docs.ts";
 import { ADDRESS, framed } from "./frame.ts";
@@ -23,7 +23,7 @@ const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 function openDocs(options: Partial<Parameters<typeof docsRoutes>[1]> = {}): FastifyInstance {
   const app = bareServer(testDoor());
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   docsRoutes(app, { folder: join(folder, "dist"), ...options });
   finish();
   after(() => app.close());

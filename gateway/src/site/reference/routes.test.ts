@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
-import { textOf } from "@tollgate/api/openapi/openapi.ts";
+import { documentText } from "@tollgate/api/openapi/openapi.ts";
 import { bareServer } from "../../http/server.ts";
-import { refuseTheRest } from "../../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { testDoor } from "../../routes/testing/door.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { referenceRoutes } from "./routes.ts";
 
 const app = bareServer(testDoor());
-const finish = refuseTheRest(app);
+const finish = answerUnknownPaths(app);
 referenceRoutes(app, { publicUrl: "https://api.example.test/", door: testDoor() });
 finish();
 after(() => app.close());
@@ -26,7 +26,7 @@ describe("200", () => {
       const answer = await app.inject({ url });
       assert.equal(answer.statusCode, 200);
       assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
-      assert.equal(answer.payload, textOf(documentOf(api)));
+      assert.equal(answer.payload, documentText(documentOf(api)));
     }
   });
 

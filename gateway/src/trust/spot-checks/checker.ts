@@ -12,7 +12,7 @@ import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway.ts";
 import { runPrivately } from "../../inference/private-job.ts";
 import type { Verdict } from "../reliability.ts";
-import { type Bench, Calibration } from "./calibration.ts";
+import { Calibration, type VerifierBench } from "./calibration.ts";
 import { answerAgain, type CheckJobs, type Subject, type Verification, verify } from "./check-jobs.ts";
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf } from "./score.ts";
@@ -413,7 +413,7 @@ interface Run {
 /** A trap has no factors, because it is no evidence about the node. */
 type Decided = Partial<Pick<CheckVerdict, "factors">> & { verdict: string; badness: number | undefined };
 
-const benchOf = ({ subject, kind }: Run, { method }: Verification): Bench => ({
+const benchOf = ({ subject, kind }: Run, { method }: Verification): VerifierBench => ({
   model: subject.model.id,
   method,
   class: kind,

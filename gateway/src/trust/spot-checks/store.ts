@@ -6,9 +6,9 @@ import type { Pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
 import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
-import type { Bench, Reading } from "./calibration.ts";
+import type { Reading, VerifierBench } from "./calibration.ts";
 import type { Score } from "./score.ts";
-import { NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
+import { addCheck, NEW_TEST, type Noted, type TestState } from "./sequential-test.ts";
 
 /** The migration that creates the last of the tables. */
 export const SPOT_CHECKS_SCHEMA = 51;
@@ -35,7 +35,7 @@ interface CheckRecord {
 
 export interface CheckStore {
   /** The scores since then that calibrate new ones, oldest first. */
-  calibration(since: Date): Promise<(Bench & Reading)[]>;
+  calibration(since: Date): Promise<(VerifierBench & Reading)[]>;
   /** Stores the check. `noted`: its contribution to the node's test, whose new state is returned. */
   record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
   /** The bad scores of a node since then, for its quarantine. */
@@ -168,7 +168,7 @@ async function step(client: pg.PoolClient, check: CheckRecord, noted: Omit<Noted
     key,
   );
   const before = found && { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null };
-  const after = note(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
+  const after = addCheck(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
   await client.query(
     `insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (node_id, model) do update

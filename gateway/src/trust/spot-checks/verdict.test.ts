@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { factorsOf, hasFailed, NEW_TEST, note, strength } from "./sequential-test.ts";
+import { addCheck, factorsOf, hasFailed, NEW_TEST, strength } from "./sequential-test.ts";
 import { seeded } from "./testing.ts";
 import { decide, nextStep, type Opinion, shuffled } from "./verdict.ts";
 
@@ -60,7 +60,7 @@ describe("the verdict of one check", () => {
       const lies = u() < 1 / 3;
       const first = lies ? BAD : honest;
       const { factors, verdict } = decide({ first, third: honest, control: FINE });
-      state = note(state, { at: i * 600_000, factors, confirmedBad: verdict === "bad" });
+      state = addCheck(state, { at: i * 600_000, factors, confirmedBad: verdict === "bad" });
       assert.equal(hasFailed(state, 1e-4), false, `after ${i} checks`);
     }
     assert.ok(strength(state) < 1000);

@@ -4,7 +4,7 @@ import type { Given } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { fillsThisMachine } from "../choose-engine.ts";
-import { answer, type Command, type CommandContext } from "../command.ts";
+import { type Command, type CommandContext, printAnswer } from "../command.ts";
 import { engineFor } from "../engine-for.ts";
 import { counted } from "../format.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
@@ -41,7 +41,7 @@ async function run({ switches, json }: Given, context: CommandContext): Promise<
   }
   const count = (verdict: Check["verdict"]): number => checks.filter((check) => check.verdict === verdict).length;
   const failed = count("fail");
-  answer(context, json, { ok: failed === 0, checks }, () => [
+  printAnswer(context, json, { ok: failed === 0, checks }, () => [
     "",
     failed > 0
       ? `${counted(failed, "failure")}, ${counted(count("warn"), "warning")}: this machine cannot serve yet`

@@ -4,7 +4,7 @@ import { CommandError } from "@tollgate/terminal/errors.ts";
 import { type Paint, table } from "@tollgate/terminal/text.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { bytesNeeded, fits } from "../../engines/model-requirements.ts";
+import { bytesNeeded, fitsMemory } from "../../engines/model-requirements.ts";
 import { ACTIVE_MODELS } from "../../engines/models.ts";
 import { engineTemplate, type TemplateVerdict, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
 import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
@@ -46,7 +46,7 @@ export async function candidatesOf(
         priceOutMicro1m: entry.price_out_micro_1m,
         held,
         bytesNeeded: here ? bytesNeeded(entry.model) : undefined,
-        fits: !here || !known || fits(entry.model, memoryBytes),
+        fits: !here || !known || fitsMemory(entry.model, memoryBytes),
         tokenizer: held ? await engineTokenizer(engine, entry.model) : "unknown",
         template: undefined,
       };
@@ -71,12 +71,12 @@ export function proposed(candidates: readonly Candidate[]): string[] {
 }
 
 /** Why a model is not proposed. */
-function obstacleOf({ held, fits, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
+function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
   if (!held) return "no engine on this machine has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
   const trouble = template && templateTrouble(template);
   if (trouble !== undefined) return trouble;
-  if (!fits) return `needs about ${bytesNeeded === undefined ? "more memory" : gibibytes(bytesNeeded)}`;
+  if (!fitsMemory) return `needs about ${bytesNeeded === undefined ? "more memory" : gibibytes(bytesNeeded)}`;
   return undefined;
 }
 

@@ -8,8 +8,8 @@ import type { Engine } from "../../engines/engine.ts";
 import { engineKeepsFormat } from "../../engines/format-check.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { mapOf, modelsOf, NODE_FLAG } from "../arguments.ts";
-import type { Source } from "../choose-engine.ts";
-import { answer, type Command, type CommandContext } from "../command.ts";
+import type { EngineSource } from "../choose-engine.ts";
+import { type Command, type CommandContext, printAnswer } from "../command.ts";
 import { engineFor } from "../engine-for.ts";
 import { ENGINE_FLAGS, type EngineSettings, engineSettings } from "../flags.ts";
 import { gibibytes } from "../format.ts";
@@ -82,7 +82,7 @@ async function run({ flags, switches, json }: Given, context: CommandContext): P
       ...{ node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates },
       structured_output: structured,
     };
-    answer(context, json, report, () => [
+    printAnswer(context, json, report, () => [
       `this node now offers ${models.join(", ")}, served by ${engine.name}; its state is ${elected.state}`,
       `structured output: ${structured.join(", ") || "none of these models supports JSON schemas"}`,
       "next: tollgate-host doctor, then tollgate-host up",
@@ -161,7 +161,7 @@ async function question(proposal: string[], { terminal }: CommandContext): Promi
 }
 
 /** The addresses of the engines that have these models. */
-function addressesOf(sources: Source[], models: string[]): EngineSettings["addresses"] {
+function addressesOf(sources: EngineSource[], models: string[]): EngineSettings["addresses"] {
   const used = sources.filter((source) => source.models.some((model) => models.includes(model)));
   return used.length === 0 ? undefined : Object.fromEntries(used.map(({ kind, url }) => [kind, url]));
 }

@@ -12,7 +12,7 @@ const FULL_SHARE = 0.5;
 export const REST_MS = 1;
 
 /** Whether to sleep after a turn of the loop with `reads` reads, while `answers` were open. */
-export const gathers = ({ answers, reads }: { answers: number; reads: number }): boolean =>
+export const shouldPause = ({ answers, reads }: { answers: number; reads: number }): boolean =>
   answers >= ANSWERS_MIN && reads < answers * FULL_SHARE;
 
 export class ReadGather {
@@ -23,7 +23,7 @@ export class ReadGather {
   readonly #endTurn = (): void => {
     const reads = this.#reads;
     this.#reads = 0;
-    if (gathers({ answers: this.#answers, reads })) this.#rest(REST_MS);
+    if (shouldPause({ answers: this.#answers, reads })) this.#rest(REST_MS);
   };
 
   constructor(clock: Pick<Clock, "soon">, rest: (ms: number) => void) {
@@ -47,6 +47,6 @@ export class ReadGather {
 
 const never = new Int32Array(new SharedArrayBuffer(4));
 /** Blocks the whole thread. */
-export function restThread(ms: number): void {
+export function sleepThread(ms: number): void {
   Atomics.wait(never, 0, 0, ms);
 }

@@ -5,7 +5,7 @@ import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { chatJob, RecordingSink } from "../../testing/recording-sink.ts";
 import { generate, nextStep } from "./generate.ts";
-import { tellReading } from "./reading.ts";
+import { reportPromptProgress } from "./reading.ts";
 import { score } from "./score.ts";
 
 const STEP_MS = 2_500;
@@ -84,7 +84,7 @@ for (const [length, steps] of [
   test(`reports progress every second until the first token of a prompt of ${length} tokens on a slow machine`, async () => {
     const clock = new ManualClock();
     const sink = new TimedSink(clock);
-    const reading = tellReading(sink, clock);
+    const reading = reportPromptProgress(sink, clock);
     const began = clock.monotonic();
     const { finish } = await generate({
       ...slowModel(clock),
@@ -100,7 +100,7 @@ for (const [length, steps] of [
 test("reports progress every second while an answer is scored on a slow machine", async () => {
   const clock = new ManualClock();
   const sink = new TimedSink(clock);
-  const reading = tellReading(sink, clock);
+  const reading = reportPromptProgress(sink, clock);
   const job = { ...chatJob(""), score: { answer: "one two three four five six seven eight nine ten" } };
   const scores = await score({ ...slowModel(clock), format: prompt(40), job, reading });
   reading.end();

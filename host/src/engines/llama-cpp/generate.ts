@@ -13,7 +13,7 @@ import { EngineError, type Finish, type GenerationJob, type Sink } from "../engi
 import { engineSeed } from "../seed.ts";
 import { OutputDecoder } from "./output-decoder.ts";
 import type { PromptFormat } from "./prompt-format.ts";
-import type { Reading } from "./reading.ts";
+import type { PromptProgress } from "./reading.ts";
 
 /** A long prompt is read in steps; between them other jobs run, progress is sent and cancellation is checked. */
 const STEP_TOKENS_MIN = 16;
@@ -36,7 +36,7 @@ interface Generation {
   /** The grammar that the answer must follow. */
   grammar: LlamaGrammarEvaluationState | undefined;
   sink: Pick<Sink, "delta">;
-  reading: Reading;
+  reading: PromptProgress;
   signal: AbortSignal;
   clock: Clock;
 }

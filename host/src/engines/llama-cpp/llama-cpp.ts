@@ -27,7 +27,7 @@ import { answerGrammar } from "./answer-grammar.ts";
 import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
 import { Pool } from "./pool.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
-import { TELL_EVERY_MS, tellReading } from "./reading.ts";
+import { reportPromptProgress, TELL_EVERY_MS } from "./reading.ts";
 import { sampleInTurns } from "./sample-in-turns.ts";
 import { score } from "./score.ts";
 
@@ -98,7 +98,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     };
     const write: Engine["generate"] = async (job, sink, signal) => {
       if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
-      const reading = tellReading(sink, clock);
+      const reading = reportPromptProgress(sink, clock);
       try {
         const grammar = job.format === undefined ? undefined : await answerGrammar(llama, model, job.format);
         const common = { model, format, samplingDefaults, job, grammar, sink, reading, signal, clock };
@@ -109,7 +109,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     };
     const scoreAnswer: NonNullable<Engine["score"]> = async (job, sink, signal) => {
       if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
-      const reading = tellReading(sink, clock);
+      const reading = reportPromptProgress(sink, clock);
       try {
         return await onSequence((sequence) => score({ model, sequence, format, job, reading, signal, clock }));
       } finally {

@@ -8,14 +8,14 @@ import type { Sink } from "../engine.ts";
 
 export const TELL_EVERY_MS = 1_000;
 
-export interface Reading {
+export interface PromptProgress {
   /** The finished fraction, from 0 to 1. */
   reached(fraction: number): void;
   /** Output has begun or the job is over, so no more progress is sent. */
   end(): void;
 }
 
-export function tellReading(sink: Pick<Sink, "progress">, clock: Clock): Reading {
+export function reportPromptProgress(sink: Pick<Sink, "progress">, clock: Clock): PromptProgress {
   let done = 0;
   const end = clock.every(TELL_EVERY_MS, () => sink.progress(done));
   return {

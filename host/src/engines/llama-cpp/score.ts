@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import type { Logprobs, ScoringJob } from "../engine.ts";
 import { readPrompt, tooLong } from "./generate.ts";
 import type { PromptFormat } from "./prompt-format.ts";
-import type { Reading } from "./reading.ts";
+import type { PromptProgress } from "./reading.ts";
 
 /** Tokens per step, because the probabilities of the whole vocabulary are copied for each. */
 const STEP_TOKENS = 8;
@@ -19,7 +19,7 @@ interface Scoring {
   sequence: LlamaContextSequence;
   format: PromptFormat;
   job: ScoringJob;
-  reading: Reading;
+  reading: PromptProgress;
   signal: AbortSignal;
   clock: Clock;
 }

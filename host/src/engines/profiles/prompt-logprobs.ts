@@ -24,10 +24,10 @@ const Counted = z.object({ count: z.int().min(0) });
 export const promptLogprobs: EngineScoring = {
   kind: "text",
   async score(http, model, job, signal) {
-    const before = await ask(http, "/tokenize", { model, ...promptOf(job, false) }, Counted, signal);
+    const before = await askLogprobs(http, "/tokenize", { model, ...promptOf(job, false) }, Counted, signal);
     const path = "messages" in job.input ? "/v1/chat/completions" : "/v1/completions";
     const body = { model, ...promptOf(job, true), max_tokens: 1, temperature: 0, prompt_logprobs: 0 };
-    const { prompt_logprobs: beside, choices } = await ask(http, path, body, Answer, signal);
+    const { prompt_logprobs: beside, choices } = await askLogprobs(http, path, body, Answer, signal);
     const tokens = beside ?? choices?.[0]?.prompt_logprobs;
     if (tokens == null) throw new EngineError("prompt", "the engine returned no prompt_logprobs");
     return tokens.slice(before.count, before.count + SCORES_MAX).map(logprobOf);
@@ -52,7 +52,7 @@ function logprobOf(entry: z.infer<typeof TokenLogprobs>[number]): Logprobs[numbe
   return values.length === 0 ? null : Math.min(0, Math.max(...values.map(({ logprob }) => logprob)));
 }
 
-export async function ask<T>(
+export async function askLogprobs<T>(
   http: EngineHttp,
   path: string,
   body: object,

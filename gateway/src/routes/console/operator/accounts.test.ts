@@ -6,7 +6,7 @@ import { dollars } from "../../../base/money.ts";
 import { startOfMonth } from "../../../base/time.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import { lastActs } from "../../testing/acts.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -159,8 +159,13 @@ describe("200", () => {
     const [accountId] = person.accountIds as [Uuid];
     const [used, unused] = [await newKey(person), await newKey(person)];
     const keyId = parseId("key", used) as Uuid;
-    await served(platform, { accountId, keyId, charge: 1_234_567n });
-    await served(platform, { accountId, keyId, charge: 7n, at: new Date(startOfMonth(Date.now()).getTime() - 1) });
+    await insertServed(platform, { accountId, keyId, charge: 1_234_567n });
+    await insertServed(platform, {
+      accountId,
+      keyId,
+      charge: 7n,
+      at: new Date(startOfMonth(Date.now()).getTime() - 1),
+    });
     await platform.pool.query("update api_key set last_used_at = '2026-11-01T00:00:00Z' where id = $1", [keyId]);
     const { data } = (await send("GET", `${ACCOUNTS}/${publicId("acc", accountId)}/keys`)).body;
     assert.deepEqual(

@@ -15,7 +15,7 @@ import { systemRandom } from "../../../base/random.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import type { Payments } from "../../../payments/payments.ts";
 import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -77,7 +77,7 @@ const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000
 /** Requests of $10 each, served by that host. */
 async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()): Promise<void> {
   for (let i = 0; i < times; i++) {
-    await served(platform, {
+    await insertServed(platform, {
       accountId: builder,
       charge: dollars(10),
       promptTokens: 0,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -29,8 +29,8 @@ describe("200", () => {
     // Builder and host are the same person, who is only paid for bought credit.
     await platform.pool.query("update ledger_account set granted = 0 where id = $1", [builder]);
     const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
-    await served(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
-    await served(platform, { accountId: builder, at, outcome: "no_capacity", completionTokens: 1, charge: 0n });
+    await insertServed(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
+    await insertServed(platform, { accountId: builder, at, outcome: "no_capacity", completionTokens: 1, charge: 0n });
     const { body, status } = await get("overview");
     assert.equal(status, 200);
     assert.deepEqual(body.money, {

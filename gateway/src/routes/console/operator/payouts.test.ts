@@ -5,7 +5,7 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { hostShareOf } from "../../../base/testing.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import { lastActs } from "../../testing/acts.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -28,7 +28,7 @@ async function hostWith(tokens: number, name: string): Promise<{ host: Person; a
   const [account] = host.accountIds as [Uuid];
   await platform.pool.query("update account set name = $2 where id = $1", [account, name]);
   const charge = BigInt(tokens) * 40_000n;
-  await served(platform, {
+  await insertServed(platform, {
     accountId: builder,
     charge,
     promptTokens: 0,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { refused, served } from "../../testing/past.ts";
+import { insertRefused, insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -47,12 +47,12 @@ before(async () => {
   const at = new Date(slot.getTime() + 60_000);
   const on = (nodeId: Uuid) => ({ accountId: host, nodeId });
   const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
-  for (let i = 0; i < 6; i++) await served(platform, { accountId: builder, at, ...tokens, host: on(good) });
-  await served(platform, { accountId: quiet, at, model: "small-8b", ...tokens, host: on(good) });
+  for (let i = 0; i < 6; i++) await insertServed(platform, { accountId: builder, at, ...tokens, host: on(good) });
+  await insertServed(platform, { accountId: quiet, at, model: "small-8b", ...tokens, host: on(good) });
   const fails = { at, outcome: "upstream_failed", charge: 0n, completionTokens: 1 };
-  for (let i = 0; i < 3; i++) await served(platform, { accountId: builder, ...fails, host: on(bad) });
-  await served(platform, { accountId: builder, at, outcome: "client_closed", charge: 0n, host: on(good) });
-  await refused(platform, { accountId: builder, at });
+  for (let i = 0; i < 3; i++) await insertServed(platform, { accountId: builder, ...fails, host: on(bad) });
+  await insertServed(platform, { accountId: builder, at, outcome: "client_closed", charge: 0n, host: on(good) });
+  await insertRefused(platform, { accountId: builder, at });
   await pool.query("select history_roll_up(1000)");
   const seen = (busy: number) => [
     { id: good, slots: 4, busy },

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -66,7 +66,7 @@ test("the list of decisions has quarantines with evidence, open payouts and open
   const owed = await platform.parts.fleet.register(hostId, { name: "good", hardware: {}, agent: "" });
   const builder = await signedIn(platform, [{ kind: "builder" }]);
   const accountId = builder.accountIds[0] as Uuid;
-  await served(platform, { accountId, charge: 1_000_000_000_000n, host: { accountId: hostId, nodeId: owed.id } });
+  await insertServed(platform, { accountId, charge: 1_000_000_000_000n, host: { accountId: hostId, nodeId: owed.id } });
   await operator.browser.send("POST", "/console/api/operator/payouts", { body: { note: "November" } });
   const checkout = platform.newId();
   await platform.pool.query(
@@ -102,7 +102,7 @@ describe("a request of any account", () => {
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "garage", hardware: {}, agent: "" });
     const request = { accountId, charge: 1_000_000n, host: { accountId: hostId, nodeId: node.id } };
-    const id = publicId("req", await served(platform, request));
+    const id = publicId("req", await insertServed(platform, request));
     const { status, body, text } = await get(`requests/${id.replace("req_", "chatcmpl-")}`);
     assert.equal(status, 200, text);
     const found = body as unknown as {
@@ -148,7 +148,7 @@ describe("a request of any account", () => {
     const request = { accountId, charge: 1_000_000n, host: { accountId: hostId, nodeId: node.id } };
     const id = publicId(
       "req",
-      await served(platform, { ...request, outcome: "upstream_failed", withheld: "node_failed" }),
+      await insertServed(platform, { ...request, outcome: "upstream_failed", withheld: "node_failed" }),
     );
     const { body } = await get(`requests/${id}`);
     assert.equal(body.withheld, "node_failed");
