@@ -5,7 +5,7 @@ import type { OidcProvider } from "../accounts/oidc.ts";
 import type { AccountParts } from "../accounts/parts.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
 import { SCRIPTS_SCHEMA } from "../accounts/scripts.ts";
-import type { RotatingSecret } from "../base/replaceable.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import type { Context } from "./context.ts";
 import type { Ports } from "./ports.ts";
 

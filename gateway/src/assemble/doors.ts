@@ -1,5 +1,5 @@
 /** Opens the two listeners: the public one with every route, and the internal one for health and metrics. */
-import { freeStartupMemory } from "../base/tidy.ts";
+import { freeStartupMemory } from "../base/startup-memory.ts";
 import { type Health, internalServer } from "../http/server.ts";
 import { warmConsole } from "../routes/console/warm.ts";
 import type { Parts } from "../routes/parts.ts";

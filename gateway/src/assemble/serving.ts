@@ -1,6 +1,6 @@
 /** Opens the request path: everything that `inference/serve.ts` needs, from the key to the settlement. */
 import { sleep } from "../base/clock.ts";
-import type { RotatingSecret } from "../base/replaceable.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { NODE_RECORD_SCHEMA } from "../fleet/record.ts";
 import type { Traffic } from "../http/metrics/traffic.ts";

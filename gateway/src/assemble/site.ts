@@ -2,8 +2,8 @@
 import type { AccountParts } from "../accounts/parts.ts";
 import { parseId } from "../base/ids.ts";
 import { watchOpenFiles } from "../base/open-files.ts";
-import type { RotatingSecret } from "../base/replaceable.ts";
-import { rateLimitedLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, TEAM_TOPIC } from "../db/broadcast.ts";
 import { openHistoryParts } from "../history/parts.ts";
 import type { SeenNode } from "../history/presence.ts";

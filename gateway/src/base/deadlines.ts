@@ -7,7 +7,7 @@ interface Deadlines<T> {
   delete(due: Deadline<T>): void;
 }
 
-/** Emptied at the end, for the reason given in passing.ts. */
+/** Emptied at the end, for the reason given in short-lived.ts. */
 export interface Deadline<T> {
   thing: T | undefined;
   atMs: number;

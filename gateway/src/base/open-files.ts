@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
-import { rateLimitedLog } from "./sparing-log.ts";
+import { rateLimitedLog } from "./rate-limited-log.ts";
 
 const COUNT_EVERY_MS = 1_000;
 

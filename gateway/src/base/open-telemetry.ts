@@ -18,7 +18,7 @@ import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import type { RateLimitedLog } from "./sparing-log.ts";
+import type { RateLimitedLog } from "./rate-limited-log.ts";
 import type { SpanAttributes, Trace, Tracing } from "./tracing.ts";
 
 interface Options {

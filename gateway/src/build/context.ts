@@ -5,7 +5,7 @@ import type { Context } from "../assemble/context.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
-import type { RotatingSecret } from "../base/replaceable.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import type { Config } from "../config.ts";
 import type { Health } from "../http/server.ts";
 import type { Limits } from "../limits/limits.ts";

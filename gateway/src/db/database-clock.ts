@@ -7,7 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { rateLimitedLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { queryOne, row } from "./rows.ts";
 
 /** A larger offset of the machine's clock is logged. */

@@ -8,7 +8,7 @@ import { Breaker } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { DatabaseClient, databaseHostsOf } from "./client.ts";
 import { closeImmediately } from "./cut.ts";
 import type { DatabaseClock } from "./database-clock.ts";

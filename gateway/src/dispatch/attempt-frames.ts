@@ -3,7 +3,7 @@ import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { isOver } from "./attempt.ts";
 import type { Blame } from "./blame.ts";
 import { type FrameRates, idleCost } from "./frame-rates.ts";

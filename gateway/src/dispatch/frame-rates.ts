@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { ProcessPauses } from "./process-pauses.ts";
 

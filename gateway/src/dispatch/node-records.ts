@@ -5,7 +5,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 
 /** The database's record of a node. */
 export interface NodeRecord {

@@ -8,7 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { SLOTS_OF_NEW_MAX } from "../base/node-thresholds.ts";
 import type { Random } from "../base/random.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
 import { pickNode } from "./choice.ts";
 import { OfferRecords } from "./conduct.ts";

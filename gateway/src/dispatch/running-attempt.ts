@@ -1,6 +1,6 @@
 /** An attempt in flight, and its transitions by the table in attempt.ts. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
-import { ShortLivedMap } from "../base/passing.ts";
+import { ShortLivedMap } from "../base/short-lived.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { RosterNode } from "./roster-node.ts";

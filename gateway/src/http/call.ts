@@ -9,7 +9,7 @@ import { Away } from "../base/dependency.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { FileWatch } from "../base/open-files.ts";
-import type { RateLimitedLog } from "../base/sparing-log.ts";
+import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Body, Call } from "../inference/call.ts";

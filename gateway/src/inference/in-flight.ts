@@ -3,7 +3,7 @@
  * wait no longer, and records which came first. The gateway exits when none is left.
  */
 import { type CancelSignal, CancelSource } from "../base/cancel.ts";
-import { type SetEntry, ShortLivedSet } from "../base/passing.ts";
+import { type SetEntry, ShortLivedSet } from "../base/short-lived.ts";
 import { fault } from "../faults.ts";
 
 /** One request in flight. */

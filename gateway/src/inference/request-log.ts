@@ -8,7 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { EndpointName } from "../base/states.ts";
 import type { Trace, Tracing } from "../base/tracing.ts";
 import { isStorageTrouble } from "../db/errors.ts";

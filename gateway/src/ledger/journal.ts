@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { rateLimitedLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { DiskFile } from "./disk.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
 import { openIfThere, textFrom } from "./replay.ts";

@@ -2,7 +2,7 @@
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { RetryPauses } from "../base/pauses.ts";
-import type { RateLimitedLog } from "../base/sparing-log.ts";
+import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
 import type { PendingSettlement, PendingSettlements } from "./settling-works.ts";

@@ -9,7 +9,7 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, pico } from "../base/money.ts";
 import { openRetryPauses, type RetryPauses } from "../base/pauses.ts";
-import { rateLimitedLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { isDataFault, isRefusal } from "../db/errors.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";

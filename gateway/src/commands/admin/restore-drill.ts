@@ -15,7 +15,7 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { otherSecretsOf } from "../../base/replaceable.ts";
+import { otherSecretsOf } from "../../base/rotating-secret.ts";
 import { sessionSecrets } from "../../build/context.ts";
 import { type Config, databaseUrlOf, parseConfig } from "../../config.ts";
 import { openDatabaseClock, readClock } from "../../db/database-clock.ts";

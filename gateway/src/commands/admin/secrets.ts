@@ -6,8 +6,8 @@
 import { properties } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { openSecretReencryption } from "../../accounts/kept-secrets.ts";
-import type { RotatingSecret } from "../../base/replaceable.ts";
-import { otherSecretsOf } from "../../base/replaceable.ts";
+import type { RotatingSecret } from "../../base/rotating-secret.ts";
+import { otherSecretsOf } from "../../base/rotating-secret.ts";
 import { sessionSecrets } from "../../build/context.ts";
 import type { Config } from "../../config.ts";
 import { publishedKeys, receiptKeyOf } from "../../history/receipts.ts";

@@ -9,7 +9,7 @@ import type { Clock } from "../../base/clock.ts";
 import { Away } from "../../base/dependency.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
-import { rateLimitedLog } from "../../base/sparing-log.ts";
+import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { EPOCH_REASONS } from "../../base/states.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
 import type { HistoryStore, RememberedHistory } from "./remembered.ts";

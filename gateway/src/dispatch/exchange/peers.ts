@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { PEERS_SUBJECT, toPeer } from "../../plane/gateway-subjects.ts";
 import type { Plane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";

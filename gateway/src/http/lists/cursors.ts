@@ -1,6 +1,6 @@
 /** Signed cursors of list pages, valid for one list only. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { otherSecretsOf, type RotatingSecret } from "../../base/replaceable.ts";
+import { otherSecretsOf, type RotatingSecret } from "../../base/rotating-secret.ts";
 import { fault } from "../../faults.ts";
 
 const MAC_BYTES = 12;

@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
-import type { RateLimitedLog } from "../../base/sparing-log.ts";
+import type { RateLimitedLog } from "../../base/rate-limited-log.ts";
 import type { Claims } from "../credentials/user-jwt.ts";
 import { authenticate, type Verifier } from "./authenticate.ts";
 import { networkOf } from "./connection-limits.ts";

@@ -8,7 +8,7 @@ import type { Clock } from "../../base/clock.ts";
 import { alwaysReachable } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
-import { rateLimitedLog } from "../../base/sparing-log.ts";
+import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { isSubject } from "../subjects-match.ts";

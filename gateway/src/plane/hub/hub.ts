@@ -11,7 +11,7 @@ import { invariant } from "../../base/invariant.ts";
 import { ListenError } from "../../base/listen-error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { createKey, keyFromSeed, parsePublicKey, type SigningKey, type VerifyingKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";

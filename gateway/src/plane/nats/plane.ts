@@ -10,7 +10,7 @@ import type { Dependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
-import { type RateLimitedLog, rateLimitedLog } from "../../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { keyFromSeed, type SigningKey } from "../credentials/nkeys.ts";
 import {
   CREDENTIAL_TTL_MS,

@@ -3,7 +3,7 @@ import { nodeRoutes as declared } from "@tollgate/api/nodes/routes.ts";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import type { FastifyInstance } from "fastify";
 import { parseId, publicId } from "../../base/ids.ts";
-import { rateLimitedLog } from "../../base/sparing-log.ts";
+import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { breaksRule } from "../../faults.ts";
 import { TooManyNodes } from "../../fleet/fleet.ts";
 import type { HistoryParts } from "../../history/parts.ts";

@@ -8,7 +8,13 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { type LedgerChecks, ON_SCHEDULE, openLedgerChecks, scheduleLedgerChecks, watchVerdict } from "./books.ts";
+import {
+  type LedgerChecks,
+  ON_SCHEDULE,
+  openLedgerChecks,
+  scheduleLedgerChecks,
+  watchVerdict,
+} from "./ledger-checks.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const LOOK_MS = 10 * 60 * 1000;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { ShortLivedMap, ShortLivedSet } from "./passing.ts";
+import { ShortLivedMap, ShortLivedSet } from "./short-lived.ts";
 
 const run = promisify(execFile);
 
@@ -33,7 +33,7 @@ test("a set holds the added and not removed items in insertion order, including 
 test("a map and a set release removed items before the next full collection, unlike JavaScript's own", async () => {
   const [map, set, ownMap, ownSet] = await Promise.all(["map", "set", "own map", "own set"].map(promotedMb));
   const told = JSON.stringify({ map, set, ownMap, ownSet });
-  // If native maps no longer do this, passing.ts is not needed any more.
+  // If native maps no longer do this, short-lived.ts is not needed any more.
   assert.ok(Math.min(ownMap as number, ownSet as number) > PASSED_MB / 4, told);
   assert.ok(Math.max(map as number, set as number) < PASSED_MB / 8, told);
 });
@@ -52,7 +52,7 @@ async function promotedMb(kind: string): Promise<number> {
 
 const PASS_THROUGH = `
 import v8 from "node:v8";
-import { PassingMap, PassingSet } from "${import.meta.resolve("./passing.ts")}";
+import { PassingMap, PassingSet } from "${import.meta.resolve("./short-lived.ts")}";
 
 const oldBytes = () => v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space").space_used_size;
 const [map, set, ownMap, ownSet] = [new PassingMap(), new PassingSet(), new Map(), new Set()];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
-import { rateLimitedLog } from "./sparing-log.ts";
+import { rateLimitedLog } from "./rate-limited-log.ts";
 import { manualClock } from "./testing.ts";
 
 function setting(options?: { linesOfOne: number }) {
