@@ -52,10 +52,10 @@ async function promotedMb(kind: string): Promise<number> {
 
 const PASS_THROUGH = `
 import v8 from "node:v8";
-import { PassingMap, PassingSet } from "${import.meta.resolve("./short-lived.ts")}";
+import { ShortLivedMap, ShortLivedSet } from "${import.meta.resolve("./short-lived.ts")}";
 
 const oldBytes = () => v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space").space_used_size;
-const [map, set, ownMap, ownSet] = [new PassingMap(), new PassingSet(), new Map(), new Set()];
+const [map, set, ownMap, ownSet] = [new ShortLivedMap(), new ShortLivedSet(), new Map(), new Set()];
 const enter = {
   map: (thing) => map.add(thing.key, thing),
   set: (thing) => { thing.seat = set.add(thing); },

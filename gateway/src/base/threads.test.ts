@@ -7,8 +7,8 @@ import { Worker } from "node:worker_threads";
 const PROGRAM = `
   import { getPriority } from "node:os";
   import { parentPort } from "node:worker_threads";
-  import { stepBack } from ${JSON.stringify(new URL("./threads.ts", import.meta.url).href)};
-  stepBack();
+  import { lowerThreadPriority } from ${JSON.stringify(new URL("./threads.ts", import.meta.url).href)};
+  lowerThreadPriority();
   parentPort.postMessage(getPriority());
 `;
 

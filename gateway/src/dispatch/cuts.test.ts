@@ -5,10 +5,10 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
-import type { DispatchOrder, DispatchSink } from "./order.ts";
+import type { DispatchOrder } from "./order.ts";
 import { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
-import { FakeNode, MemoryPlane } from "./testing.ts";
+import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
 
 const MODEL = "tiny-3b";
 const order: DispatchOrder = {
@@ -16,25 +16,6 @@ const order: DispatchOrder = {
   header: { model: MODEL, endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
   body: { messages: [{ role: "user", content: "hi" }] },
 };
-
-class TextSink implements DispatchSink {
-  text = "";
-  reachedClient = false;
-  readonly #streams: boolean;
-  constructor({ streams = false } = {}) {
-    this.#streams = streams;
-  }
-  begin(): void {
-    this.text = "";
-  }
-  delta(_channel: string, text: string): "more" {
-    this.text += text;
-    this.reachedClient ||= this.#streams;
-    return "more";
-  }
-  vectors = (): "broken" => "broken";
-  finished = (): "answered" | "empty" => (this.text === "" ? "empty" : "answered");
-}
 
 describe("dispatch when the plane loses a running request", () => {
   let clock: ManualClock;

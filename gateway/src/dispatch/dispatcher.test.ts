@@ -7,7 +7,7 @@ import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts"
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
-import { FakeNode, MemoryPlane } from "./testing.ts";
+import { TextSink as CollectingSink, FakeNode, MemoryPlane } from "./testing.ts";
 
 const REQUEST = "06dfk3zq9v8n2x4m7t1c5w0rbe";
 const order: DispatchOrder = {
@@ -16,33 +16,25 @@ const order: DispatchOrder = {
   body: { messages: [{ role: "user", content: "hi" }] },
 };
 
-class TextSink implements DispatchSink {
-  text = "";
+class TextSink extends CollectingSink {
   begun = 0;
-  reachedClient = false;
   /** The node has not sent the vectors that it owes. */
   owes = false;
-  streams: boolean;
-  enoughAt: number;
+  readonly #enoughAt: number;
   constructor({ streams = false, enoughAt = Number.POSITIVE_INFINITY } = {}) {
-    this.streams = streams;
-    this.enoughAt = enoughAt;
+    super({ streams });
+    this.#enoughAt = enoughAt;
   }
-  begin(): void {
+  override begin(): void {
+    super.begin();
     this.begun += 1;
-    this.text = "";
   }
-  delta(_channel: string, text: string): "more" | "enough" {
-    this.text += text;
-    this.reachedClient ||= this.streams;
-    return this.text.length >= this.enoughAt ? "enough" : "more";
+  override delta(channel: string, text: string): "more" | "enough" {
+    super.delta(channel, text);
+    return this.text.length >= this.#enoughAt ? "enough" : "more";
   }
-  vectors(): "more" | "broken" {
-    return "broken";
-  }
-  finished(): "answered" | "empty" | "broken" {
-    if (this.owes) return "broken";
-    return this.text.trim() === "" ? "empty" : "answered";
+  override finished(): "answered" | "empty" | "broken" {
+    return this.owes ? "broken" : super.finished();
   }
 }
 

@@ -6,7 +6,7 @@ import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts"
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
-describe("S records of nodes", () => {
+describe("records of nodes", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let roster: Roster;

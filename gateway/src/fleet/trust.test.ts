@@ -12,9 +12,11 @@ import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fle
 import { NOTHING_SEEN } from "./record.ts";
 
 const newId = newIds(systemClock, systemRandom());
+/** Host, hour, node, requests. */
+const EARNED = "insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)";
 const PLATFORM = { reason: "canary", evidence: {}, by: "platform" };
 
-describe("S trust in a node's record", () => {
+describe("trust in a node's record", () => {
   let db: TestDatabase;
   let fleet: Fleet;
   before(async () => {
@@ -264,12 +266,7 @@ test("migrating adds probation: nodes that have served are through, quarantined 
     [fresh, "2026-01-01T00:00Z", 19],
     [barred, "2026-01-01T00:00Z", 500],
   ]) {
-    await db.pool.query("insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)", [
-      host,
-      hour,
-      id,
-      requests,
-    ]);
+    await db.pool.query(EARNED, [host, hour, id, requests]);
   }
   const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
   assert.ok(migrations.includes("0016_probation.sql"));
@@ -309,12 +306,7 @@ test("migrating adds growing slots: earnings since the last quarantine count as 
     [released, "2026-01-01T00:00Z", 9_000],
     [released, "2026-01-04T00:00Z", 120],
   ]) {
-    await db.pool.query("insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)", [
-      host,
-      hour,
-      id,
-      requests,
-    ]);
+    await db.pool.query(EARNED, [host, hour, id, requests]);
   }
   const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
   assert.ok(migrations.includes("0040_node_record.sql"));

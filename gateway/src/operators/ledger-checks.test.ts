@@ -19,7 +19,7 @@ import {
 const newId = newIds(systemClock, systemRandom());
 const LOOK_MS = 10 * 60 * 1000;
 
-describe("S the scheduled ledger check", () => {
+describe("the scheduled ledger check", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();

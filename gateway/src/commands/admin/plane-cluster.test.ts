@@ -102,7 +102,7 @@ describe("plane init for several servers", () => {
   });
 });
 
-describe("S a cluster configured by plane init", { skip: skipWithoutNats }, () => {
+describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => {
   let place: string;
   let report: Report;
   let env: Record<string, string>;

@@ -17,6 +17,7 @@ import { type Dispatcher, openDispatcher } from "../../dispatch/dispatcher.ts";
 import type { DispatchSink } from "../../dispatch/order.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import type { Attempt } from "../../dispatch/running-attempt.ts";
+import { TextSink } from "../../dispatch/testing.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
@@ -39,7 +40,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
     await node.connect(t);
     await eventually("the node is known", () => dispatcher.slots(MODEL) === 1);
 
-    const [kept, streamed] = [new Sink(false), new Sink(true)];
+    const [kept, streamed] = [new TextSink(), new TextSink({ streams: true })];
     for (const [i, sink] of [kept, streamed].entries()) {
       const ended = run(dispatcher, sink, i);
       await eventually("it runs", () => node.running.size === 1 && sink.text !== "");
@@ -83,7 +84,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
         node.report();
         return dispatcher.slots(MODEL) === 1;
       });
-      const sink = new Sink(false);
+      const sink = new TextSink();
       const ended = run(dispatcher, sink, 0);
       await eventually("it runs", () => node.running.size === 1 && sink.text !== "");
       const lost = node.connection?.closed();
@@ -109,25 +110,6 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
     });
   }
 });
-
-class Sink implements DispatchSink {
-  text = "";
-  reachedClient = false;
-  readonly #streams: boolean;
-  constructor(streams: boolean) {
-    this.#streams = streams;
-  }
-  begin(): void {
-    this.text = "";
-  }
-  delta(_channel: string, text: string): "more" {
-    this.text += text;
-    this.reachedClient ||= this.#streams;
-    return "more";
-  }
-  vectors = (): "broken" => "broken";
-  finished = (): "answered" => "answered";
-}
 
 /** A clock that stands still. Each reading adds a microsecond, so that no two events have the same time. */
 function handClock(): ManualClock {
