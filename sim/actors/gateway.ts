@@ -15,7 +15,7 @@ import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { openPayouts, type Payouts } from "../../gateway/src/operators/payouts.ts";
 import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
-import { type Taken, takeIn } from "../../gateway/src/payments/receive.ts";
+import { type EventResult, processEvent } from "../../gateway/src/payments/receive.ts";
 import { SPOT_CHECKS_SCHEMA } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
 import { type Life, processClock } from "../world/life.ts";
@@ -46,7 +46,7 @@ export interface RunningGateway {
   newId: NewId;
   payouts: Payouts;
   /** Handles an event of the payment provider. Resolves when all its effects are committed. */
-  receive(event: ProviderEvent): Promise<Taken>;
+  receive(event: ProviderEvent): Promise<EventResult>;
   /** Accepts no more requests, ends those in flight after the grace period, then exits. */
   drain(graceMs: number): Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function startGateway(deployment: Deployment, machine: Machine, lif
     gateway,
     newId,
     payouts: openPayouts({ pool, newId, holdDays: payoutHoldDays }),
-    receive: (event) => takeIn({ pool, newId, onFailed: noneIsAutomatic }, event),
+    receive: (event) => processEvent({ pool, newId, onFailed: noneIsAutomatic }, event),
     async drain(graceMs) {
       world.trace.add(name, "drains");
       await running.drain({ delayMs: 0, graceMs });

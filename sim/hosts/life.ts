@@ -4,16 +4,16 @@
  */
 import { explainsPace, judge } from "../../gateway/src/inference/endings.ts";
 import { Reliability } from "../../gateway/src/trust/reliability.ts";
-import { type Bench, Calibration } from "../../gateway/src/trust/spot-checks/calibration.ts";
+import { Calibration, type VerifierBench } from "../../gateway/src/trust/spot-checks/calibration.ts";
 import { isDrawn, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { classOf, scoreOf } from "../../gateway/src/trust/spot-checks/score.ts";
 import {
+  addCheck,
   factorsOf,
   hasFailed,
   isPressed,
   isSuspected,
   NEW_TEST,
-  note,
   type TestState,
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import { answerLogprobs, type Served, seeded, type Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
@@ -192,7 +192,7 @@ interface Asked {
 const pick = <T>(of: readonly T[], roll: Uniform): T => of[Math.floor(roll() * of.length)] as T;
 const ask = (roll: Uniform): Asked => ({ temperature: pick(TEMPERATURES, roll), tokens: pick(LENGTHS, roll) });
 
-const benchOf = ({ temperature, tokens }: Asked): Bench => ({
+const benchOf = ({ temperature, tokens }: Asked): VerifierBench => ({
   model: "m",
   method: "text",
   class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens }),

@@ -12,7 +12,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { enterChanges, enterRequests, newReentry, pruneChanges, type Reentry } from "../ledger/reentry.ts";
 import type { Spool } from "../ledger/spool.ts";
 import { read } from "../plane/deployment/inquiry.ts";
-import { HISTORIES } from "../plane/gateway-subjects.ts";
+import { HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import type { Store } from "./ports.ts";
@@ -159,13 +159,13 @@ async function recordLoss(pool: pg.Pool, { gatewayId, move, entered, notEntered 
 const Told = z.object({ system: z.string(), timeline: z.int() });
 
 /** Exchanges timelines: a gateway connected only to an old primary cannot detect that itself. */
-export function tellHistories({ clock, onClose }: Context, lineage: Lineage, plane: Plane): void {
+export function exchangeTimelines({ clock, onClose }: Context, lineage: Lineage, plane: Plane): void {
   const tell = (): void => {
     const { seen } = lineage;
-    if (seen !== undefined) plane.publish(HISTORIES, Buffer.from(JSON.stringify(Told.parse(seen))));
+    if (seen !== undefined) plane.publish(HISTORIES_SUBJECT, Buffer.from(JSON.stringify(Told.parse(seen))));
   };
   onClose(
-    plane.subscribe(HISTORIES, (_subject, payload) => {
+    plane.subscribe(HISTORIES_SUBJECT, (_subject, payload) => {
       const told = read(Told, payload);
       if (told !== undefined) lineage.hear(told);
     }),

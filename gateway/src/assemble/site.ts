@@ -2,8 +2,8 @@
 import type { AccountParts } from "../accounts/parts.ts";
 import { parseId } from "../base/ids.ts";
 import { watchOpenFiles } from "../base/open-files.ts";
-import type { Replaceable } from "../base/replaceable.ts";
-import { sparingLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, TEAM_TOPIC } from "../db/broadcast.ts";
 import { openHistoryParts } from "../history/parts.ts";
 import type { SeenNode } from "../history/presence.ts";
@@ -39,9 +39,9 @@ export interface SiteSettings {
   /** Of this gateway's software. */
   version: string;
   publicUrl: string | undefined;
-  pepper: Replaceable;
+  pepper: RotatingSecret;
   /** Signs cursors of lists. */
-  cursorSecret: Replaceable;
+  cursorSecret: RotatingSecret;
   /** Signs usage receipts: 32 bytes in base64url. */
   receiptSeed: string;
   payoutHoldDays: number;
@@ -153,7 +153,7 @@ function openDoor(
     clock,
     newId,
     log,
-    troubles: sparingLog(log, clock),
+    troubles: rateLimitedLog(log, clock),
     bodies: { budget: openBodyBudget(bodyBudget), parseForm },
     cors,
     trustedProxies,

@@ -59,8 +59,8 @@ export class StoreGuard {
     this.#log = log;
     // Among several hosts an old primary is skipped although it accepts writes.
     if (lineage !== undefined && "connectionString" in connection)
-      placesOf(connection).suits = (client) => lineage.suits(client);
-    this.#sparing = sparingLog(log, clock);
+      databaseHostsOf(connection).suits = (client) => lineage.suits(client);
+    this.#sparing = rateLimitedLog(log, clock);
     this.#heartbeat = new Heartbeat({
       connection,
       clock,
@@ -147,7 +147,7 @@ export class StoreGuard {
   }
 
   #cutAll(reason: string): void {
-    for (const client of this.#connections) cut(client, new Away("database", reason, { maybeDone: true }));
+    for (const client of this.#connections) closeImmediately(client, new Away("database", reason, { maybeDone: true }));
   }
 }
 
@@ -181,7 +181,7 @@ export function guardedClients(guard: StoreGuard) {
         await guard.lineage?.check(this);
       } catch (error) {
         this.forsake();
-        cut(this, error as Error);
+        closeImmediately(this, error as Error);
         throw error;
       }
       watchChanges(this, (change) => guard.onChange(change));

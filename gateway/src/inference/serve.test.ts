@@ -174,7 +174,7 @@ for (const [end, billed] of [
   });
 }
 
-test("bills an answer that crawled until its client disconnected, and withholds the host's share", async () => {
+test("bills a crawling answer whose client disconnected, and withholds the host's share", async () => {
   const tokens = THINKING.length + ANSWER.length;
   const charge = BigInt(PROMPT_TOKENS) * PRICES.in + BigInt(tokens) * PRICES.out;
   for (const [outputMs, reason] of [
@@ -240,7 +240,7 @@ test("offers the job only after the hold is committed, and answers only after th
   assert.deepEqual(seen, ["offered", ANSWER]);
 });
 
-test("offers nothing when the hold is refused", async () => {
+test("offers no job when the hold is refused", async () => {
   const seen: string[] = [];
   const refused = served("finished", {
     held: Promise.resolve({ kind: "ended" }),

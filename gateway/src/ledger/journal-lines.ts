@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
-import { HoldLine, SettlementLine, sealed, unsealed, writable, writableHold } from "./spool-lines.ts";
+import { HoldLine, jsonValues, SettlementLine, withChecksum, withoutChecksum, writableHold } from "./spool-lines.ts";
 
 export type JournalEntry =
   | { kind: "request"; hold: HoldOrder; settlement: Settlement }
@@ -22,18 +22,18 @@ const Line = z.discriminatedUnion("kind", [
 export const Changed = z.object({ id: z.uuid().transform((text) => text as Uuid), at: z.number() });
 
 export function journalLine(entry: JournalEntry): string {
-  return sealed(JSON.stringify({ j: VERSION, ...written(entry) }));
+  return withChecksum(JSON.stringify({ j: VERSION, ...written(entry) }));
 }
 
 function written(entry: JournalEntry): object {
   if (entry.kind === "change") return entry;
   const { kind, hold, settlement } = entry;
-  return { kind, hold: writableHold(hold), settlement: writable(settlement) };
+  return { kind, hold: writableHold(hold), settlement: jsonValues(settlement) };
 }
 
 /** `unread`: damaged, or of another version. */
 export function readJournal(text: string): { entries: JournalEntry[]; unread: number } {
-  const { jsons, damaged } = unsealed(text);
+  const { jsons, damaged } = withoutChecksum(text);
   const entries: JournalEntry[] = [];
   let unread = damaged;
   for (const json of jsons) {

@@ -42,7 +42,7 @@ describe("the re-entry journal", () => {
     return { kind: "request", hold: { ...hold, label: "a label" }, settlement: settlementOf(hold, newId()) };
   };
 
-  test("returns entries in their order, also to the next gateway", async (t) => {
+  test("returns entries in order, also to the next gateway", async (t) => {
     const { journal, directory } = await open(t);
     const change: JournalEntry = { kind: "change", text: '{"id": 9007199254740993, "name": "ü"}' };
     const added = [request(), change, request()];
@@ -79,7 +79,7 @@ describe("the re-entry journal", () => {
     assert.equal(await files(), 1);
   });
 
-  test("takes the age of other gateways' files from the file system, not from this machine's clock", async (t) => {
+  test("dates other gateways' files by the file system's clock, not by this machine's", async (t) => {
     const { spool, directory } = await open(t);
     const left = async (gateway: string, at: number): Promise<string> => {
       const name = `elsewhere~1~${gateway}~1.requests`;
@@ -146,7 +146,7 @@ describe("re-entry after a failover", () => {
     return { kind: "request" as const, hold, settlement: settlementOf(hold, paidHost) };
   };
 
-  test("charges a lost request once, pays its host, and skips requests that are present", async () => {
+  test("charges a lost request once, pays its host, and skips requests that the database has", async () => {
     const builder = await account("builder", 5_000_000n);
     const [there, held, lost] = [lostRequest(builder), lostRequest(builder), lostRequest(builder)];
     await ledger.hold(there.hold);
@@ -193,7 +193,7 @@ describe("re-entry after a failover", () => {
     await assertBalanced();
   });
 
-  test("lists a request whose account was lost, and one that its account cannot pay", async () => {
+  test("lists a request with a lost account, and one that its account cannot pay", async () => {
     const [gone, poor] = [lostRequest(newId()), lostRequest(await account("builder", 1n))];
     const { entered, notEntered } = await enter([gone, poor]);
     assert.deepEqual(entered, { requests: 1 });

@@ -22,7 +22,7 @@ export interface Reading {
 }
 
 /** The properties within which scores are comparable. */
-export interface Bench {
+export interface VerifierBench {
   model: string;
   method: CheckMethod;
   class: string;
@@ -65,7 +65,7 @@ export class Calibration {
   }
 
   /** Ordered by time; the oldest is dropped. */
-  add(bench: Bench, reading: Reading): void {
+  add(bench: VerifierBench, reading: Reading): void {
     const key = keyOf(bench);
     const sample: Sample = this.#samples.get(key) ?? { readings: [], counts: new Map() };
     this.#samples.set(key, sample);
@@ -91,7 +91,7 @@ export class Calibration {
     }
   }
 
-  size(bench: Bench): number {
+  size(bench: VerifierBench): number {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
@@ -102,7 +102,7 @@ export class Calibration {
   }
 
   /** Undefined while the sample for this model, method and class is too small. */
-  judge(bench: Bench, { identity, score }: Reading): Judgement | undefined {
+  judge(bench: VerifierBench, { identity, score }: Reading): Judgement | undefined {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
     // Only other identities' readings, so that a host cannot make its bad answers look normal.
     const readings = sample.filter((reading) => reading.identity !== identity);
@@ -123,7 +123,7 @@ function leave({ readings, counts }: Sample, index: number): void {
   }
 }
 
-const keyOf = ({ model, method, class: kind }: Bench): string => `${model} ${method} ${kind}`;
+const keyOf = ({ model, method, class: kind }: VerifierBench): string => `${model} ${method} ${kind}`;
 
 /**
  * An upper bound of the probability that an honest score is as bad as `value`.

@@ -419,7 +419,7 @@ type Decided = Partial<Pick<CheckVerdict, "factors">> & {
   calibrates: boolean;
 };
 
-const benchOf = ({ subject, kind }: Run, { method }: Verification): Bench => ({
+const benchOf = ({ subject, kind }: Run, { method }: Verification): VerifierBench => ({
   model: subject.model.id,
   method,
   class: kind,

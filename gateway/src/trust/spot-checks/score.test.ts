@@ -15,7 +15,7 @@ describe("score", () => {
     assert.equal(scoreOf([]), undefined);
     assert.deepEqual(scoreOf([-1]), { mean: -1, opening: -1, tail: 0, tokens: 1 });
   });
-  test("is not decided by one unusual token", () => {
+  test("is not decided by a single unusual token", () => {
     const fine = Array.from({ length: 60 }, () => -0.5);
     const odd = scoreOf([...fine.slice(1), -1000]);
     assert.ok((odd?.mean ?? -10) > -0.7);
@@ -51,14 +51,14 @@ describe("calibration", () => {
     return calibration;
   };
 
-  test(`judges no score on fewer than ${SAMPLE_MIN} scores`, () => {
+  test(`judges no score with fewer than ${SAMPLE_MIN} earlier scores`, () => {
     const calibration = new Calibration();
     for (let i = 1; i < SAMPLE_MIN; i++) calibration.add(BENCH, reading("host", -1));
     assert.equal(calibration.judge(BENCH, reading("x", -9)), undefined);
     calibration.add(BENCH, reading("host", -1));
     assert.notEqual(calibration.judge(BENCH, reading("x", -9)), undefined);
   });
-  test("rates the median as usual, and farther scores as rarer", () => {
+  test("rates the median as usual, and more distant scores as rarer", () => {
     const calibration = filled();
     const low = (mean: number): number => calibration.judge(BENCH, reading("x", mean))?.[0] as number;
     assert.ok(low(-0.7) > 0.4);
@@ -75,7 +75,7 @@ describe("calibration", () => {
     const low = calibration.judge(BENCH, reading("x", -9))?.[0] as number;
     assert.ok(low < 0.36, `${low}`);
   });
-  test("judges an identity by the scores of others alone", () => {
+  test("judges an identity only by the scores of others", () => {
     const calibration = filled();
     for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
     const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;

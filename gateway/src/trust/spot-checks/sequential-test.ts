@@ -77,7 +77,7 @@ export interface Noted {
   confirmedBad: boolean;
 }
 
-export function note(state: TestState, { at, factors, confirmedBad }: Noted): TestState {
+export function addCheck(state: TestState, { at, factors, confirmedBad }: Noted): TestState {
   const days = state.at === null ? 1 : Math.min(Math.max(at - state.at, 0) / DAY_MS, 1);
   const evidence = state.evidence.map((r, i) => Math.min((r + days) * (factors[i] ?? 1), EVIDENCE_MAX));
   const watch = confirmedBad && badness(factors) >= BLATANT ? WATCHED_CHECKS : Math.max(0, state.watch - 1);

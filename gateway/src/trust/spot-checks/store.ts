@@ -6,7 +6,7 @@ import type { Pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
 import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
-import type { Bench, Reading } from "./calibration.ts";
+import type { Reading, VerifierBench } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import { isPressed, isSuspected, NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
 
@@ -172,7 +172,7 @@ async function step(client: pg.PoolClient, check: CheckRecord, noted: Omit<Noted
     key,
   );
   const before = found && { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null };
-  const after = note(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
+  const after = addCheck(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
   await client.query(
     `insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (node_id, model) do update
