@@ -16,9 +16,11 @@ const BENCHES: Record<string, string> = {
   parts: "./parts/run.ts",
   scale: "./scale/run.ts",
   soak: "./soak/run.ts",
+  rollups: "./rollups/run.ts",
   "spot-checks": "./spot-checks/run.ts",
   start: "./start/run.ts",
   streams: "./streams/run.ts",
+  walls: "./walls/run.ts",
   workers: "./workers/run.ts",
 };
 

@@ -1,7 +1,7 @@
 /**
- * Tests the alerts of deploy/ on a real Prometheus while the database is unreachable, loses commits, is replaced by an
- * old primary, and while a gateway is killed: each alert fires, and ends when the fault does. Their minutes are seconds
- * here; tools/deploy.test.ts checks the minutes themselves.
+ * Tests the alerts of deploy/ on a real Prometheus while the database is unreachable, refuses connections, loses commits
+ * and is replaced by an old primary, and while a gateway is killed: each alert fires, and ends when the fault does. Their
+ * minutes are seconds here; tools/deploy.test.ts checks the minutes themselves.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -70,6 +70,16 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     await fire("TollgateDependencyAway", "TollgateNotReady", "TollgateSettlementsSpooled", "TollgateSettlementsStuck");
     await postgres.healFront();
     await nothingFires();
+  });
+
+  test("fire while the gateway's role has no database connection left", async () => {
+    await postgres.query("alter role tollgate connection limit 3");
+    await postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'tollgate'");
+    await fire("TollgateRunningOut");
+    assert.match(await gateway.log(), /the database refuses more connections: raise the limit of the role/);
+    await postgres.query("alter role tollgate connection limit -1");
+    await nothingFires();
+    assert.equal((await chat({ tokens: 5 })).status, 200);
   });
 
   test("fire when a failover lost commits", async () => {

@@ -20,7 +20,7 @@ import { type Network, openNetwork, whyNoNetwork } from "@tollgate/stage/servers
 import { type Builder, HONEST_NODES, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { type Cable, layCable } from "../gateway/src/plane/nats/testing-cable.ts";
+import { type BreakableConnection, openBreakableConnection } from "../gateway/src/plane/nats/testing-cable.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 /** More words than any test reads. */
@@ -274,7 +274,7 @@ const KEPT_BACK_ORDERS = { text: KEPT_BACK, delta_ms: 20, ignore_stop: true };
 
 describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () => {
   let nats: NatsPlane;
-  let cable: Cable;
+  let cable: BreakableConnection;
   let stage: InProcessStage;
   let client: Client;
   let node: { id: string; host: Host };
@@ -283,7 +283,10 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
   before(async () => {
     nats = await openNats();
     const url = nats.env.NATS_URL as string;
-    cable = await layCable({ after: (run) => cleanUp.push(run as () => void) }, Number(new URL(url).port));
+    cable = await openBreakableConnection(
+      { after: (run) => cleanUp.push(run as () => void) },
+      Number(new URL(url).port),
+    );
     const itsPlane = { ...nats.env, NATS_URL: cable.url, PLANE_PUBLIC_URL: url };
     const env = { ...HONEST_NODES, ...itsPlane, DISPATCH_DEADLINE_MS: String(DEADLINE_MS) };
     stage = await openStage({ as: "in-process", env });

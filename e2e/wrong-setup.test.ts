@@ -9,6 +9,7 @@ import { readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { makeKey, NO_LIMITS } from "@tollgate/stage/accounts.ts";
 import { newDataDir, removeDataDir, tollgate } from "@tollgate/stage/dev.ts";
 import { newGateway, ROOT } from "@tollgate/stage/gateway-process.ts";
@@ -80,9 +81,25 @@ describe("a wrongly set-up gateway", { skip: skipWithoutPrometheus }, () => {
     const { logFile, port, internalPort } = await started(t, stage.env, [
       ...["/bin/sh", "-c", `ulimit -n ${FILES} && exec "$@"`, "sh"],
     ]);
-    const idle: Socket[] = [];
+    const idle = new Set<Socket>();
+    let isFull = true;
+    /** The gateway ends a connection that sends nothing for 15 s (408), so another one takes its place. */
+    const occupy = async (): Promise<void> => {
+      const socket = connect(port, "127.0.0.1").on("error", () => {});
+      let said = "";
+      socket.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+      idle.add(socket);
+      socket.once("close", () => {
+        idle.delete(socket);
+        if (isFull && said.startsWith("HTTP/1.1 408")) void occupy();
+      });
+      await once(socket, "connect");
+    };
     const free = (): void => {
-      for (const socket of idle.splice(0)) socket.destroy();
+      isFull = false;
+      for (const socket of idle) socket.destroy();
     };
     t.after(free);
     await eventually("it serves", async () => /"msg":"serving"/.test(await readFile(logFile, "utf8")));
@@ -100,16 +117,12 @@ describe("a wrongly set-up gateway", { skip: skipWithoutPrometheus }, () => {
     await eventually("it refuses", async () => {
       // The gateway keeps an eighth of them free; three quarters of that eighth are left when this loop ends.
       if ((await gaugesOf(internalPort))("tollgate_open_files") < (FILES * 29) / 32) {
-        const socket = connect(port, "127.0.0.1").on("error", () => {});
-        await once(socket, "connect");
-        idle.push(socket);
+        await occupy();
         return false;
       }
-      return (await models())[0] === 503;
+      return isDeepStrictEqual(await models(), [503, "1", "close"]);
     });
-    assert.deepEqual(await models(), [503, "1", "close"]);
     const told = (await errorLines(logFile)).filter(({ msg }) => /^file descriptors are running out/.test(String(msg)));
-    assert.equal(told.length, 1);
     assert.equal(told[0]?.max, FILES);
     await fires(prometheus, "TollgateRunningOut");
     free();

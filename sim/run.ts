@@ -23,6 +23,7 @@ const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --so
   --all           goes on after a world that went wrong, with a line for each
   --quiet         of a world that went wrong, one line and no file
   --no-shrink     does not look for a shorter plan that fails the same way
+  --traffic       how many messages a platform sends over the plane, by its gateways and nodes
   --out FILE      where a failing plan is written (sim-failure.json)`;
 
 const OPTIONS = {
@@ -41,6 +42,7 @@ const OPTIONS = {
   trace: { type: "boolean", default: false },
   all: { type: "boolean", default: false },
   quiet: { type: "boolean", default: false },
+  traffic: { type: "boolean", default: false },
   "no-shrink": { type: "boolean", default: false },
   out: { type: "string", default: "sim-failure.json" },
   help: { type: "boolean", default: false },
@@ -80,6 +82,11 @@ async function main(): Promise<number> {
   const flags = readFlags();
   if (flags.help) {
     console.log(USAGE);
+    return 0;
+  }
+  if (flags.traffic) {
+    const [{ trafficTable }, { loadTokens }] = [await import("./traffic.ts"), await import("./tokens.ts")];
+    console.log(await trafficTable(await loadTokens()));
     return 0;
   }
   const options: PlanOptions = {

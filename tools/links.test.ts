@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PAGES } from "./guide/pages.ts";
-import { brokenLinks, readLinks } from "./links.ts";
+import { brokenLinks, missingSources, readLinks } from "./links.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const ELSEWHERE = /(^|\/)(node_modules|dist|data|\.cache|\.git)(\/|$)/;
@@ -15,6 +15,23 @@ const FILES = globSync("**/*.md", { cwd: root, exclude: (path) => ELSEWHERE.test
 test("every relative Markdown link leads to an existing file and heading", () => {
   assert.ok(FILES.includes("README.md") && FILES.includes("deploy/README.md") && FILES.length > 60, "they were found");
   assert.deepEqual(brokenLinks(root, FILES), []);
+});
+
+/** Names that a reader replaces by their own. */
+const PLACEHOLDERS = [
+  "docs/builders/quickstart.md: try.mts",
+  "gateway/sql/README.md: migrations/NNNN_what_it_does.sql",
+].concat(["console/README.md: ./lazy.ts", "e2e/clients/README.md: adapters/x.mjs"]);
+
+test("every source file that a README or guide names in code exists", () => {
+  const exclude = (path: string): boolean => /(^|\/)(node_modules|dist|\.cache|\.git)(\/|$)/.test(path);
+  const sources = globSync("**/*.{ts,tsx,mts,mjs,sql}", { cwd: root, exclude });
+  const current = FILES.filter((file) => !/^(CHANGELOG|docs\/migrate)/.test(file));
+  const missing = missingSources(root, current, new Set(sources));
+  assert.deepEqual(
+    missing.filter((name) => !PLACEHOLDERS.includes(name)),
+    [],
+  );
 });
 
 test("no Markdown file has merge conflict markers", () => {

@@ -1,4 +1,4 @@
-/** Reads the links and anchors of Markdown files, and finds broken ones. */
+/** Reads the links, anchors and file names of Markdown files, and finds those that lead nowhere. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { type Block, type Inline, markdownReader, type Words } from "../console/src/ui/markdown/read.ts";
@@ -63,5 +63,22 @@ export function brokenLinks(root: string, files: string[]): string[] {
     readFile(file)
       .links.filter((link) => isBroken(file, link))
       .map((link) => `${file}: ${link}`),
+  );
+}
+
+const SOURCE_NAME = /`([\w./-]+\.(?:ts|tsx|mts|mjs|sql))`/g;
+
+/** Source files that a Markdown file names in code and that do not exist, by path or by the end of one: `file: name`. */
+export function missingSources(root: string, files: string[], sources: ReadonlySet<string>): string[] {
+  const ends = new Set(
+    [...sources].flatMap((source) => source.split("/").map((_, i, parts) => parts.slice(i).join("/"))),
+  );
+  const exists = (file: string, name: string): boolean =>
+    ends.has(posix.normalize(name)) || sources.has(posix.join(posix.dirname(file), name));
+  return files.flatMap((file) =>
+    [...readFileSync(join(root, file), "utf8").matchAll(SOURCE_NAME)]
+      .map(([, name = ""]) => name)
+      .filter((name) => !exists(file, name))
+      .map((name) => `${file}: ${name}`),
   );
 }

@@ -1,22 +1,21 @@
 /** The limits that the documentation states and the routes enforce. */
 
-/** Accounts of one identity. */
+/** The maximum number of accounts per identity. */
 export const ACCOUNTS_MAX = 20;
-/** Accounts of others that one identity was invited to. */
+/** The maximum number of other people's accounts that an identity may join. */
 export const MEMBERSHIPS_MAX = 50;
-/** People of one account, its owners among them. */
+/** The maximum number of people per account, including owners. */
 export const TEAM_MAX = 50;
-/** Invitations to one account that no one has answered. */
+/** The maximum number of open invitations per account. */
 export const OPEN_INVITATIONS_MAX = 20;
 export const INVITATION_DAYS = 7;
-/** Secrets of one account that work at once. */
+/** The maximum number of active secrets per account. */
 export const OPEN_KEYS_MAX = 500;
 export const OPEN_HOST_TOKENS_MAX = 100;
-/** Checkouts of one account within an hour that no one has paid. */
+/** The maximum number of unpaid checkouts per account and hour. */
 export const OPEN_CHECKOUTS_MAX = 10;
-/** Automatic purchases of one account are so far apart at least. */
+/** The minimum time between two automatic purchases of an account. */
 export const TOP_UP_APART_S = 600;
 export const PASSWORD_CHARS_MIN = 8;
 export const PASSWORD_CHARS_MAX = 128;
-/** Test notifications of one account. */
 export const NOTIFICATION_TESTS_PER_HOUR = 10;

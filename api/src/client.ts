@@ -1,6 +1,6 @@
 /**
- * The requests and answers of a client by the route's `at`, and the objects of answers by their names in the documents. Types only, so
- * importing them loads nothing at run time.
+ * Types of requests and answers by the route's `at`, and of the named objects in answers. Types only, so importing them loads nothing at
+ * run time.
  */
 import type { z } from "zod";
 import type * as accounts from "./console/accounts.ts";
@@ -110,26 +110,26 @@ type Answers = typeof accounts.answers &
     Rate: typeof Rate;
   };
 
-/** The routes of a table by where they are. */
+/** The routes of a table by their `at`. */
 type ByPlace<Table> = { [Id in keyof Table as Table[Id] extends Route ? Table[Id]["at"] : never]: Table[Id] };
 
-/** What the console calls; what a host calls. */
+/** The routes that the console calls, and those that a host calls. */
 export type ConsoleCalls = ByPlace<ConsoleTables>;
 export type NodeCalls = ByPlace<typeof nodeRoutes>;
 type Calls = ConsoleCalls & NodeCalls;
 export type Place = keyof Calls & string;
 
-/** What is sent: each part that the route has, and no other. */
+/** The parts of a request that the route has, and no others. */
 export type Sent<At extends Place> = Calls[At] extends infer R extends Route
   ? PathPart<ParamsOf<At>> & QueryPart<QuerySent<R>, QueryOf<R>> & BodyPart<BodySent<R>>
   : never;
-/** The same as a function's last arguments: none, one that may be left out, or one. */
+/** The same as a function's last arguments: none, an optional one, or one. */
 export type SentAs<At extends Place> =
   unknown extends Sent<At> ? [] : Record<never, never> extends Sent<At> ? [sent?: Sent<At>] : [sent: Sent<At>];
-/** The JSON that it answers with. */
+/** The JSON of its answer. */
 export type Got<At extends Place> = Calls[At] extends infer R extends Route ? JsonOf<R> : never;
 
-/** An answer's object by its name in the documents. */
+/** An object in answers, by its name in the API document. */
 export type Schema<Name extends keyof Answers> = z.input<Answers[Name]>;
 
 type PathPart<Name extends string> = [Name] extends [never] ? unknown : { path: Record<Name, string> };
@@ -137,5 +137,5 @@ type QueryPart<Query, Read> = [Query] extends [never]
   ? unknown
   : { query?: { [Name in keyof Query]: Query[Name] | NumberIn<Name, Read> } };
 type BodyPart<Body> = [Body] extends [never] ? unknown : { body: Body };
-/** Everything in an address is text. What is read as a number may be given as one. */
+/** Path and query values are text; values that are parsed as numbers may be given as numbers. */
 type NumberIn<Name, Read> = Name extends keyof Read ? (Read[Name] extends number ? number : never) : never;

@@ -1,9 +1,6 @@
-/**
- * The one error catalogue: everything the gateway refuses or fails with, its status, whether a client should try again,
- * and the text a person reads. Clients branch on `code`; the text may change.
- */
+/** The error catalogue: every code with its status, whether to retry, and its message. Clients depend on `code`; messages may change. */
 
-/** `later`: safe and sensible to repeat. `never`: it cannot help, or would be billed again. `unsaid`: as the client likes. */
+/** `later`: a retry is safe and may help. `never`: a retry cannot help, or would be billed again. `unsaid`: the client decides. */
 export type Retry = "never" | "later" | "unsaid";
 
 interface FaultSpec {
@@ -214,19 +211,19 @@ export const faults = {
 
 export type FaultCode = keyof typeof faults;
 
-/** One refusal of a route, as clients see it. */
+/** One of a route's refusals, as clients see it. */
 export interface Refusal<Code extends FaultCode | undefined = FaultCode | undefined> {
   status: number;
   retry: Retry;
-  /** Equal to the code where there is one. */
+  /** The same as the code if there is one. */
   type: string;
-  /** The stable contract; undefined where there is none. */
+  /** A stable part of the API; undefined for refusals without a code. */
   code: Code;
   message: string;
   extra: Record<string, unknown>;
 }
 
-/** A fault of the catalogue, in its own words or in those of a route. */
+/** A fault of the catalogue, with its own message or a route's. */
 export function refusal<const Code extends FaultCode>(
   code: Code,
   message?: string,
@@ -239,19 +236,19 @@ export function refusal<const Code extends FaultCode>(
 export const codes = <const Code extends FaultCode>(...list: Code[]): Refusal<Code>[] =>
   list.map((code) => refusal(code));
 
-/** The id of a request, for the builder who made it and the host who served it. */
+/** The ID of a request, for its builder and the host that served it. */
 export const NO_SUCH_REQUEST = refusal("not_found", "No request in your history has this ID.");
 
-/** 400: names the field, parameter or header and the rule it broke. */
+/** 400: names the field, parameter or header, and the rule it broke. */
 export function wrongField(param: string | null, message: string): Refusal<undefined> {
   const extra = param === null ? {} : { param };
   return { status: 400, retry: "never", type: "invalid_request_error", code: undefined, message, extra };
 }
 
-/** The same, for a rule that follows the field's name: `"from" must be …`. In quotes, because many names are English words. */
+/** The same for a rule that follows the field's name: `"from" must be …`. The quotes mark names that are English words. */
 export const brokenRule = (field: string, rule: string): Refusal<undefined> => wrongField(field, `"${field}" ${rule}`);
 
-/** 404 of what is no thing of anyone's: a path, a feature that is off. */
+/** 404 for a path or feature that does not exist for anyone. */
 export function noSuchPath(message: string): Refusal<undefined> {
   return { status: 404, retry: "never", type: "not_found_error", code: undefined, message, extra: {} };
 }
@@ -261,7 +258,7 @@ export function compressedBody(encoding: string, header = "content-encoding"): R
   return { status: 415, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
 }
 
-/** 408: nothing more of the body came for too long, or too little of it in all. */
+/** 408: the body stopped arriving, or arrived too slowly. */
 export function slowBody(): Refusal<undefined> {
   const message = "The request took too long to arrive.";
   return { status: 408, retry: "never", type: "invalid_request_error", code: undefined, message, extra: {} };
@@ -271,7 +268,7 @@ export interface FaultBody {
   error: Record<string, unknown> & { message: string; type: string; code?: string; param?: string };
 }
 
-/** The envelope of every error. */
+/** The JSON of every error response. */
 export function envelopeOf({ code, type, message, extra }: Refusal): FaultBody {
   return { error: { message, type, ...(code !== undefined && { code }), ...extra } };
 }

@@ -1,15 +1,14 @@
 /**
- * Untyped JSON against a schema, once, at the door. `null` means absent, but for fields that
- * say what it means; unknown fields are ignored, whatever they hold, unless the schema is strict. A
- * failed check names the field and the rule: `"messages[2].content" must be …`.
+ * Checks untyped JSON against a schema. `null` means absent, except for fields that define it. Unknown fields are ignored unless the schema
+ * is strict. A failed check names the field and the rule: `"messages[2].content" must be …`.
  */
 import { z } from "zod";
 import { brokenRule, type Refusal, wrongField } from "./faults.ts";
 
-/** No list in a request needs more: the longest context has no more tokens than this. */
+/** No list in a request needs more: the longest context has no more tokens. */
 export const ELEMENTS_MAX = 32_768;
 
-/** Of an unknown field's name, in the refusal. */
+/** Limits the length of an unknown field's name in the message. */
 const NAME_CHARS_MAX = 64;
 
 type Checked<T> = { fields: T } | { wrong: Refusal };
@@ -43,14 +42,14 @@ const isStrict = (schema: z.ZodType): boolean =>
 const isKnown = (schema: z.ZodType, field: string): boolean =>
   !(schema instanceof z.ZodObject) || Object.hasOwn(schema.shape, field);
 
-/** Null is a value of its own where the schema says so. */
+/** The schema gives null a meaning of its own. */
 function isNullable(schema: z.ZodType, field: string): boolean {
   let inner: unknown = schema instanceof z.ZodObject ? schema.shape[field] : undefined;
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap();
   return inner instanceof z.ZodNullable;
 }
 
-/** Before any element is checked: an endless array is refused at once, wherever it stands. */
+/** Checked before any element, so that an endless array is refused at once, wherever it is. */
 function endlessList(body: object): Refusal | undefined {
   for (const [field, value] of Object.entries(body)) {
     if (!Array.isArray(value)) continue;
@@ -65,7 +64,7 @@ function endlessList(body: object): Refusal | undefined {
 
 const tooMany = (field: string): Refusal => brokenRule(field, `must have at most ${ELEMENTS_MAX} elements`);
 
-/** A union fails as a whole; what a person needs is the branch that came furthest. */
+/** A union fails as a whole; the useful issue is that of the branch that got furthest. */
 function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {
   if (issue.code !== "invalid_union") return { path: issue.path, message: issue.message };
   let best = { path: issue.path, message: issue.message };
@@ -73,7 +72,7 @@ function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: strin
     const first = branch[0];
     if (first === undefined) continue;
     const inner = deepest(first);
-    // A branch that got past the type (an empty string, a bad element) says more than "wrong type".
+    // A branch that got past the type check (such as an empty string) says more than "wrong type".
     const gotFurther = inner.path.length > 0 || first.code !== "invalid_type";
     if (gotFurther && inner.path.length + issue.path.length >= best.path.length) {
       best = { path: [...issue.path, ...inner.path], message: inner.message };

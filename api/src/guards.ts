@@ -1,21 +1,21 @@
-/** Who may call a route, and the refusal of everyone else, in the order of the checks. */
+/** The guards of routes and their refusals, in the order of the checks. */
 import { codes, type Refusal, refusal, wrongField } from "./faults.ts";
 import { type Need, needOf, ROLES, roleNeeded, rolesFor } from "./roles.ts";
 
-/** Names the account to act for, `acc_…`. Needed by those who have several of a kind. */
+/** The account to act for, `acc_…`. Required for people with several accounts of a kind. */
 export const ACCOUNT_HEADER = "x-tollgate-account";
 
 interface Access {
   /** No credential is needed. */
   open: boolean;
-  /** Names of parameters in the document's components that every such route takes. */
+  /** Names of header or query parameters, in the document's components, that every such route takes. */
   parameters: readonly string[];
   faults: readonly Refusal[];
-  /** Headers of every answer to those who were let in. */
+  /** Headers of every answer to admitted callers. */
   headers?: readonly string[];
 }
 
-/** The limits of the key that asks, and what is left of them. */
+/** The limits of the calling key, and what remains of them. */
 const RATE_LIMIT_HEADERS = ["requests", "tokens"].flatMap((what) =>
   ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
 );
@@ -33,20 +33,20 @@ const actingFor = (...others: Refusal[]): Access => ({
 export const GUARDS = {
   /** No credential needed. */
   anyone: { open: true, parameters: [], faults: [] },
-  /** Anyone with a session of the console. */
+  /** A person with a console session. */
   signedIn: { open: false, parameters: [], faults: codes("not_authenticated") },
   /** Acts for a builder account. */
   builder: actingFor(...codes("member_only")),
-  /** Like `builder`, for buying credits: a host gets `not_a_builder`. */
+  /** Like `builder`, for buying credit: a host gets `not_a_builder`. */
   buyer: actingFor(...codes("member_only", "not_a_builder")),
   /** Acts for a host account. */
   host: actingFor(...codes("host_only")),
   /** Acts for an account of either kind. */
   account: actingFor(),
   operator: { open: false, parameters: [], faults: codes("not_authenticated", "operator_only") },
-  /** A host's agent or command line, by its token. */
+  /** A host's agent or command line, by host token. */
   hostToken: { open: false, parameters: [], faults: codes("invalid_host_token") },
-  /** A builder's program, by its key. Every call counts against the key's limits. */
+  /** A builder's program, by API key. Every call counts against the key's limits. */
   apiKey: {
     open: false,
     parameters: [],
@@ -57,24 +57,24 @@ export const GUARDS = {
 
 export type Guard = keyof typeof GUARDS;
 
-/** Credentials that no browser sends by itself: no other site can make use of them. */
+/** Guards with credentials that browsers never send by themselves, so cross-site requests are harmless. */
 const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
 
-/** Those that act for an account: what a person may do there depends on their role. */
-export const ACTING: readonly Guard[] = ["builder", "buyer", "host", "account"];
+/** Guards that act for an account, where the person's role decides. */
+export const ACTING_GUARDS: readonly Guard[] = ["builder", "buyer", "host", "account"];
 
-/** What the guard refuses; before the console's, what changes something has to come from our own pages. */
+/** The guard's refusals. For routes of the console that change something, requests from other sites are refused first. */
 export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Access {
   const { at, guard } = route;
-  const access: Access = ACTING.includes(guard) ? forRole(GUARDS[guard], needOf(route)) : GUARDS[guard];
+  const access: Access = ACTING_GUARDS.includes(guard) ? forRole(GUARDS[guard], needOf(route)) : GUARDS[guard];
   if (BEARERS.includes(guard) || at.startsWith("GET ")) return access;
   return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
 }
 
-/** The refusals of a session for scripts: it never changes how its person signs in, and writes only with write access. */
+/** The refusals for script sessions: they never change how a person signs in, and write only with write access. */
 function forScripts(route: { at: string; guard: Guard; needs?: Need }): Refusal[] {
   if (route.guard === "signedIn") return codes("browser_required");
-  return ACTING.includes(route.guard) && needOf(route) !== "read" ? codes("session_read_only") : [];
+  return ACTING_GUARDS.includes(route.guard) && needOf(route) !== "read" ? codes("session_read_only") : [];
 }
 
 function forRole(access: Access, need: Need): Access {

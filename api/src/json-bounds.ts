@@ -1,10 +1,10 @@
-/** How deep a value of JSON lies, and how long it is. */
+/** Measures the depth and length of a JSON value. */
 
-/** Whether nothing in it lies deeper than so many levels. */
-export function isWithin(value: unknown, levels: number): boolean {
+/** Whether the value has at most this many levels. */
+export function isWithinDepth(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
+  return levels > 0 && Object.values(value).every((inner) => isWithinDepth(inner, levels - 1));
 }
 
-/** Its JSON without spaces, in UTF-8. Walks through all of it: know its depth first. */
+/** The UTF-8 length of the value's JSON. Visits the whole value, so check its depth first. */
 export const jsonBytes = (value: object): number => new TextEncoder().encode(JSON.stringify(value)).length;

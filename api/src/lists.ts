@@ -1,30 +1,30 @@
-/** What lists are asked with: pages and spans of time. */
+/** The query parameters of lists: pages and time spans. */
 import { z } from "zod";
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100;
 
-/** A moment as people and programs write it: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
+/** A time: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
 const Moment = z.string().transform((text, context) => {
   const date = /^\d{1,11}$/.test(text) ? new Date(Number(text) * 1000) : isoDate(text);
-  // Nothing here is older than 1970, where the ids that tell time begin: a moment before it has none.
+  // Times before 1970 are refused, because the time in IDs begins there.
   if (date !== undefined && !Number.isNaN(date.getTime())) return date.getTime() < 0 ? new Date(0) : date;
   context.addIssue({ code: "custom", message: "must be a time: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" });
   return z.NEVER;
 });
 
 function isoDate(text: string): Date | undefined {
-  // With a time comes a zone: a time without one would mean another moment on another machine.
+  // A time of day needs a zone, because it would otherwise depend on the machine.
   const form = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text);
   const day = form?.[1];
   if (day === undefined) return undefined;
-  // The 30th of February would be taken for the 2nd of March.
+  // JavaScript would take the 30th of February for the 2nd of March.
   const midnight = new Date(day);
   const exists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
   return exists ? new Date(text) : undefined;
 }
 
-/** The fields that every list takes. */
+/** The query fields of every list. */
 export const PageFields = {
   cursor: z.string().optional(),
   limit: z
@@ -35,7 +35,7 @@ export const PageFields = {
     .default(LIMIT_DEFAULT),
 };
 export const SpanFields = { from: Moment.optional(), to: Moment.optional() };
-/** Ranges that are named by their length: "the 24 hours before yesterday at noon". */
+/** For ranges named by their length: "the 24 hours before yesterday at noon". */
 export const RANGE_END_WORDS =
   "End of the range (exclusive): `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: now. The answer's own `from` asks for the period before it.";
 

@@ -1,10 +1,10 @@
-/** Who may do what in an account. A route says what it needs; a role has it or not. */
+/** The roles in an account and their permissions. A route names the permission it needs. */
 
-/** An owner answers for the account and for what it owes; the others were invited to it. */
+/** Owners are responsible for the account and its debts; the others were invited. */
 export const ROLES = ["owner", "member", "billing", "viewer"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** `read`: see. `work`: keys, host tokens, nodes. `pay`: buy credit. `own`: who belongs to the account. */
+/** `read`: view. `work`: keys, host tokens, nodes. `pay`: buy credit. `own`: members of the account. */
 export const NEEDS = ["read", "work", "pay", "own"] as const;
 export type Need = (typeof NEEDS)[number];
 
@@ -22,7 +22,7 @@ export const rolesFor = (need: Need): Role[] => ROLES.filter((role) => mayDo(rol
 export const roleNeeded = (need: Need): string =>
   `This action needs the role ${rolesFor(need).join(" or ")} in the account. Ask one of its owners to change your role.`;
 
-/** What a route needs. One that changes something and does not say is for owners alone. */
+/** The permission that a route needs. A route that changes something and names none is for owners only. */
 export function needOf({ at, needs }: { at: string; needs?: Need }): Need {
   return needs ?? (at.startsWith("GET ") ? "read" : "own");
 }

@@ -1,6 +1,6 @@
 /**
- * A route, declared once: what it takes, answers with and refuses with. Validation, the handler's types, the typed clients,
- * the document and the authorisation tests all come from this and nothing else.
+ * The declaration of a route: what it takes, answers and refuses with. Validation, handler types, clients' types, the API document and the
+ * authorisation tests are derived from it.
  */
 import type { z } from "zod";
 import type { FaultCode, Refusal } from "./faults.ts";
@@ -11,72 +11,72 @@ import type { Need } from "./roles.ts";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Route {
-  /** As OpenAPI writes it: `GET /console/api/keys/{id}`. */
+  /** In OpenAPI's form: `GET /console/api/keys/{id}`. */
   at: `${Method} /${string}`;
   guard: Guard;
-  /** What of the account's roles it takes, where its guard acts for an account. A GET reads, unless it says otherwise. */
+  /** The permission it needs, if its guard acts for an account. Default for GET: read. */
   needs?: Need;
-  /** Where it is not that of its table. */
+  /** Overrides the table's tag. */
   tag?: string;
   summary: string;
   description?: string;
-  /** What the path's parameters are, by name. */
+  /** Descriptions of path parameters by name. */
   path?: Record<string, string>;
   query?: z.ZodObject;
-  /** What the query's fields mean, where no other list has them. */
+  /** Descriptions of query fields that not every list has. */
   words?: Record<string, string>;
   body?: { fields: z.ZodType } & Shown;
   answer: Answer;
-  /** Its own refusals, beside those of its guard and of what it takes. */
+  /** Its own refusals, in addition to those of its guard and of its fields. */
   faults?: readonly Refusal[];
 }
 
-/** One example, or several by their names. */
+/** One example, or several by name. */
 export interface Shown {
   example?: unknown;
   examples?: Record<string, Example>;
 }
 
 interface Answer extends Shown {
-  /** 200 unless it says otherwise. */
+  /** Default: 200. */
   status?: 200 | 201 | 302;
   description: string;
-  /** Objects refuse unknown fields, so that a test notices one that no one declared; the document leaves them open. */
+  /** Objects refuse unknown fields, so that tests notice undeclared ones; the document allows them. */
   json?: z.ZodType;
   csv?: { description: string; example: string };
   pdf?: { description: string };
   events?: Events;
-  /** Beside x-request-id and those of the guard. */
+  /** In addition to x-request-id and the guard's headers. */
   headers?: readonly string[];
 }
 
-/** Server-sent events. */
+/** A stream of server-sent events. */
 export interface Events extends Shown {
   description: string;
-  /** By their names, each with the schema of its JSON. */
+  /** The events by name, each with the schema of its JSON. */
   named?: Record<string, z.ZodType>;
-  /** Without names: the one schema of them all, but for an error that ends the stream. */
+  /** For events without names: their common schema, except for an error that ends the stream. */
   each?: z.ZodType;
 }
 
-/** The routes of one tag by their operations' ids, which are stable: clients are generated from them. */
+/** The routes of one tag by operation ID. IDs are stable, because clients are generated from them. */
 export type Routes = Record<string, Route>;
 
-/** Keeps the literal types of what is declared. */
+/** Preserves the literal types of the declaration. */
 export const routes = <const Table extends Routes>(table: Table): Table => table;
 
-/** `PATCH /console/api/keys/{id}` → its method, and its path as the server writes it. */
+/** `PATCH /console/api/keys/{id}` → its method, and its path in the server's form. */
 export function methodAndUrl({ at }: Pick<Route, "at">): { method: Method; url: string } {
   const [method, path = ""] = at.split(" ") as [Method, string?];
   return { method, url: path.replaceAll(/\{(\w+)\}/g, ":$1") };
 }
 
-/** What the path's parameters are called. */
+/** The names of the path's parameters. */
 export type ParamsOf<At extends string> = At extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParamsOf<Rest>
   : never;
 
-/** The query and the body as the handler gets them: checked, with their defaults. */
+/** The query and the body as the handler gets them: checked, with defaults. */
 export type QueryOf<R extends Route> = R extends { query: infer Q extends z.ZodType }
   ? z.output<Q>
   : Record<never, never>;
@@ -84,14 +84,14 @@ export type BodyOf<R extends Route> = R extends { body: { fields: infer B extend
   ? z.output<B>
   : undefined;
 
-/** The same as a client sends them. */
+/** The query and the body as a client sends them. */
 export type QuerySent<R extends Route> = R extends { query: infer Q extends z.ZodType } ? z.input<Q> : never;
 export type BodySent<R extends Route> = R extends { body: { fields: infer B extends z.ZodType } } ? z.input<B> : never;
 
-/** What it answers with, where that is JSON. */
+/** The JSON of its answer, if it is JSON. */
 export type JsonOf<R extends Route> = R extends { answer: { json: infer J extends z.ZodType } } ? z.input<J> : never;
 
-/** The codes that it may refuse with by itself. */
+/** The codes of its own refusals. */
 export type CodesOf<R extends Route> = R extends { faults: readonly Refusal<infer Code>[] }
   ? Extract<Code, FaultCode>
   : never;

@@ -1,17 +1,17 @@
-/** The values that answers of the console and node APIs are made of. Objects refuse unknown fields, as in answers.ts. */
+/** Common values in answers of the console and node APIs. Objects refuse unknown fields, as in answers.ts. */
 import { z } from "zod";
 import { ACCOUNT_KINDS, type RequestOutcome as Outcome, REQUEST_OUTCOMES } from "./states.ts";
 
-/** The end of every id in an example. */
+/** The suffix of every ID in examples. */
 export const SAMPLE_SUFFIX = "06dfk3v8qe7z2m4x9t1c5n0bga";
 
 export const Id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
 
-/** An id in a query. */
+/** An ID in a query. */
 export const IdField = (prefix: string, rule: string) =>
   z.string().refine((text) => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`).test(text), rule);
 
-/** An id for examples. */
+/** An ID for examples. */
 export const sampleId = (prefix: string): string => `${prefix}_${SAMPLE_SUFFIX}`;
 
 export const Money = z
@@ -19,7 +19,7 @@ export const Money = z
   .regex(/^-?\d+\.\d{6}$/)
   .describe("Microdollars as a decimal string with six digits after the point: `1000000.000000` is $1. Never a float.");
 
-/** An amount that a caller sets: microdollars as digits, with up to six after a point. Up to a million dollars. */
+/** An amount set by a caller: microdollars with up to six decimals, up to a million dollars. */
 const AMOUNT_RULE =
   "must be microdollars as a decimal string from 0 to 1000000000000, with up to six digits after the point";
 export const MoneyField = z
@@ -55,10 +55,10 @@ export const RequestOutcome = z
 
 export const NextCursor = z.string().nullable().describe("The cursor of the next page; null on the last page.");
 
-/** Of an answer with figures. The gateway puts the time in when it begins to read them, unless the answer says another. */
+/** The time of an answer's figures. The gateway adds the time at which it began to read them, unless the answer has another. */
 export const AsOf = { as_of: z.int().describe("When these figures were true, Unix time in seconds.") };
 
-/** `{object: "list", data, next_cursor, as_of}`, with what else the list says. */
+/** `{object: "list", data, next_cursor, as_of}` with additional fields. */
 export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Record<never, z.ZodType>>(
   row: Row,
   more?: More,

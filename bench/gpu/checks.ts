@@ -6,10 +6,12 @@ interface Extent {
   atOnce: number;
 }
 
+const WEATHERS = ["sun", "rain", "fog"];
+
 /** A schema without long values, because a model with random weights hardly ever ends a text. */
 const SCHEMA = {
   type: "object",
-  properties: { weather: { enum: ["sun", "rain", "fog"] }, windy: { type: "boolean" } },
+  properties: { weather: { enum: WEATHERS }, windy: { type: "boolean" } },
   required: ["weather", "windy"],
   additionalProperties: false,
 };
@@ -27,7 +29,8 @@ export const checkStructured = (address: TargetAddress, extent: Extent): Promise
     // A model with random weights may not end its text before the cap, and cut JSON cannot be parsed.
     if (choice?.finish_reason === "length") return "cut at the cap";
     const said = JSON.parse(choice?.message.content ?? "") as Record<string, unknown>;
-    const isKept = typeof said.name === "string" && typeof said.sunny === "boolean" && Object.keys(said).length === 2;
+    const isKept =
+      WEATHERS.includes(String(said.weather)) && typeof said.windy === "boolean" && Object.keys(said).length === 2;
     return isKept ? "as the schema says" : "not as the schema says";
   });
 

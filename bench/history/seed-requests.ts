@@ -32,7 +32,8 @@ export interface HistoryPeriod {
   toMs: number;
 }
 
-interface Month {
+/** Some of them, and where they go. */
+export interface Month {
   table: string;
   fromMs: number;
   toMs: number;
@@ -114,6 +115,11 @@ async function fill(client: pg.PoolClient, month: Month, past: HistoryPeriod): P
   await client.query(fillText(month, past));
   await client.query("commit");
 }
+
+/** Inserts the requests from `first` to before `end` as if they had just been settled: they wait for the rollups. */
+export const settleText = (part: Month, past: HistoryPeriod): string => `
+  with made as (${fillText(part, past)} returning id, outcome)
+  insert into unrolled (request_id, outcome) select id, outcome from made where outcome not like 'rate_limit%'`;
 
 /** Picks the number i + 1 for a random value below `bounds[i]`. */
 function pick(chance: string, bounds: number[]): string {

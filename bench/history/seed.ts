@@ -66,7 +66,7 @@ export async function seedHistory(pool: pg.Pool, options: SeedOptions): Promise<
   return await readSeededAccounts(pool);
 }
 
-async function openAccounts(pool: pg.Pool): Promise<void> {
+export async function openAccounts(pool: pg.Pool): Promise<void> {
   await pool.query(`insert into price select 1, model, price_in, price_out from ${PRICE_ROWS}`);
   await pool.query(
     `with opened as (

@@ -19,6 +19,10 @@ export const MEASURED = {
   pairsOfOneAccount: 12_200,
   /** `npm run bench -- insight`: requests a second that the rollup job processes on one connection. */
   rolledUpPerSecond: 17_650,
+  /** `npm run bench -- streams`: streams open at once through one gateway. */
+  streams: 10_000,
+  /** `npm run bench -- walls`, 19 November 2026, a busy machine: microseconds of a gateway's processor for one report of a node, over NATS. */
+  reportUs: 38,
 };
 
 /** Assumptions that were not measured. */
@@ -35,4 +39,9 @@ export const ASSUMED = {
   openSeconds: 4,
   tokensPerRequest: 100,
   tokensPerNode: 1_500,
+  /** How much of a gateway's processor may go into reports of nodes. */
+  reportsFill: 0.2,
 };
+
+/** The program's own (`protocol/`): an agent reports at most so often, because its slots change twice for each request. */
+export const REPORTS_PER_NODE_MAX = 20;

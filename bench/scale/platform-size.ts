@@ -1,18 +1,19 @@
 /** Computes how much of each part a rate of requests needs, from the measured cost of one request. */
-import { ASSUMED, MEASURED } from "./constants.ts";
+import { ASSUMED, MEASURED, REPORTS_PER_NODE_MAX } from "./constants.ts";
 
 export interface PlatformSize {
   rate: number;
   /** Processes with one processor each. */
   gateways: number;
-  openStreams: number;
   /** The number of database servers that accounts are spread over. */
   postgres: number;
   walMbPerSecond: number;
   keptTbPerDay: number;
   rollupJobs: number;
-  /** Clusters of three servers, one per region. */
+  /** Clusters of three servers, each with its own nodes and gateways, by the messages that a cluster carries. */
   natsClusters: number;
+  /** The number of clusters by the reports that each gateway gets from all nodes of its cluster. */
+  regions: number;
   valkeys: number;
   nodes: number;
 }
@@ -38,17 +39,24 @@ export const CAPACITY_PER_PART = {
   rollups: MEASURED.rolledUpPerSecond * ASSUMED.fill,
 };
 
+/** The number of fully loaded nodes whose reports every gateway of a cluster can process. */
+export function nodesOfOneRegion(): number {
+  const requests = ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest;
+  const reports = Math.min(REPORTS_PER_NODE_MAX, 2 * requests);
+  return (ASSUMED.reportsFill * MICRO) / MEASURED.reportUs / reports;
+}
+
 export function platformSizeAt(rate: number): PlatformSize {
   const servers = (each: number): number => Math.ceil(rate / each);
   return {
     rate,
     gateways: servers(CAPACITY_PER_PART.gateway),
-    openStreams: rate * ASSUMED.openSeconds,
     postgres: servers(ledgerServerCapacity().carries),
     walMbPerSecond: (rate * MEASURED.walBytes) / MICRO,
     keptTbPerDay: (rate * MEASURED.keptBytes * 86_400) / 1e12,
     rollupJobs: servers(CAPACITY_PER_PART.rollups),
     natsClusters: servers(CAPACITY_PER_PART.natsCluster),
+    regions: Math.ceil(servers(ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest) / nodesOfOneRegion()),
     valkeys: servers(CAPACITY_PER_PART.valkey),
     nodes: servers(ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest),
   };
@@ -63,6 +71,7 @@ export function bottlenecksInOrder(): { part: string; at: number }[] {
     { part: "one NATS cluster", at: CAPACITY_PER_PART.natsCluster },
     { part: "one PostgreSQL", at: ledgerServerCapacity().carries },
     { part: "one account's row", at: MEASURED.pairsOfOneAccount },
+    { part: "one region, by reports", at: nodesOfOneRegion() * (ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest) },
   ];
   return limits.sort((a, b) => a.at - b.at);
 }

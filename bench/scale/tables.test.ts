@@ -1,10 +1,34 @@
-/** Checks that bench/scale/README.md has the computed tables. */
+/** Checks that docs/scale.md has the computed tables, and every table of the database. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { openTestDatabase } from "../../gateway/src/db/testing.ts";
+import { grownTables } from "./growth.ts";
 import { scaleTables } from "./tables.ts";
 
-test("bench/scale/README.md has the tables that `npm run bench -- scale` prints", () => {
-  const page = readFileSync(new URL("README.md", import.meta.url), "utf8");
+test("docs/scale.md has the tables that `npm run bench -- scale` prints", () => {
+  const page = readFileSync(new URL("../../docs/scale.md", import.meta.url), "utf8");
   for (const { title, text } of scaleTables()) assert.ok(page.includes(text), `${title}, as it is now:\n${text}`);
+});
+
+test("docs/scale.md says of every table of the database what makes it grow and what bounds it", async () => {
+  const database = await openTestDatabase();
+  try {
+    const { rows } = await database.pool.query(
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+        order by relname`,
+    );
+    const listed = grownTables().map(({ table }) => table);
+    assert.deepEqual(
+      listed.toSorted(),
+      rows.map(({ name }) => name),
+    );
+  } finally {
+    await database.close();
+  }
+});
+
+test("docs/scale.md leaves no cell about a table's growth empty", () => {
+  for (const { table, ...cells } of grownTables())
+    for (const [name, text] of Object.entries(cells)) assert.ok(text.length > 2, `${table}: ${name}`);
 });

@@ -1,15 +1,11 @@
-/** The tables of bench/scale/README.md; a test compares them with the page. */
+/** The computed tables of docs/scale.md; a test compares them with the page. */
+import { ASSUMED, MEASURED } from "./constants.ts";
 import { BUCKET_COUNT, placeAccounts } from "./placement.ts";
-import {
-  bottlenecksInOrder,
-  CAPACITY_PER_PART,
-  ledgerServerCapacity,
-  type PlatformSize,
-  platformSizeAt,
-} from "./platform-size.ts";
+import { bottlenecksInOrder, CAPACITY_PER_PART, nodesOfOneRegion, ledgerServerCapacity, type PlatformSize, platformSizeAt } from "./platform-size.ts";
 import { simulateSweeps } from "./sweeps.ts";
 
-const RATES = [100, 1_000, 10_000, 100_000, 1_000_000];
+/** Multiples of the streams that were measured on one gateway. */
+const TIMES = [1, 10, 100];
 const SEED = 1;
 const SWEPT_REQUESTS = 100_000;
 
@@ -20,7 +16,10 @@ export function scaleTables(): { title: string; text: string }[] {
       title: "What is full first",
       text: table(["A platform of one of each: full is", "at requests a second"], inOrder()),
     },
-    { title: "Steps", text: table(["Requests a second", ...RATES.map(whole)], stepRows()) },
+    {
+      title: "Streams",
+      text: table(["Open streams", ...TIMES.map((times) => whole(times * MEASURED.streams))], streamRows()),
+    },
     {
       title: "Accounts on servers",
       text: table(
@@ -52,24 +51,27 @@ function onesOf(): string[][] {
     ["NATS cluster of three", whole(CAPACITY_PER_PART.natsCluster)],
     ["PostgreSQL, by its processors", whole(processors)],
     ["PostgreSQL, by its disk", whole(disk)],
+    ["region, by its nodes' reports", whole(nodesOfOneRegion() * (ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest))],
   ];
 }
 
 const inOrder = (): string[][] => bottlenecksInOrder().map(({ part, at }) => [part, whole(at)]);
 
-function stepRows(): string[][] {
+function streamRows(): string[][] {
+  const rates = TIMES.map((times) => (times * MEASURED.streams) / ASSUMED.openSeconds);
   const rows: [string, (step: PlatformSize) => string][] = [
+    ["requests a second", ({ rate }) => whole(rate)],
     ["gateway processes", ({ gateways }) => whole(gateways)],
-    ["streams open", ({ openStreams }) => whole(openStreams)],
     ["PostgreSQL servers", ({ postgres }) => whole(postgres)],
     ["WAL, MB a second, all of them", ({ walMbPerSecond }) => digits(walMbPerSecond)],
     ["records, TB a day", ({ keptTbPerDay }) => digits(keptTbPerDay)],
     ["rollup jobs", ({ rollupJobs }) => whole(rollupJobs)],
-    ["NATS clusters", ({ natsClusters }) => whole(natsClusters)],
+    ["NATS clusters, by messages", ({ natsClusters }) => whole(natsClusters)],
+    ["regions, by reports", ({ regions }) => whole(regions)],
     ["Valkey servers", ({ valkeys }) => whole(valkeys)],
     ["nodes", ({ nodes }) => whole(nodes)],
   ];
-  const steps = RATES.map(platformSizeAt);
+  const steps = rates.map(platformSizeAt);
   return rows.map(([name, cell]) => [name, ...steps.map(cell)]);
 }
 

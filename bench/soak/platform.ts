@@ -8,7 +8,7 @@ import type { Ready } from "@tollgate/stage/dev.ts";
 import { newAgent } from "@tollgate/stage/nodes/agent.ts";
 import { freePort, type Process } from "@tollgate/stage/process.ts";
 import pg from "pg";
-import { readIfThere } from "../../gateway/src/base/files.ts";
+import { readIfExists } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayCommand } from "../gateway/command.ts";
@@ -53,7 +53,7 @@ export async function openPlatform(outDir: string, dataDir: string): Promise<Pla
     env: { ...env, KEY_PEPPER: PEPPER, INTERNAL_PORT: String(internalPort), LOG_LEVEL: "info" },
   });
   const ready = await gateway.eventually(async () => {
-    const text = await readIfThere(readyFile);
+    const text = await readIfExists(readyFile);
     return text === undefined ? undefined : (JSON.parse(text) as Ready);
   });
   const pool = new pg.Pool({ ...(await findPrivatePostgres({ dataDir })), max: 2, application_name: "soak" });

@@ -1,1 +1,220 @@
-export async function report(): Promise<void> {}
+/** The report of a soak: for each series its slope with the standard error, and whether it grows; pictures beside it. */
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { grownTables } from "../scale/growth.ts";
+import { type Panel, plotSvg } from "./plot.ts";
+import type { Sample } from "./samples.ts";
+import { type Line, lineOf, type Reduce, trendOf } from "./slope.ts";
+
+/** Caches fill and V8 compiles: what comes before is drawn and not judged. */
+const WARM_UP_S = 900;
+
+interface Series {
+  name: string;
+  unit: string;
+  of: (sample: Sample, before: Sample | undefined) => number;
+  reduce: Reduce;
+  /** Growth in an hour that is none. */
+  noise?: number;
+  /** Shared with the machine's other work: a slope of it is told, not judged. */
+  isOfTheMachine?: boolean;
+}
+
+/** Without the connections of clients: how many the load keeps open follows how slow the machine is. */
+const withoutClients =
+  (name: string): Series["of"] =>
+  ({ gauges }) =>
+    (gauges[name] ?? Number.NaN) - (gauges["client connections"] ?? Number.NaN);
+const gauge =
+  (name: string): Series["of"] =>
+  (sample) =>
+    sample.gauges[name] ?? Number.NaN;
+const perRequest =
+  (of: keyof Sample["cpuUs"]): Series["of"] =>
+  (sample, before) =>
+    before === undefined
+      ? Number.NaN
+      : (sample.cpuUs[of] - before.cpuUs[of]) / 1000 / Math.max(1, sample.requests - before.requests);
+
+const SERIES: Series[] = [
+  { name: "gateway RSS", unit: "MiB", of: gauge("gateway RSS, MiB"), reduce: "mean", noise: 2 },
+  { name: "heap after collection", unit: "MiB", of: gauge("heap used, MiB"), reduce: "least", noise: 1 },
+  { name: "external memory", unit: "MiB", of: gauge("external, MiB"), reduce: "least", noise: 1 },
+  { name: "open files without clients", unit: "", of: withoutClients("open files"), reduce: "mean", noise: 2 },
+  { name: "timers", unit: "", of: gauge("timers"), reduce: "mean", noise: 2 },
+  { name: "active handles without clients", unit: "", of: withoutClients("active handles"), reduce: "mean", noise: 2 },
+  { name: "requests in flight", unit: "", of: gauge("requests in flight"), reduce: "mean", noise: 2 },
+  { name: "requests queued", unit: "", of: gauge("requests queued"), reduce: "mean", noise: 0.2 },
+  { name: "settlements waiting", unit: "", of: gauge("settlements waiting"), reduce: "mean", noise: 0.5 },
+  { name: "rollup backlog", unit: "requests", of: gauge("rollup backlog"), reduce: "median", noise: 30 },
+  { name: "spool and journal", unit: "KiB", of: gauge("spool, KiB"), reduce: "mean", noise: 64 },
+  { name: "metrics page", unit: "lines", of: gauge("metrics page, lines"), reduce: "mean", noise: 5 },
+  { name: "database connections", unit: "", of: gauge("database connections"), reduce: "mean", noise: 1 },
+  { name: "PostgreSQL memory", unit: "MiB", of: gauge("PostgreSQL, MiB"), reduce: "mean", noise: 5 },
+  { name: "WAL files", unit: "MiB", of: gauge("WAL, MiB"), reduce: "mean", noise: 16 },
+  { name: "gateway CPU a request", unit: "ms", of: perRequest("gateway"), reduce: "median", isOfTheMachine: true },
+  { name: "PostgreSQL CPU a request", unit: "ms", of: perRequest("postgres"), reduce: "median", isOfTheMachine: true },
+  { name: "latency p50", unit: "ms", of: (sample) => sample.latenciesMs.p50, reduce: "median", isOfTheMachine: true },
+  { name: "latency p99", unit: "ms", of: (sample) => sample.latenciesMs.p99, reduce: "median", isOfTheMachine: true },
+];
+
+export async function report(directory: string, pictures = directory): Promise<void> {
+  const samples = readFileSync(join(directory, "samples.jsonl"), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Sample);
+  const last = samples.at(-1) as Sample;
+  const minutes = (last.at / 60).toFixed(0);
+  console.log(`${minutes} minutes, ${last.requests} requests, ${(last.requests / last.at).toFixed(1)} a second\n`);
+  console.log("| | mean | slope an hour | | verdict |\n|---|---|---|---|---|");
+  for (const series of SERIES) console.log(rowOf(series, lineFrom(samples, series)));
+  tellOfTables(samples);
+  tellOfOutcomes(last);
+  tellOfTheEnd(directory);
+  await mkdir(pictures, { recursive: true });
+  for (const [name, panels] of Object.entries(picturesOf(samples))) {
+    await writeFile(join(pictures, `${name}.svg`), plotSvg(`A soak of ${minutes} minutes`, panels));
+    console.log(`${join(pictures, name)}.svg`);
+  }
+}
+
+const pointsOf = (samples: Sample[], { of }: Series): { at: number; value: number }[] =>
+  samples.map((sample, i) => ({ at: sample.at, value: of(sample, samples[i - 1]) }));
+
+const lineFrom = (samples: Sample[], series: Series): Line =>
+  lineOf(
+    pointsOf(samples, series).filter(({ at }) => at >= WARM_UP_S),
+    series.reduce,
+  );
+
+const digits = (value: number): string => Number(value.toPrecision(3)).toString();
+const slopeOf = ({ slope, error }: Line): string =>
+  `${slope < 0 ? "−" : "+"}${digits(Math.abs(slope))} ± ${digits(error)}`;
+
+function verdictOf(series: Series, line: Line): string {
+  const trend = trendOf(line, series.noise);
+  if (trend === "flat" || trend === "too short") return trend;
+  return series.isOfTheMachine ? `${trend}, as other work did` : trend;
+}
+
+function rowOf(series: Series, line: Line): string {
+  return `| ${series.name} | ${digits(line.mean)} | ${slopeOf(line)} | ${series.unit} | ${verdictOf(series, line)} |`;
+}
+
+/** Sizes over the number of requests: what grows with each, and whether the page about growth says so. */
+function tellOfTables(samples: Sample[]): void {
+  const warm = samples.filter(({ at }) => at >= WARM_UP_S);
+  const [first, last] = [warm[0] ?? samples[0], samples.at(-1)] as [Sample, Sample];
+  const requests = last.requests - first.requests;
+  console.log(
+    "\n| table | KiB at the end | more since warm | bytes a request | rows | a row for each |\n|---|---|---|---|---|---|",
+  );
+  const listed = grownTables();
+  const grown = Object.entries(last.tables)
+    .map(([name, size]) => ({ name, size, more: sizeOf(size) - sizeOf(first.tables[name]) }))
+    .filter(({ more }) => more > 0)
+    .toSorted((a, b) => b.more - a.more);
+  for (const { name, size, more } of grown) {
+    const of = listed.find(({ table }) => table === name)?.rowFor ?? "NOT LISTED";
+    const cells = [name, kib(sizeOf(size)), kib(more), (more / requests).toFixed(1), size.rows, of];
+    console.log(`| ${cells.join(" | ")} |`);
+  }
+  const all = grown.reduce((sum, { more }) => sum + more, 0);
+  console.log(`\nAll tables and indexes: ${(all / requests).toFixed(0)} bytes a request.`);
+}
+
+const sizeOf = (size: Sample["tables"][string] | undefined): number => (size?.bytes ?? 0) + (size?.indexBytes ?? 0);
+const kib = (bytes: number): string => Math.round(bytes / 1024).toLocaleString("en-US");
+
+function tellOfOutcomes({ outcomes, gauges }: Sample): void {
+  console.log("\n| what was asked | what came of it |\n|---|---|");
+  const byKind = Map.groupBy(Object.entries(outcomes), ([name]) => name.slice(0, name.indexOf(": ")));
+  for (const [kind, counts] of [...byKind].toSorted()) {
+    const told = counts
+      .toSorted(([, a], [, b]) => b - a)
+      .map(([name, count]) => `${name.slice(kind.length + 2)} ${count}`);
+    console.log(`| ${kind} | ${told.join(", ").replaceAll("|", "/")} |`);
+  }
+  console.log(`\nNot sent because too much was in flight: ${gauges["load's requests left out"]}.`);
+}
+
+/** A minute and a half after the load: what is left. */
+function tellOfTheEnd(directory: string): void {
+  const [rest, check] = [join(directory, "at-rest.json"), join(directory, "ledger-check.txt")];
+  if (existsSync(rest)) {
+    const { gauges } = JSON.parse(readFileSync(rest, "utf8")) as Sample;
+    const left = [
+      "requests in flight",
+      "settlements waiting",
+      "rollup backlog",
+      "nodes connected",
+      "timers",
+      "active handles",
+      "open files",
+    ];
+    console.log(`After the load: ${left.map((name) => `${name} ${gauges[name]}`).join(", ")}.`);
+  }
+  if (existsSync(check)) {
+    const text = readFileSync(check, "utf8");
+    const balanced = /balances/.exec(text) !== null && /exit 0/.test(text);
+    console.log(`\`ledger check\`: ${balanced ? "balances" : "DIFFERS"}, ${text.match(/ ok$/gm)?.length ?? 0} checks.`);
+  }
+}
+
+function picturesOf(samples: Sample[]): Record<string, Panel[]> {
+  const called = (name: string): Series => SERIES.find((series) => series.name === name) as Series;
+  const panel = (title: string, names: string[]): Panel => {
+    const series = names.map(called);
+    const lines = series.map((one) => lineFrom(samples, one));
+    const note = series.map(
+      (one, i) =>
+        `${names.length > 1 ? `${one.name}: ` : ""}${slopeOf(lines[i] as Line)} an hour, ${verdictOf(one, lines[i] as Line)}`,
+    );
+    return {
+      title: `${title}${series[0]?.unit === "" ? "" : `, ${series[0]?.unit}`}`,
+      note: note[0] as string,
+      isBad: series.some((one, i) => !one.isOfTheMachine && trendOf(lines[i] as Line, one.noise) === "grows"),
+      lines: series.map((one, i) => ({
+        name: one.name,
+        points: pointsOf(samples, one).map(({ at, value }) => ({ atH: at / 3600, value })),
+        blocks: (lines[i] as Line).blocks,
+      })),
+    };
+  };
+  return {
+    "soak-gateway": [
+      panel("Gateway RSS", ["gateway RSS"]),
+      panel("Heap after a collection", ["heap after collection"]),
+      panel("Open files without clients", ["open files without clients"]),
+      panel("Timers", ["timers"]),
+      panel("Processor time of a request, gateway", ["gateway CPU a request"]),
+      panel("Latency of a chat, 99th percentile", ["latency p99"]),
+    ],
+    "soak-database": [
+      panel("PostgreSQL's memory", ["PostgreSQL memory"]),
+      panel("Processor time of a request, PostgreSQL", ["PostgreSQL CPU a request"]),
+      tablesPanel(samples, "Records and their indexes, MiB", ["request"]),
+      tablesPanel(samples, "Rollups, MiB", ["performance", "usage_hour", "label_day"]),
+      tablesPanel(samples, "Queues, MiB", ["hold", "unrolled"]),
+      panel("Spool and journal", ["spool and journal"]),
+    ],
+  };
+}
+
+function tablesPanel(samples: Sample[], title: string, names: string[]): Panel {
+  const lines = names.map((name) => {
+    const points = samples.map(({ at, tables }) => ({ at, value: sizeOf(tables[name]) / 2 ** 20 }));
+    const line = lineOf(
+      points.filter(({ at }) => at >= WARM_UP_S),
+      "mean",
+    );
+    return { name, line, points: points.map(({ at, value }) => ({ atH: at / 3600, value })), blocks: line.blocks };
+  });
+  return {
+    title,
+    note: `${names[0]}: ${slopeOf((lines[0] as (typeof lines)[number]).line)} an hour`,
+    isBad: false,
+    lines,
+  };
+}

@@ -1,5 +1,5 @@
 /** One line of samples: what gateway, database and disk have at this moment. Linux only: figures come from /proc. */
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   cpuCount,
@@ -87,6 +87,7 @@ export function openSampler(platform: Platform, traffic: Traffic): () => Promise
             return [name, sumOf(page, line) * scale];
           }),
         ),
+        "client connections": connectionsTo(platform.port),
         "open files": entriesOf(`/proc/${gateway.pid}/fd`),
         threads: entriesOf(`/proc/${gateway.pid}/task`),
         "metrics page, lines": page.split("\n").length,
@@ -115,6 +116,17 @@ function sumOf(page: string, line: RegExp): number {
   let sum = 0;
   for (const each of page.split("\n")) if (line.test(each)) sum += Number(each.slice(each.lastIndexOf(" ") + 1));
   return sum;
+}
+
+const TCP_TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
+const ESTABLISHED = "01";
+
+/** Open connections of clients, whose number is the load's and not the gateway's. */
+function connectionsTo(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const lines = TCP_TABLES.flatMap((file) => readFileSync(file, "utf8").split("\n"));
+  const found = lines.map((line) => line.trim().split(/\s+/));
+  return found.filter(([, address, , state]) => state === ESTABLISHED && address?.endsWith(local) === true).length;
 }
 
 const entriesOf = (directory: string): number => readdirSync(directory).length;

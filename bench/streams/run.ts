@@ -17,7 +17,7 @@ import { openHost } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { PEPPER } from "@tollgate/stage/database.ts";
 import pg from "pg";
-import { readIfThere } from "../../gateway/src/base/files.ts";
+import { readIfExists } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
@@ -152,7 +152,7 @@ async function startGateway(): Promise<Ready> {
   });
   started.push(gateway);
   return gateway.eventually(async () => {
-    const text = await readIfThere(readyFile);
+    const text = await readIfExists(readyFile);
     return text === undefined ? undefined : (JSON.parse(text) as Ready);
   });
 }

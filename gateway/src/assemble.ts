@@ -5,7 +5,7 @@
 import type { AccountParts } from "./accounts/parts.ts";
 import { type AccountSettings, openAccountParts } from "./assemble/accounts.ts";
 import type { Context, Stop } from "./assemble/context.ts";
-import { type Doors, openDoors } from "./assemble/doors.ts";
+import { openServers, type Servers } from "./assemble/doors.ts";
 import { type DrainTimes, drain } from "./assemble/drain.ts";
 import { openTrust } from "./assemble/fleet.ts";
 import { type HealthSettings, openHealth } from "./assemble/health.ts";
@@ -58,7 +58,7 @@ export interface ServedGateway
   extends RunningGateway,
     AccountParts,
     KeyParts,
-    Pick<Doors, "port" | "internalPort" | "warm"> {
+    Pick<Servers, "port" | "internalPort" | "warm"> {
   /** What the routes use. */
   parts: Parts;
 }
@@ -87,7 +87,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     const health = openHealth(context, settings, { ports, serving, upkeep, files: parts.door.files, ...front });
     // Earlier requests would be refused although nodes that have not reported yet could serve them.
     await serving.nodesReported;
-    const doors = await openDoors(context, { ...ports, ...front, parts, health, onClosed });
+    const doors = await openServers(context, { ...ports, ...front, parts, health, onClosed });
     const { port, internalPort, warm } = doors;
     log.info({ deployment, port, internalPort }, "serving");
     const served = running(context, settings, { ...facts, doors: { ...doors, notReady: health.drain } });
@@ -128,7 +128,7 @@ interface Opened {
   serving: Serving;
   trust: Trust;
   deployment: string;
-  doors: (Pick<Doors, "leave" | "cutOff"> & { notReady: () => void }) | undefined;
+  doors: (Pick<Servers, "leave" | "cutOff"> & { notReady: () => void }) | undefined;
   close: () => Promise<void>;
 }
 

@@ -26,7 +26,7 @@ const ENV = {
 };
 
 describe("a gateway whose database becomes unreachable during start", () => {
-  test("waits for it again, and serves when it is reachable", async (t) => {
+  test("waits for the database again, and serves when it is reachable", async (t) => {
     const database = await openTestDatabase();
     const proxy = await openDatabaseProxy(database.connection);
     const directory = await mkdtemp(join(tmpdir(), "tollgate-wait-"));
@@ -185,7 +185,7 @@ describe("a gateway whose machine's clock is a day ahead of the database's", () 
     assert.deepEqual(await ahead.ledger.hold(holdBy(key, ahead)), { kind: "exceeds_budget", of: "day", available: 0n });
   });
 
-  test("dates its records by the database's clock, also after its own was set", async () => {
+  test("dates its records by the database's clock, even after its own clock was set", async () => {
     for (const offMs of [DAY_MS, -6 * HOUR_MS]) {
       aheadMs = offMs;
       const before = await databaseNow();
@@ -199,7 +199,7 @@ describe("a gateway whose machine's clock is a day ahead of the database's", () 
     }
   });
 
-  test("ends a key when the database's clock has passed its end", async () => {
+  test("expires a key by the database's clock", async () => {
     aheadMs = DAY_MS;
     const { keyId, token } = await openKey();
     const end = new Date((await databaseNow()) + 6 * HOUR_MS);

@@ -18,7 +18,7 @@ import { openDeployment, openPlane } from "./build/plane.ts";
 import { settingsOf } from "./build/settings.ts";
 import { openStore } from "./build/store.ts";
 import { openTracing } from "./build/tracing.ts";
-import { type Missing, type Tell, untilStarted } from "./build/waiting.ts";
+import { type Missing, type ReportMissing, untilStarted } from "./build/waiting.ts";
 import { type DatabaseClock, openDatabaseClock } from "./db/database-clock.ts";
 import { startingHealth } from "./http/health.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "./metering/catalogue.ts";
@@ -39,7 +39,7 @@ export async function build(options: BuildOptions): Promise<BuiltGateway> {
   const { onClose, close } = openStack();
   const common = { ...options, log, clock, random, newId: newIds(clock, random) };
   let missing: Missing | undefined;
-  const tellMissing: Tell = (now) => {
+  const tellMissing: ReportMissing = (now) => {
     missing = now;
   };
   const starting = startingHealth(() => missing);
@@ -63,7 +63,7 @@ export async function build(options: BuildOptions): Promise<BuiltGateway> {
 interface Started {
   time: DatabaseClock;
   listener: StartingListener;
-  tellMissing: Tell;
+  tellMissing: ReportMissing;
 }
 
 async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, started: Started): Promise<BuiltGateway> {

@@ -20,7 +20,7 @@ test("defaults apply when no variable is set", () => {
   assert.equal(parseConfig({ PORT: "" }).port, 8080, "an empty variable is not set");
 });
 
-test("all mistakes are reported at once, each with its variable", () => {
+test("all mistakes are reported at once with their variables", () => {
   const env = {
     PORT: "eighty",
     INTERNAL_PORT: "70000",
@@ -43,7 +43,7 @@ test("all mistakes are reported at once, each with its variable", () => {
   );
 });
 
-test("the memory for large bodies fits one body, and an account gets a quarter and room for one body", () => {
+test("the memory for large bodies fits at least one body, and an account gets a quarter but at least one body", () => {
   const MiB = 1024 * 1024;
   const budgetOf = (BODY_BUDGET_MB?: string) => parseConfig({ BODY_BUDGET_MB }).bodyBudget;
   assert.deepEqual(budgetOf(), { gatewayBytesMax: 256 * MiB, payerBytesMax: 64 * MiB });
@@ -51,7 +51,7 @@ test("the memory for large bodies fits one body, and an account gets a quarter a
   assert.throws(() => budgetOf("9"), /BODY_BUDGET_MB must be 10 or more/);
 });
 
-test("a number out of range is refused with its unit or limit", () => {
+test("the error for a number out of range names its unit or limit", () => {
   for (const [name, value, words] of [
     ["JOB_MAX_S", "long", "must be a number of seconds"],
     ["JOB_MAX_S", "1.5", "must be a whole number of seconds"],
@@ -64,7 +64,7 @@ test("a number out of range is refused with its unit or limit", () => {
   }
 });
 
-test("an unknown choice is refused with the list of choices", () => {
+test("the error for an unknown choice lists the choices", () => {
   assert.deepEqual([parseConfig({ PLANE: "off" }).plane.absent, parseConfig({}).plane.absent], [true, false]);
   assert.equal(parseConfig({ AUTO_QUARANTINE: "false" }).autoQuarantine, false);
   assert.throws(() => parseConfig({ PLANE: "true" }), /PLANE must be on or off$/);
@@ -72,7 +72,7 @@ test("an unknown choice is refused with the list of choices", () => {
   assert.throws(() => parseConfig({ LOG_LEVEL: "loud" }), /LOG_LEVEL must be one of trace, debug, .*silent$/);
 });
 
-test("retired settings are refused with their replacement", () => {
+test("the error for a retired setting names its replacement", () => {
   const retired = DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
   assert.ok(retired.length > 0);
   const env = Object.fromEntries(retired.map(([name]) => [name, "1"]));
@@ -98,7 +98,7 @@ test("each variable is declared by one folder", () => {
   );
 });
 
-test("records are kept forever by default, and at least as long as other features need them", () => {
+test("records are kept forever by default, and retention must cover what other features need", () => {
   assert.deepEqual(parseConfig({}).retention, {
     historyDays: undefined,
     refusalsDays: undefined,
@@ -119,7 +119,7 @@ test("records are kept forever by default, and at least as long as other feature
   );
 });
 
-test("CORS_ORIGINS accepts any, none or a list of origins as browsers send them", () => {
+test("CORS_ORIGINS accepts any, none, or a list of origins in the browsers' form", () => {
   const originsOf = (CORS_ORIGINS?: string) => parseConfig({ CORS_ORIGINS }).corsOrigins;
   assert.equal(originsOf(), "any");
   assert.equal(originsOf("*"), "any");
@@ -148,7 +148,7 @@ test("CORS_ORIGINS accepts any, none or a list of origins as browsers send them"
   }
 });
 
-test("a secret that is being replaced is set together with the previous or the next one", () => {
+test("replacing a secret requires the new secret together with the previous or the next one", () => {
   const [one, two] = ["1".repeat(32), "2".repeat(32)];
   assert.equal(parseConfig({ KEY_PEPPER: two, KEY_PEPPER_OLD: one }).keyPepperOld, one);
   assert.equal(parseConfig({ KEY_PEPPER: one, KEY_PEPPER_NEXT: two }).keyPepperNext, two);
@@ -175,7 +175,7 @@ test("a shared database requires a shared pepper", () => {
   assert.ok(parseConfig({ DATABASE_URL: "postgres://localhost/x", KEY_PEPPER: "p".repeat(32) }));
 });
 
-test("NATS requires everything that plane init writes, and the hub's certificate requires its key", () => {
+test("NATS requires every setting that plane init writes, and the hub's certificate requires its key", () => {
   const seed = (letters: string): string => letters + "A".repeat(56);
   const nats = {
     NATS_URL: "nats://a:4222,tls://b",
@@ -211,7 +211,7 @@ test("NATS requires everything that plane init writes, and the hub's certificate
   assert.throws(() => parseConfig({ PLANE_CREDENTIAL_TTL_S: "1" }), /PLANE_CREDENTIAL_TTL_S must be 5 or more/);
 });
 
-test("email and OpenID settings require a public URL, and each other's counterparts", () => {
+test("email and OpenID require a public URL and all of their own settings", () => {
   const PUBLIC_URL = "https://gate.example";
   const mail = { SMTP_URL: "smtps://user:secret@mail.example:465", MAIL_FROM: "Tollgate <noreply@gate.example>" };
   assert.deepEqual(parseConfig({ PUBLIC_URL, ...mail }).mail, { url: mail.SMTP_URL, from: mail.MAIL_FROM });
@@ -284,7 +284,7 @@ test("payments require both Stripe secrets or neither", () => {
   }
 });
 
-test("a secret key is sent over plain HTTP on this machine only", () => {
+test("the Stripe key is sent over plain HTTP only to this machine", () => {
   const at = (STRIPE_API_BASE: string) =>
     parseConfig({ STRIPE_SECRET_KEY: "sk_test_1", STRIPE_WEBHOOK_SECRET: "whsec_1", STRIPE_API_BASE }).payments
       ?.apiBase;
@@ -301,7 +301,7 @@ test("a secret key is sent over plain HTTP on this machine only", () => {
   for (const url of bad) assert.throws(() => at(url), /STRIPE_API_BASE must be https/, url);
 });
 
-test("a private database is migrated automatically, and connections have Tollgate's application names", () => {
+test("a private database is migrated automatically, and connections carry Tollgate's application names", () => {
   const given = { DATABASE_URL: "postgres://db/tollgate", KEY_PEPPER: "p".repeat(32) };
   assert.equal(parseConfig(given).migrate, "auto");
   assert.equal(parseConfig({ ...given, MIGRATE: "check" }).migrate, "check");
@@ -311,7 +311,7 @@ test("a private database is migrated automatically, and connections have Tollgat
   assert.throws(() => parseConfig(named), /DATABASE_URL must not set application_name/);
 });
 
-test("traces are off, or follow the OpenTelemetry variables, and unsupported ones are refused", () => {
+test("traces are off by default, follow the OpenTelemetry variables, and refuse unsupported ones", () => {
   const tracingOf = (env: Record<string, string>) => parseConfig(env).tracing;
   const OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:4318";
   assert.equal(tracingOf({}), undefined);
@@ -333,7 +333,7 @@ test("traces are off, or follow the OpenTelemetry variables, and unsupported one
   }
 });
 
-test("the API's certificate requires both files, and a matching public URL", () => {
+test("the API's certificate requires both files and a matching public URL", () => {
   const tls = { TLS_CERT: "c.pem", TLS_KEY: "k.pem" };
   assert.equal(parseConfig({}).tls, undefined);
   assert.deepEqual(parseConfig(tls).tls, { certFile: "c.pem", keyFile: "k.pem" });

@@ -13,7 +13,7 @@ async function openPlace(t: TestContext) {
   return { dataDir, read };
 }
 
-test("secrets are generated once, readable by their owner only, and replaced by configured ones", async (t) => {
+test("secrets are generated once, are readable only by their owner, and are overridden by configured ones", async (t) => {
   const { dataDir, read } = await openPlace(t);
   const made = await read();
   assert.equal(made.pepper, (await read()).pepper);
@@ -23,7 +23,7 @@ test("secrets are generated once, readable by their owner only, and replaced by 
   assert.equal(configured.receiptSeed, made.receiptSeed);
 });
 
-test("a stored secret is replaced with the old one beside it, one replacement at a time, until it is removed", async (t) => {
+test("a stored secret is replaced by a new one and kept beside it until it is removed, one replacement at a time", async (t) => {
   const { dataDir, read } = await openPlace(t);
   await assert.rejects(replaceKept(dataDir, "pepper"), /no platform was started/);
   const before = await read();

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { readIfThere } from "./base/files.ts";
+import { readIfExists } from "./base/files.ts";
 
 const Pepper = z.string().min(32);
 const SecretsFile = z.object({
@@ -109,7 +109,7 @@ export async function forgetReplaced(dataDir: string, which: "pepper" | "plane")
 const drawn = (): string => randomBytes(32).toString("base64url");
 
 async function read(file: string): Promise<SecretsFile | undefined> {
-  const text = await readIfThere(file);
+  const text = await readIfExists(file);
   if (text === undefined) return undefined;
   const stored = SecretsFile.safeParse(parse(text));
   // A new pepper would invalidate every key, so the start fails instead.

@@ -28,12 +28,12 @@ const OTHERS = [
   ...["GATE_NAME", "PLANE_NAME", "ROUTE_HOST"],
 ];
 
-test("docs/operators/settings.md matches the declarations", () => {
+test("docs/operators/settings.md matches the declarations of settings", () => {
   const message = "out of date: run npx node gateway/tools/write-settings.ts";
   assert.equal(readFileSync(SETTINGS_PAGE, "utf8"), settingsPage(), message);
 });
 
-test("deploy/ and the operators' guides name existing settings only", () => {
+test("deploy/ and the operators' guides name only settings that exist", () => {
   const files = filesOf("deploy/**", "docs/operators/*.md", "README.md").filter(
     (file) => !file.includes("/grafana/dashboards/"),
   );

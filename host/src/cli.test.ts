@@ -13,7 +13,7 @@ import { SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
 const BIN = fileURLToPath(new URL("../bin/tollgate-host.mjs", import.meta.url));
 const TOKEN = "tht_live_abc_def";
 
-/** Takes none of this process's signals. */
+/** Handles none of this process's signals. */
 const supervisor = (): Supervisor => ({
   hasParent: false,
   stopRequested: new Promise(() => {}),
@@ -32,7 +32,7 @@ interface Run {
 function start(t: TestContext, args: string[], ipc: boolean): Run {
   const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ["ignore", "pipe", "pipe", ...(ipc ? ["ipc" as const] : [])],
-    // No one is logged in there.
+    // A folder without a login.
     env: { ...process.env, XDG_CONFIG_HOME: "/nonexistent" },
   });
   t.after(() => child.kill("SIGKILL"));
@@ -53,7 +53,7 @@ function start(t: TestContext, args: string[], ipc: boolean): Run {
   return { child, output: () => output, said, exit: once(child, "close").then(([code]) => code) };
 }
 
-/** A gateway's node API and a plane: enough to come online. */
+/** A stub gateway and a plane, enough for a node to come online. */
 async function platform(t: TestContext): Promise<{ gateway: string; nats: StubNats; calls: string[] }> {
   const nats = await stubNats(t);
   const calls: string[] = [];
@@ -179,7 +179,7 @@ test("reports a failed start with the reason over IPC", async (t) => {
   assert.match(output(), new RegExp(`error: ${reason}\\. Next: .*\n$`));
 });
 
-test("reports a lost connection and reconnects, and SIGTERM ends it", async (t) => {
+test("reports a lost connection and reconnects until SIGTERM ends the process", async (t) => {
   const { gateway, nats } = await platform(t);
   const { child, exit, output, said } = start(t, scripted(gateway), true);
   await once(child, "message");
@@ -190,7 +190,7 @@ test("reports a lost connection and reconnects, and SIGTERM ends it", async (t) 
   assert.match(output(), /online.*\noffline .*reconnecting\nonline.*\nstopping/);
 });
 
-test("Ctrl-C ends it", async (t) => {
+test("Ctrl-C ends the process", async (t) => {
   const { gateway } = await platform(t);
   const { child, exit, output } = start(t, scripted(gateway), true);
   await once(child, "message");

@@ -75,7 +75,7 @@ export const TOLLGATE_HOST: CommandTable<CommandContext> = {
   groups: { service: { help: "run as a systemd service: install, uninstall, print" } },
 };
 
-/** Runs one command and returns the process's exit code: 0, 1 for a failure, 2 for a mistake in the command line. */
+/** Runs one command and returns the exit code: 0, 1 for a failure, 2 for wrong usage. */
 export function run(args: string[], overrides: Partial<CommandContext> = {}): Promise<number> {
   return perform(TOLLGATE_HOST, args, { ...realContext(args), ...overrides }, explain);
 }
@@ -98,7 +98,7 @@ function realContext(args: string[]): CommandContext {
   };
 }
 
-/** The client is loaded only where it is used: it is a good part of a command's start. */
+/** Loaded on first use, because the NATS client takes much of a command's start. */
 const dial: Dial = async (credentials, name) => {
   const { dialNats } = await import("./agent/nats.ts");
   return dialNats(credentials, name);

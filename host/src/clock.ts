@@ -1,4 +1,4 @@
-/** The agent's clock, and waiting by it. */
+/** The agent's clock, with waits. */
 import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
 
 export type Clock = AnyClock;
@@ -18,7 +18,7 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** Lets the event loop turn once. */
+/** Waits for one turn of the event loop. */
 export function turn(clock: Clock): Promise<void> {
   return new Promise((resolve) => clock.soon(resolve));
 }

@@ -1,4 +1,4 @@
-/** Reads a response whole, up to a bound: no one on the other side decides how much memory we use. */
+/** Reads a whole response up to a limit, so that the server cannot exhaust our memory. */
 export async function readText(response: Response, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -10,7 +10,7 @@ export async function readText(response: Response, bytesMax: number): Promise<st
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Undefined for invalid JSON, which no schema accepts, so the caller reports it. */
+/** Undefined for invalid JSON, which every schema refuses. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

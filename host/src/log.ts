@@ -7,17 +7,14 @@ export type Log = pino.Logger;
 
 export const LOG_LEVELS = ["silent", "fatal", "error", "warn", "info", "debug", "trace"];
 
-/** Lines for people where standard error is a terminal, JSON elsewhere. */
+/** Readable lines on a terminal, JSON elsewhere. */
 export function createLog(level: string, paint: Paint): Log {
   const { stderr } = process;
   const destination = stderr.isTTY ? readableStream(stderr, paint) : pino.destination({ fd: 2, sync: true });
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
-/**
- * An unexpected error without its message, which may quote what was parsed (`JSON.parse` repeats its input): the kind of
- * the error and the places it passed.
- */
+/** An unexpected error without its message, which may quote input (as `JSON.parse` does): its kind and stack. */
 export function withoutMessage(error: unknown): { error: string; at: string[] } {
   if (!(error instanceof Error)) return { error: typeof error, at: [] };
   const at = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));

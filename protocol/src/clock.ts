@@ -8,7 +8,7 @@ export interface Clock {
   after(delayMs: number, task: () => void): () => void;
   /** Runs `task` every `periodMs` until cancelled. Does not keep the process alive. */
   every(periodMs: number, task: () => void): () => void;
-  /** Runs `task` once, after what the event loop has at hand: what lies in the sockets is read before. */
+  /** Runs `task` once, after the event loop has processed what is pending, including data in sockets. */
   soon(task: () => void): void;
 }
 

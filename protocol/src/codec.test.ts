@@ -114,7 +114,7 @@ describe("frames", () => {
     assert.throws(() => decode(back), FrameError);
   });
 
-  test("name the place of a mistake without the received content", () => {
+  test("report the place of a mistake without quoting the frame", () => {
     const marker = "MARKER-of-a-prompt";
     const bodies = [
       marker,
@@ -187,7 +187,7 @@ describe("frames", () => {
       () => decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })),
       /exceeds the limit of 49152/,
     );
-    // The longest names that a state may hold, and the longest message of a failure, are within these bounds.
+    // The longest allowed names in a state, and the longest failure message, fit within these limits.
     const models = Array.from({ length: 256 }, (_, i) => String(i).padStart(64, "m"));
     assert.equal(decode(encode({ kind: "state", state: { ...state, models, json_schema: models } })).kind, "state");
     const message = "\u0001".repeat(FAILURE_MESSAGE_CHARS_MAX);
@@ -214,7 +214,7 @@ describe("frames", () => {
       }),
       { numRuns: 3000 },
     );
-    // Valid frames with a few bytes changed come closer to the edges than noise does.
+    // Valid frames with a few changed bytes reach more edge cases than random bytes.
     const valid = fc.constantFrom(...Object.values(GOLDEN).map((frame) => encode(frame)));
     const changes = fc.array(fc.tuple(fc.nat(200), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 });
     fc.assert(

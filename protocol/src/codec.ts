@@ -1,8 +1,8 @@
 /**
- * Frames to bytes and back. Layout: byte 0 the protocol's major version, byte 1 the kind, then the kind's own payload;
- * integers are little-endian. `decode` trusts nothing: every length is checked against the bytes that are there, text
- * must be valid UTF-8, JSON must fit its schema. It throws `FrameError` and nothing else, and an error names a place and a
- * kind of mistake, never what was received: errors are logged, and a frame can carry a prompt.
+ * Encodes and decodes frames. Layout: byte 0 is the protocol's major version, byte 1 the kind, then the kind's payload; integers are
+ * little-endian. `decode` trusts nothing: lengths are checked, text must be valid UTF-8, JSON must match its schema. It throws only
+ * `FrameError`, which names a position and a kind of mistake but never quotes the frame, because errors are logged and a frame can contain
+ * a prompt.
  */
 import type { z } from "zod";
 import {
@@ -53,7 +53,7 @@ const KIND = {
   scored: 25,
 } as const;
 
-/** Kinds that must be smaller than a frame may be. */
+/** Kinds with a smaller limit than other frames. */
 const BYTES_MAX: Record<number, number> = {
   [KIND.cancel]: CONTROL_FRAME_BYTES_MAX,
   [KIND.accepted]: CONTROL_FRAME_BYTES_MAX,
@@ -78,7 +78,7 @@ export function encode(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
   return bytes;
 }
 
-/** The same bytes in two parts, the second as it is: a large piece need not be copied. */
+/** The same bytes in two parts, so that a large piece need not be copied. */
 export function encodeApart(frame: JobFrame): [head: Buffer, piece: Uint8Array] {
   const head = headOf(frame, 0);
   checkSize(frame.kind, head.length + frame.piece.length);
@@ -123,7 +123,7 @@ function encodeKind(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
   }
 }
 
-/** What comes before the piece of a job, and room for as much as follows. */
+/** The bytes before a job's piece, with room for this many more. */
 function headOf(frame: JobFrame, room: number): Buffer {
   if (frame.kind === "job") {
     const header = Buffer.from(JSON.stringify(frame.header));

@@ -46,26 +46,23 @@ export const JobHeader = z.object({
   gateway: Id,
   model: ModelId,
   endpoint: Endpoint,
-  /** Whether the client streams; an agent may send larger, rarer deltas when it does not. */
+  /** Whether the client streams. If not, an agent may send fewer and larger deltas. */
   stream: z.boolean(),
-  /** The output cap. The gateway enforces it; an engine that counts alike may stop by itself. 0 for embeddings. */
+  /** The output cap, which the gateway enforces; an engine that counts the same way may stop by itself. 0 for embeddings. */
   output_tokens_max: z.int().min(0),
   sampling: Sampling,
   /** The gateway understands `timed` frames. Agents of 1.0 do not know the field and send `deltas`. */
   times: z.boolean().optional(),
   /**
-   * The body's UTF-8 bytes, and the number of frames that carry it (this one included). Where this one carries none of it, the
-   * rest follows when the node has accepted.
+   * The body's UTF-8 length and the number of frames that carry it, including this one. If this one carries none of it, the rest follows
+   * after the node's acceptance.
    */
   body_bytes: z.int().min(2).max(JOB_BODY_BYTES_MAX),
   pieces: z.int().min(1).max(JOB_PIECES_MAX),
 });
 export type JobHeader = z.infer<typeof JobHeader>;
 
-/**
- * The form that the engine must give its answer: any JSON object, or what a JSON Schema allows. It says nothing to the
- * model: nothing of it enters the prompt.
- */
+/** The form that the engine must enforce: any JSON object, or what a JSON Schema allows. It is not part of the prompt. */
 export const OutputFormat = z.discriminatedUnion("type", [
   z.object({ type: z.literal("json_object") }),
   z.object({
@@ -78,9 +75,9 @@ export const OutputFormat = z.discriminatedUnion("type", [
 export type OutputFormat = z.infer<typeof OutputFormat>;
 
 /**
- * An answer to the prompt of the same body. The node generates nothing: it says how likely its engine finds this text, in one
- * `scored` frame. `cuts`: offsets into `answer`, in UTF-16 units and ascending, for an engine that only tells the likeliest next
- * tokens: it is asked at each of them, with the prompt and the answer up to there.
+ * An answer to the prompt of the same body, to be scored. The node generates nothing and reports how likely its engine finds this text, in
+ * one `scored` frame. `cuts`: ascending offsets into `answer` in UTF-16 units, for engines that only report the likeliest next tokens: they
+ * are asked at each of them.
  */
 export const Score = z.object({
   answer: z.string(),
@@ -88,10 +85,10 @@ export const Score = z.object({
 });
 export type Score = z.infer<typeof Score>;
 
-/** The body of a job, by endpoint: JSON, reassembled from its pieces. */
+/** The body of a job by endpoint: JSON, joined from its pieces. */
 export const ChatBody = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.string() })),
-  /** Only for nodes that announced the model under `json_schema`: others do not know the field. */
+  /** Only for nodes that announced the model under `json_schema`; others do not know the field. */
   format: OutputFormat.optional(),
   /** Only for nodes that announced the model under `scores`. */
   score: Score.optional(),
@@ -109,7 +106,7 @@ export type JobBody = ChatBody | CompletionBody | EmbeddingBody;
 
 export const Accepted = z.object({ job: JobId });
 export const Busy = z.object({ job: JobId });
-/** Prefill progress: the engine is reading the prompt. Counts as activity, up to a bound. */
+/** Prefill progress: the engine is reading the prompt. Counts as a sign of life, within limits. */
 export const Progress = z.object({ job: JobId, fraction: z.number().min(0).max(1) });
 export const Done = z.object({ job: JobId, seq: Seq, finish: z.enum(["stop", "length"]) });
 export const Failed = z.object({
@@ -117,12 +114,12 @@ export const Failed = z.object({
   seq: Seq,
   /** `engine`: the engine broke; `prompt`: the engine cannot take this prompt; `agent`: the agent itself failed. */
   cause: z.enum(["engine", "prompt", "agent"]),
-  /** For debugging an agent. It should hold no prompt or output text; a gateway cannot know, and drops it unread. */
+  /** For debugging an agent. Gateways drop it unread, because they cannot know whether it contains a prompt. */
   message: z.string().max(FAILURE_MESSAGE_CHARS_MAX),
 });
 /**
- * Natural logarithms of probabilities, in the order of the text: of each token of the answer, where the engine scores a given text;
- * of the token that follows each cut, where it tells the likeliest next ones. One that is not among these is null.
+ * Natural logarithms of probabilities: of each token of the answer, or, if the engine only reports the likeliest next tokens, of the token
+ * after each cut. Null for a token that is not among those.
  */
 export const Scored = z.object({
   job: JobId,
@@ -130,7 +127,7 @@ export const Scored = z.object({
   logprobs: z.array(z.number().max(0).nullable()).max(SCORES_MAX),
 });
 export const Cancel = z.object({ job: JobId });
-/** What an engine can say of a text that it did not write: how likely all of it is, or the likeliest next tokens. */
+/** How an engine scores a given text: the likelihood of all its tokens, or the likeliest next tokens. */
 export const ScoringKind = z.enum(["text", "next"]);
 export type ScoringKind = z.infer<typeof ScoringKind>;
 export const NodeState = z.object({
@@ -138,19 +135,19 @@ export const NodeState = z.object({
   protocol: z.string().regex(/^\d{1,3}\.\d{1,3}$/),
   agent: z.string().max(64),
   slots: z.int().min(0).max(4096),
-  /** How many its engine would take. Only where the agent gives it fewer, because it left long pauses between tokens. */
+  /** The number of requests its engine accepts. Present if the agent gives it fewer, because it left long pauses between tokens. */
   slots_max: z.int().min(0).max(4096).optional(),
   busy: z.int().min(0).max(4096),
   models: z.array(ModelId).max(256),
-  /** The models of these whose engine was seen to keep to an output format, now that it runs. */
+  /** The models whose engine has passed the test for output formats since it started. */
   json_schema: z.array(ModelId).max(256).optional(),
-  /** The keywords of JSON Schema that every engine behind `json_schema` keeps to. Absent: the agent does not say. */
+  /** The JSON Schema keywords that every engine behind `json_schema` enforces. Absent: not reported. */
   schema_keywords: z.array(z.string().min(1).max(40)).max(100).optional(),
   /** The models whose engine can score a text, and how. */
   scores: z.record(ModelId, ScoringKind).optional(),
-  /** The agent accepts a job when its first frame is there, and waits for the rest of the body. */
+  /** The agent accepts a job at its first frame, and then waits for the rest of the body. */
   accepts_early: z.boolean().optional(),
-  /** The agent finishes what runs and refuses what is new. */
+  /** The agent finishes running jobs and refuses new ones. */
   draining: z.boolean(),
 });
 export type Done = z.infer<typeof Done>;
@@ -166,15 +163,15 @@ export interface Delta {
   text: string;
 }
 /**
- * A delta with the node's own times of its first and its last token, in milliseconds since the node accepted the job. An
- * agent may join tokens into one delta, but never over a pause of more than a second: no pause that matters is hidden.
+ * A delta with the node's own times of its first and last token, in milliseconds since its acceptance of the job. An agent never joins
+ * tokens across a pause of more than a second, so no relevant pause is hidden.
  */
 export interface TimedDelta extends Delta {
   firstMs: number;
   lastMs: number;
 }
 
-/** Every frame as the codec hands it over. */
+/** A decoded frame. */
 export type Frame =
   | { kind: "job"; header: JobHeader; piece: Uint8Array }
   | { kind: "piece"; job: string; index: number; piece: Uint8Array }
@@ -189,5 +186,5 @@ export type Frame =
   | ({ kind: "failed" } & Failed)
   | ({ kind: "scored" } & Scored)
   | { kind: "state"; state: NodeState }
-  /** A kind of a later minor version: ignore it. */
+  /** A kind of a later minor version, to be ignored. */
   | { kind: "unknown"; code: number };

@@ -40,7 +40,7 @@ describe("jobs in pieces", () => {
     );
   });
 
-  test("allow a whole body of any length after the first frame", () => {
+  test("send the whole body after the first frame, for any length", () => {
     for (const length of [1, JOB_PIECE_BYTES - 13, JOB_PIECE_BYTES * 2]) {
       const body = { prompt: "x".repeat(length) };
       const frames = cutJob(header, body, { later: true }).map((frame) => decode(encode(frame)));

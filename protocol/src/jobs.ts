@@ -1,4 +1,4 @@
-/** Jobs in pieces: split by the gateway, joined by the node. */
+/** Splits jobs into pieces (gateway) and joins them (node). */
 import { FrameError } from "./codec.ts";
 import { ChatBody, CompletionBody, EmbeddingBody, type Frame, type JobBody, type JobHeader } from "./frames.ts";
 import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES } from "./limits.ts";

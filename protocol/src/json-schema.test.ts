@@ -19,7 +19,7 @@ const needs = (schema: Schema): string[] => {
 const object = (property: unknown): Schema => ({ type: "object", properties: { a: property } });
 
 describe("JSON Schema validation", () => {
-  test("names the place and the rule that an invalid schema breaks", () => {
+  test("reports the place and the rule that an invalid schema breaks", () => {
     for (const [schema, place, rule] of [
       [object({ type: "strnig" }), "#/properties/a/type", /must be one of object/],
       [object({ type: ["string", "string"] }), "#/properties/a/type", /different/],
@@ -99,7 +99,7 @@ describe("JSON Schema validation", () => {
         schema: fc.dictionary(fc.constantFrom(...keywords), many, { maxKeys: 4 }),
       };
     });
-    // A list under `items` is an older draft's.
+    // A list under `items` belongs to an older draft.
     const isOlder = (one: unknown): boolean =>
       typeof one === "object" &&
       one !== null &&
@@ -115,7 +115,7 @@ describe("JSON Schema validation", () => {
 });
 
 describe("JSON Schema expansion", () => {
-  /** Each definition offers the next one twice. */
+  /** Each definition references the next one twice. */
   const doubling = (levels: number, link: (next: Schema) => Schema): Schema => {
     const $defs = Object.fromEntries(
       Array.from({ length: levels }, (_, i) => [`d${i}`, link({ $ref: `#/$defs/d${i + 1}` })]),
@@ -192,7 +192,7 @@ describe("JSON Schema expansion", () => {
 });
 
 describe("JSON Schema keywords", () => {
-  test("names what an engine must enforce, where it is first used", () => {
+  test("lists what an engine must enforce, with its first use", () => {
     const reading = readSchema({
       type: "object",
       title: "t",
@@ -216,7 +216,7 @@ describe("JSON Schema keywords", () => {
     );
   });
 
-  test("leaves out keywords that constrain nothing", () => {
+  test("omits keywords that constrain nothing", () => {
     assert.deepEqual(needs({}), []);
     assert.deepEqual(needs({ default: 1, examples: [], discriminator: {}, additionalProperties: true }), []);
     assert.deepEqual(needs({ type: "string", minLength: 0, minimum: 1, format: "color" }), ["type"]);

@@ -1,24 +1,22 @@
 /**
- * Reads a JSON Schema that an answer must match, before an engine makes a grammar of it: whether it is valid, how far its
- * references and alternatives expand, and which keywords an engine must enforce. Gateway and agent use the same rules.
- *
- * Validity costs one look at every part of the schema. Expansion follows references as a grammar does and stops at its limit, so
- * no schema takes more than `SCHEMA_STEPS_MAX` steps, however its definitions multiply.
+ * Checks the JSON Schema of an output format before an engine builds a grammar of it: its validity, the size of its expansion, and the
+ * keywords that an engine must enforce. Gateway and agent use the same rules. Validation visits every part once. Expansion follows
+ * references like a grammar and stops at its limit, so no schema takes more than `SCHEMA_STEPS_MAX` steps.
  */
 
-/** How many parts a schema may have once every reference and repetition in it is written out. */
+/** The maximum number of parts after the expansion of references and repetitions. */
 export const SCHEMA_STEPS_MAX = 10_000;
 const DEPTH_MAX = 100;
 const PLACE_CHARS_MAX = 200;
-/** `{1000,2000}` in a regular expression; longer ones are more than anything allows. */
+/** Limits `{1000,2000}` in a regular expression; longer bounds are too large anyway. */
 const BOUNDS_CHARS_MAX = 20;
 
-/** The keywords that every node keeps that says it keeps output formats and does not say which keywords. */
+/** The keywords assumed for a node that announces output formats without listing keywords. */
 export const PROVEN_KEYWORDS: readonly string[] = ["type", "properties", "required", "additionalProperties", "enum"];
 
 /** A keyword that an engine must enforce, and where the schema first uses it. */
 export interface KeywordUse {
-  /** What a node announces when its engine enforces this: the keyword, or one way to use it (`minimum:number`, `format:date`). */
+  /** The name that a node announces for it: the keyword, or one way to use it (`minimum:number`, `format:date`). */
   needs: string;
   keyword: string;
   /** A JSON pointer: `#/properties/age`. */
@@ -31,15 +29,15 @@ type SchemaReading =
 
 type SchemaObject = Readonly<Record<string, unknown>>;
 
-/** One subschema, with those below it that belong to the value it describes. */
+/** A subschema, with those below it that describe the same value or its parts. */
 export interface SchemaPart {
   schema: SchemaObject | boolean;
-  /** The subschemas of each keyword. */
+  /** Its subschemas by keyword. */
   below: Map<string, { name: string; part: SchemaPart }[]>;
-  /** Where a `$ref` leads. */
+  /** The target of its `$ref`. */
   target?: SchemaPart;
   parent: SchemaPart | undefined;
-  /** Its place below its parent. */
+  /** Its path below its parent. */
   path: string;
   steps: number;
 }
@@ -66,7 +64,7 @@ const names = holds(
   "must be an array of different strings",
 );
 
-/** Keywords without subschemas, and what their values must be. */
+/** Keywords without subschemas, with the check of their values. */
 const VALUES: Readonly<Record<string, Check>> = {
   type: holds(
     (value) =>
@@ -133,7 +131,7 @@ const DEFINITIONS = ["$defs", "definitions"];
 /** Their subschemas describe the same value, not a part of it. */
 const SAME_VALUE = ["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas"];
 
-/** The types of value that a keyword says something about; it says nothing about others. */
+/** The types to which a keyword applies; it has no effect on others. */
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
   string: ["minLength", "maxLength", "pattern", "format"],
@@ -150,13 +148,13 @@ const TYPE_OF = new Map(
   ),
 );
 const RANGE = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
-/** They say all there is to say about the value: with another keyword beside them an engine would have to keep both. */
+/** They define the value completely: with another keyword beside them an engine would have to enforce both. */
 const ALONE = ["$ref", "anyOf", "oneOf", "allOf", "enum", "const", "not", "if"];
 const REPETITIONS = [
   ["minItems", "maxItems"],
   ["minLength", "maxLength"],
 ] as const;
-/** Formats that JSON Schema defines; any other says nothing. */
+/** The formats that JSON Schema defines; others have no effect. */
 const FORMATS: readonly unknown[] = [
   ...[
     "date-time",
@@ -270,7 +268,7 @@ class Reader {
   expand(root: SchemaPart): KeywordUse[] {
     const uses = new Map<string, KeywordUse>();
     const seen = new Set<SchemaPart>();
-    /** Where on the way down each part lies, and since when the way describes one and the same value. */
+    /** The depth of each part on the current path, and since when the path describes the same value. */
     const way = new Map<SchemaPart, number>();
     const visit = (part: SchemaPart, sameSince: number): void => {
       this.steps += part.steps;
@@ -290,7 +288,7 @@ class Reader {
       for (const [keyword, parts] of part.below) {
         if (DEFINITIONS.includes(keyword)) continue;
         const since = SAME_VALUE.includes(keyword) ? sameSince : depth + 1;
-        // Of a boolean right below a keyword, the keyword's own need says it all.
+        // For a boolean directly below a keyword, the keyword's own need is enough.
         const isOne =
           BELOW[keyword]?.startsWith("one") && typeof parts[0]?.part.schema === "boolean" && parts[0].name === "";
         if (!isOne) for (const { part: inner } of parts) visit(inner, since);
@@ -299,7 +297,7 @@ class Reader {
       const again = target && way.get(target);
       if (target !== undefined && again === undefined) visit(target, sameSince);
       this.isRecursive ||= again !== undefined;
-      // Its own alternative: a grammar would have no beginning.
+      // A part that is its own alternative has no beginning in a grammar.
       if (again !== undefined && again >= sameSince)
         throw new Problem(part, "$ref", "must not contain endless references to itself");
       way.delete(part);
@@ -318,7 +316,7 @@ const RULES = {
 
 const isSchema = (value: unknown): value is SchemaObject | boolean => isObject(value) || typeof value === "boolean";
 
-/** Which keywords of one subschema an engine has to enforce. */
+/** The keywords of a subschema that an engine must enforce. */
 function usesOf({ schema }: SchemaPart): Omit<KeywordUse, "place">[] {
   if (typeof schema === "boolean") return schema ? [] : [{ needs: "false", keyword: "false" }];
   const types = schema.type === undefined ? [] : [schema.type].flat();
@@ -331,7 +329,7 @@ function usesOf({ schema }: SchemaPart): Omit<KeywordUse, "place">[] {
   return alone !== undefined && beside !== undefined ? [...uses, { needs: "allOf", keyword: beside.keyword }] : uses;
 }
 
-/** A list of values may name their type. */
+/** `type` may stand beside `enum` or `const`. */
 const isBeside = (keyword: string, alone: string | undefined): boolean =>
   keyword === "type" && (alone === "enum" || alone === "const");
 
@@ -350,7 +348,7 @@ function needOf(keyword: string, schema: SchemaObject, types: readonly unknown[]
   if (type === undefined) return keyword;
   const isTyped = types.includes(type) || (type === "number" && types.includes("integer"));
   if (types.length > 0 && !isTyped) return undefined;
-  // Most grammars match whole values, and take only patterns that say so.
+  // Most grammars match whole values, so only anchored patterns are supported.
   if (keyword === "pattern" && !/^\^.*\$$/s.test(value as string)) return "pattern:part";
   if (keyword === "format") return FORMATS.includes(value) ? `format:${value}` : undefined;
   if (keyword === "required" && !(value as string[]).every((name) => isNamed(schema, name))) return "required:unnamed";
@@ -392,9 +390,9 @@ function regexRule(pattern: string): string | undefined {
   }
 }
 
-/** How many parts a regular expression has when its repetitions are written out. One look at every character. */
+/** The number of parts of a regular expression after the expansion of its repetitions, in one pass. */
 export function patternSteps(pattern: string): number {
-  /** The parts of each group that is open, and of the last part, which a repetition multiplies. */
+  /** The sums of each open group, with the last part, which a repetition multiplies. */
   const groups: { sum: number; last: number }[] = [{ sum: 0, last: 0 }];
   const top = (): { sum: number; last: number } => groups.at(-1) as { sum: number; last: number };
   const add = (steps: number): void => {

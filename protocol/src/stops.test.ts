@@ -14,7 +14,7 @@ function cut(stops: string[], pieces: string[]): { text: string; stopped: boolea
   return { text: text + matcher.end(), stopped: false };
 }
 
-/** The rule, without any care for cost. */
+/** A simple and slow implementation of the rule. */
 function expected(stops: string[], text: string): { text: string; stopped: boolean } {
   for (let end = 1; end <= text.length; end++) {
     const found = stops.filter((stop) => text.slice(0, end).endsWith(stop)).map((stop) => stop.length);
@@ -27,7 +27,7 @@ describe("stop strings", () => {
   for (const [stops, pieces, text, stopped] of [
     [["END"], ["a b END c"], "a b ", true],
     [["END"], ["a E", "N", "D c"], "a ", true],
-    // The character that spoils one beginning begins another.
+    // The character that breaks one match begins another.
     [["END"], ["a EN", "E", "ND"], "a EN", true],
     [["END"], ["a EN"], "a EN", false],
     [["END"], ["END"], "", true],

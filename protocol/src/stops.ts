@@ -1,37 +1,34 @@
 /**
- * Cuts output before the stop string that is complete first. The agent does it for engines that do not, the gateway whatever the
- * agent did. Of two that are complete with the same character the longer counts, as the text before it is the shorter.
- *
- * Every character moves each stop string's matcher once (Knuth, Morris and Pratt), so the work grows with the output and
- * not with the strings, whatever they are. Held back is only an end of the text that begins a stop string: text that
- * does not is passed on as it comes.
+ * Cuts output before the first completed stop string. The agent does this for engines that do not, and the gateway always. If two are
+ * completed by the same character the longer one counts, which leaves less text. Each character advances every matcher once
+ * (Knuth-Morris-Pratt), so the work is linear in the output. Only an end of the text that may begin a stop string is held back.
  */
 
 interface Cut {
-  /** What may be shown. */
+  /** The text to pass on. */
   text: string;
-  /** A stop string is complete: nothing after it is output. */
+  /** A stop string was completed, so the output ends. */
   stopped: boolean;
 }
 
 interface Pattern {
   stop: string;
-  /** For each length of a matched beginning, the next shorter beginning that is also an end of it. */
+  /** For each matched length, the next shorter prefix that is also a suffix of it. */
   shorter: Uint16Array;
 }
 
 export class StopMatcher {
   readonly #patterns: readonly Pattern[];
-  /** How much of each stop string the text ends with. */
+  /** The matched length of each stop string at the end of the text. */
   readonly #matched: Uint16Array;
-  /** The end of the text that begins a stop string. */
+  /** Text that may begin a stop string. */
   #held = "";
   #stopped = false;
-  /** Steps of all matchers so far: a measure of the work done. */
+  /** The steps of all matchers so far, as a measure of work. */
   steps = 0;
 
   constructor(stops: readonly string[] = []) {
-    // Output is well-formed, so a string with half a character in it can only match in the middle of another one.
+    // Output is well-formed, so a stop string with an unpaired surrogate could only match within a character.
     this.#patterns = stops.filter((stop) => stop !== "" && stop.isWellFormed()).map(patternOf);
     this.#matched = new Uint16Array(this.#patterns.length);
   }
@@ -52,7 +49,7 @@ export class StopMatcher {
     return { text: seen.slice(0, seen.length - begun), stopped: false };
   }
 
-  /** The output ended: what was held back was no stop string. */
+  /** The output ended, so the held-back text is not part of a stop string. */
   end(): string {
     const rest = this.#held;
     this.#held = "";

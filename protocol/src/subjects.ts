@@ -1,6 +1,6 @@
 /**
- * Where frames travel. One subject per direction and pair, so that NATS keeps the order of everything a node says to a
- * gateway. A node's credentials allow it exactly `nodePermissions`; it can neither read nor write anything else.
+ * The NATS subjects of frames: one per direction and pair, so that NATS keeps the order of a node's messages to a gateway. A node's
+ * credentials allow exactly `nodePermissions`.
  */
 
 /** Gateway to node: jobs and cancellations. */
@@ -10,13 +10,13 @@ export const toGateway = (gatewayId: string, nodeId: string): string => `tg.g.${
 /** Node to every gateway: its state. */
 export const nodeState = (nodeId: string): string => `tg.s.${nodeId}`;
 
-/** What a gateway subscribes to. */
+/** A gateway's subscription. */
 export const gatewayInbox = (gatewayId: string): string => `tg.g.${gatewayId}.*`;
 export const ALL_NODE_STATES = "tg.s.*";
 /** A gateway that just started asks every node for its state here. */
 export const STATE_REQUEST = "tg.q";
 
-/** The node named by a subject a gateway received on, or undefined if the subject is none of ours. */
+/** The node in a subject that a gateway received on; undefined for other subjects. */
 export function senderOf(subject: string): string | undefined {
   const parts = subject.split(".");
   if (parts[0] !== "tg") return undefined;

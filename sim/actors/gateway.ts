@@ -15,7 +15,7 @@ import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { openPayouts, type Payouts } from "../../gateway/src/operators/payouts.ts";
 import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
-import { type Taken, takeIn } from "../../gateway/src/payments/receive.ts";
+import { type EventResult, processEvent } from "../../gateway/src/payments/receive.ts";
 import { SPOT_CHECKS_SCHEMA } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
 import { type ProcessLife, processClock } from "../world/process-life.ts";
@@ -45,9 +45,9 @@ export interface RunningGateway {
   gateway: Gateway;
   newId: NewId;
   payouts: Payouts;
-  /** Receives an event of the payment provider. Resolves once everything that follows from the event is committed. */
-  receive(event: ProviderEvent): Promise<Taken>;
-  /** Stops accepting requests, waits up to `graceMs` for those in flight, and ends. */
+  /** Handles an event of the payment provider. Resolves when all its effects are committed. */
+  receive(event: ProviderEvent): Promise<EventResult>;
+  /** Accepts no more requests, ends those in flight after the grace period, then exits. */
   drain(graceMs: number): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export async function startGateway(
     gateway,
     newId,
     payouts: openPayouts({ pool, newId, holdDays: payoutHoldDays }),
-    receive: (event) => takeIn({ pool, newId, onFailed: noneIsAutomatic }, event),
+    receive: (event) => processEvent({ pool, newId, onFailed: noneIsAutomatic }, event),
     async drain(graceMs) {
       world.trace.add(name, "drains");
       await running.drain({ delayMs: 0, graceMs });

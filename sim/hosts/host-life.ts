@@ -5,15 +5,16 @@
  */
 import { explainsPace, judge } from "../../gateway/src/inference/endings.ts";
 import { Reliability } from "../../gateway/src/trust/reliability.ts";
-import { type Bench, Calibration } from "../../gateway/src/trust/spot-checks/calibration.ts";
+import { Calibration, type VerifierBench } from "../../gateway/src/trust/spot-checks/calibration.ts";
 import { isDrawn, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { classOf, scoreOf } from "../../gateway/src/trust/spot-checks/score.ts";
 import {
+  addCheck,
   factorsOf,
   hasFailed,
+  isPressed,
   isSuspected,
   NEW_TEST,
-  note,
   type TestState,
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import { answerLogprobs, type Served, seeded, type Uniform } from "../../gateway/src/trust/spot-checks/testing.ts";
@@ -56,7 +57,7 @@ export function fleetCalibration(seed: number): Calibration {
   for (let i = 0; i < CALIBRATED_BY; i++) {
     const asked = ask(roll);
     const { served } = honestAction(roll) as Extract<HostAction, { does: "answer" }>;
-    const score = scoreOf(answerLogprobs({ ...asked, noise: 0.02, ...served }, roll), "text");
+    const score = scoreOf(answerLogprobs({ ...asked, noise: 0.02, ...served }, roll));
     if (score !== undefined) calibration.add(benchOf(asked), { identity: `host ${i % 6}`, score });
   }
   return calibration;
@@ -162,7 +163,7 @@ function check(
   if (!drawn) return undefined;
   identity.dueAt = nextDue(now, roll());
   const bench = benchOf(asked);
-  const score = scoreOf(logprobsOf(act.served, asked, roll), "text");
+  const score = scoreOf(logprobsOf(act.served, asked, roll));
   const verifier = (): Opinion => {
     life.checks += 1;
     life.tokensChecked += asked.tokens;
@@ -171,12 +172,15 @@ function check(
     const found = roll() < friends ? judged?.map(() => 0.9) : judged;
     return { factors: found && factorsOf(found), reference: false };
   };
+  const suspected = isPressed(test);
   const first = verifier();
-  const third = nextStep({ first }) === "third" ? verifier() : undefined;
+  const third = nextStep({ first, suspected }) === "third" ? verifier() : undefined;
   const control =
-    nextStep({ first, ...(third && { third }) }) === "control" ? controlOf(bench, asked, roll, calibration) : undefined;
-  const { factors, verdict } = decide({ first, third: third ?? null, control: control ?? null });
-  identity.test = note(test, { at: now, factors, confirmedBad: verdict === "bad" });
+    nextStep({ first, suspected, ...(third && { third }) }) === "control"
+      ? controlOf(bench, asked, roll, calibration)
+      : undefined;
+  const { factors, verdict } = decide({ first, suspected, third: third ?? null, control: control ?? null });
+  identity.test = addCheck(test, { at: now, factors, confirmedBad: verdict === "bad" });
   if (!hasFailed(identity.test, FALSE_ALARMS)) return undefined;
   const since = identity.test.badSince ?? now;
   const taken = identity.paid.filter(({ at }) => at >= since).reduce((sum, { amount }) => sum + amount, 0);
@@ -192,7 +196,7 @@ interface Asked {
 const pick = <T>(of: readonly T[], roll: Uniform): T => of[Math.floor(roll() * of.length)] as T;
 const ask = (roll: Uniform): Asked => ({ temperature: pick(TEMPERATURES, roll), tokens: pick(LENGTHS, roll) });
 
-const benchOf = ({ temperature, tokens }: Asked): Bench => ({
+const benchOf = ({ temperature, tokens }: Asked): VerifierBench => ({
   model: "m",
   method: "text",
   class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens }),
@@ -211,8 +215,8 @@ function logprobsOf(
 }
 
 /** An honest node's answer to the same request. */
-function controlOf(bench: Bench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
-  const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll), "text");
+function controlOf(bench: VerifierBench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
+  const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll));
   const judged = score && calibration.judge(bench, { identity: "another", score });
   return { factors: judged && factorsOf(judged), reference: false };
 }

@@ -115,7 +115,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "nodes are blamed for what the plane lost",
     file: `${DISPATCH}blame.ts`,
-    find: 'if (by === "plane") step(attempt, "cut");\n      else ',
+    find: 'if (by === "plane") applyEvent(attempt, "cut");\n      else ',
     replace: "",
   },
   {
@@ -331,7 +331,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "of two words on a refund the last that came counts",
     file: `${PAYMENTS}receive.ts`,
-    find: "known === undefined ? told : newest(known, told);",
+    find: "known === undefined ? told : newerReversal(known, told);",
     replace: "told;",
   },
   {

@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { Chance } from "@tollgate/stage/chance.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
-import { Board, memoryLimits } from "../../gateway/src/limits/memory.ts";
+import { LimitCounts, memoryLimits } from "../../gateway/src/limits/memory.ts";
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { ProcessLife, processClock } from "./process-life.ts";
@@ -69,7 +69,7 @@ describe("the simulated limits server", () => {
     for (let i = 0; i < HISTORIES; i++) {
       const chance = new Chance(`${seed} ${i}`);
       const bench = new Bench();
-      const board = new Board();
+      const board = new LimitCounts();
       const shared = [await bench.gateway(), await bench.gateway()];
       const memory = [memoryLimits({ clock: bench.clock, board }), memoryLimits({ clock: bench.clock, board })];
       for (let at = 0; at < STEPS; at++) {

@@ -54,6 +54,13 @@ interface NodeEntry extends Link {
   movedAtMs: number | undefined;
 }
 
+/** What went over the plane on one kind of subject: once for each sender, and once for each receiver. */
+export interface Traffic {
+  published: number;
+  delivered: number;
+  bytesDelivered: number;
+}
+
 /**
  * How soon after a loss a gateway doubts its connection, and how much later it treats the plane as unreachable. Silence
  * counts from 2 s on.
@@ -71,6 +78,8 @@ export class Network {
   delayMsMax = 8;
   sent = 0;
   lost = 0;
+  /** By the second part of the subject (`protocol/src/subjects.ts`). */
+  readonly traffic = new Map<string, Traffic>();
 
   constructor(scheduler: Scheduler, chance: Chance) {
     this.#scheduler = scheduler;
@@ -217,6 +226,13 @@ export class Network {
     for (const run of link.back) run();
   }
 
+  #trafficOn(subject: string): Traffic {
+    const kind = subject.split(".", 2)[1] as string;
+    const traffic = this.traffic.get(kind) ?? { published: 0, delivered: 0, bytesDelivered: 0 };
+    this.traffic.set(kind, traffic);
+    return traffic;
+  }
+
   #break(link: Link): void {
     link.epoch += 1;
     link.arrivesMs.clear();
@@ -234,12 +250,16 @@ export class Network {
     }
     const bytes = Uint8Array.from(payload);
     const epoch = from.epoch;
+    const traffic = this.#trafficOn(subject);
+    traffic.published += 1;
     for (const to of this.#links()) {
       if (!to.isUp) continue;
       const receivers: Receive[] = [];
       for (const { covers, receive } of to.subscriptions) if (covers(subject)) receivers.push(receive);
       if (receivers.length === 0) continue;
       this.sent += 1;
+      traffic.delivered += 1;
+      traffic.bytesDelivered += bytes.length;
       const toEpoch = to.epoch;
       const atMs = Math.max(
         this.#scheduler.nowMs + this.#chance.between(1, this.delayMsMax),

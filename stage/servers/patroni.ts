@@ -34,7 +34,8 @@ export type Entrance = "haproxy" | "hosts";
 interface ClusterOptions {
   synchronous: boolean;
   entrance: Entrance;
-  major?: number;
+  /** The folder of PostgreSQL's programs; Debian's version 15 unless told. */
+  programs?: string;
   members?: number;
 }
 
@@ -86,7 +87,7 @@ export function whyNoPatroni(): string | undefined {
 }
 
 export async function startPatroni(options: ClusterOptions): Promise<PatroniCluster> {
-  const { synchronous, entrance, major = 15, members: count = 3 } = options;
+  const { synchronous, entrance, programs = "/usr/lib/postgresql/15/bin", members: count = 3 } = options;
   const patroniCommand = [PYTHON, pythonTool("patroni") as string];
   const runAs = await chooseRunAs();
   const directory = await mkdtemp("/tmp/tollgate-patroni-");
@@ -124,7 +125,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
         PATRONI_POSTGRESQL_LISTEN: `127.0.0.1:${port}`,
         PATRONI_POSTGRESQL_CONNECT_ADDRESS: `127.0.0.1:${front.port}`,
         PATRONI_POSTGRESQL_DATA_DIR: data,
-        PATRONI_POSTGRESQL_BIN_DIR: `/usr/lib/postgresql/${major}/bin`,
+        PATRONI_POSTGRESQL_BIN_DIR: programs,
         PATRONI_POSTGRESQL_PGPASS: join(directory, `${name}.pgpass`),
         PATRONI_SUPERUSER_USERNAME: "postgres",
         PATRONI_SUPERUSER_PASSWORD: passwords.superuser,

@@ -67,6 +67,7 @@ const TABLE: Record<string, Record<string, string>> = {
     "docs/operators/monitoring.md": "Monitoring",
     "docs/operators/failures.md": "When a part fails",
     "docs/operators/capacity.md": "Capacity",
+    "docs/scale.md": "Scale",
     "docs/operators/nats.md": "NATS",
     "docs/operators/sign-in.md": "Sign-in",
     "docs/operators/secrets.md": "Secrets",

@@ -29,7 +29,7 @@ export const MUTATIONS: Mutation[] = [
     find: "delete from hold where id = any (ids) and expires_at < now()",
     replace: "delete from hold where id = any (ids)",
     test: `${SRC}ledger/late.test.ts`,
-    title: "a sweep that waited for the account lock ends no hold that was renewed meanwhile",
+    title: "are left alone by a sweep that waited for the account's lock: it ends no hold that was renewed meanwhile",
   },
   {
     name: "the low-credit alert is reset before the purchase commits",
@@ -47,7 +47,7 @@ export const MUTATIONS: Mutation[] = [
     find: "p_hold_days * 24 + 1)",
     replace: "p_hold_days * 24)",
     test: `${SRC}operators/payouts.test.ts`,
-    title: "earnings are held back until the whole hour they belong to is older than the hold-back period",
+    title: "earnings are held back until their whole hour is older than the hold-back period",
   },
   {
     name: "every request of a batch spends the same granted credit",
@@ -55,7 +55,7 @@ export const MUTATIONS: Mutation[] = [
     find: "g.granted - (sum(own.charge) over before - own.charge)",
     replace: "g.granted - 0 * (sum(own.charge) over before - own.charge)",
     test: `${SRC}ledger/reserve.test.ts`,
-    title: "is spent by each request of a batch in turn",
+    title: "is spent by the requests of a batch one after the other",
   },
   {
     name: "a batch leaves before all sockets are read",
@@ -63,7 +63,7 @@ export const MUTATIONS: Mutation[] = [
     find: "this.#start((task) => clock.soon(task));",
     replace: "this.#start(queueMicrotask);",
     test: `${SRC}db/batcher.test.ts`,
-    title: "operations of one event-loop turn share a batch, and later ones wait for the next",
+    title: "sends operations of one event-loop turn as one batch, and later ones as the next",
   },
   {
     name: "an answer does not wait for its settlement",
@@ -80,7 +80,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       "          charge_pico = greatest(d.charge_pico, excluded.charge_pico) * (excluded.requests > 0)::int\n  )",
     test: `${SRC}history/rollups.test.ts`,
-    title: "add a late charge to the label's day, whether the lost request was counted before or not",
+    title: "add a late charge to the label's day, whether or not the lost request was counted before",
   },
   {
     name: "a member who becomes a billing contact keeps a playground key",
@@ -88,7 +88,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if to_jsonb(new) ->> 'role' = 'member' then",
     replace: "if to_jsonb(new) ->> 'role' in ('member', 'billing') then",
     test: `${SRC}keys/session-keys.test.ts`,
-    title: "stop working when their member becomes billing, and not on a change to the role member",
+    title: "stop working when their member becomes billing, and continue after a change to the role member",
   },
   {
     name: "a hold in doubt is looked up only once",
@@ -105,7 +105,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       'log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");\n      return true;',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "keeps a settlement that reveals a bug in the spool until giving it up can be recorded",
+    title: "keeps a settlement that reveals a bug in the spool until it is recorded as given up",
   },
   {
     name: "a credit look counts as new from its answer on",
@@ -113,7 +113,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if (looking.get(accountId) === one) learned(accountId, has, now);",
     replace: "if (looking.get(accountId) === one) learned(accountId, has, clock.monotonic());",
     test: `${SRC}ledger/credit.test.ts`,
-    title: "counts the cache time of a slow query from its start, then queries again",
+    title: "counts the age of a slow query's result from its start, then queries again",
   },
   {
     name: "unseen thinking is billed after a plane cut",
@@ -137,7 +137,7 @@ export const MUTATIONS: Mutation[] = [
     find: "new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1))",
     replace: "new Date(date.getFullYear(), date.getMonth(), 1)",
     test: `${SRC}base/time.test.ts`,
-    title: "begins days and months at midnight UTC when the process's time zone is America/Los_Angeles",
+    title: "days and months begin at midnight UTC when the process's time zone is America/Los_Angeles",
   },
   {
     name: "a live gateway takes test-mode payment events",
@@ -153,7 +153,7 @@ export const MUTATIONS: Mutation[] = [
     find: "        await revokeOpen(client, accountId, member.email);\n",
     replace: "",
     test: `${SRC}accounts/team.test.ts`,
-    title: "a removed and invited person has the new role only",
+    title: "a person who was removed and invited again has only the new role",
   },
   {
     name: "a receipt has the request's start as its end",
@@ -161,7 +161,7 @@ export const MUTATIONS: Mutation[] = [
     find: "finished_at: record.finishedAt.toISOString()",
     replace: "finished_at: record.createdAt.toISOString()",
     test: `${SRC}history/receipts.test.ts`,
-    title: "have the values of the request's record, with its start and end",
+    title: "contain the values of the request's record, with its start and end",
   },
   {
     name: "a drain does not wait for settlements",
@@ -185,7 +185,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";',
     replace: 'if (result.isFinal) return this.giveUp(settlement, result.error).then(() => "given_up" as const);',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "keeps a settlement that reveals a bug in the spool until giving it up can be recorded",
+    title: "keeps a settlement that reveals a bug in the spool until it is recorded as given up",
   },
   {
     name: "credit that a hold found counts as new from its answer on",
@@ -193,7 +193,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);',
     replace: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf && clock.monotonic());',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "counts the age of a balance that a slow hold returned from the hold's start",
+    title: "dates a balance returned by a slow hold from the hold's start",
   },
   {
     name: "unseen thinking is billed when the gateway stops",
@@ -209,7 +209,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'finished_at as "finishedAt"',
     replace: 'created_at as "finishedAt"',
     test: `${SRC}history/receipts.test.ts`,
-    title: "have the values of the request's record, with its start and end",
+    title: "contain the values of the request's record, with its start and end",
   },
   {
     name: "a budget of a day refuses a hold of exactly what is left",
@@ -233,7 +233,7 @@ export const MUTATIONS: Mutation[] = [
     find: "    checks.push(...rollupChecks(KEPT_FROM));\n",
     replace: "",
     test: `${SRC}history/closing-days.test.ts`,
-    title: "include label_day: the ledger check finds a changed figure, with its day",
+    title: "include label_day: the ledger check finds a changed figure and names the day",
   },
   {
     name: "the check of the ledger passes over the closed days of performance",
@@ -241,7 +241,7 @@ export const MUTATIONS: Mutation[] = [
     find: "    if (await hasDaysByModel(client)) checks.push(CHECK_OF_PERFORMANCE_DAYS);\n",
     replace: "",
     test: `${SRC}history/closing-days.test.ts`,
-    title: "include performance_day: the ledger check finds a changed figure, with its day",
+    title: "include performance_day: the ledger check finds a changed figure and names the day",
   },
   {
     name: "the slow hold path refuses a hold of exactly what is left",
@@ -249,7 +249,7 @@ export const MUTATIONS: Mutation[] = [
     find: "if p_amount[i] <= available[i] then",
     replace: "if p_amount[i] < available[i] then",
     test: `${SRC}ledger/ledger.test.ts`,
-    title: "accepts the holds of a batch that use up the balance exactly",
+    title: "accepts a batch of holds that uses up the balance exactly",
   },
   {
     name: "a promised payout is set off again",

@@ -1,4 +1,4 @@
-/** Who is signed in, their accounts, and where else they are signed in. */
+/** The signed-in person, their accounts, and their sessions. */
 import { z } from "zod";
 import { ACCOUNTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";

@@ -1,4 +1,4 @@
-/** The console API as a whole: its words, its tables of routes, and the names of its schemas in the document. */
+/** The console API: its description, its route tables, and its schemas' names in the API document. */
 import { NO_SUCH_REQUEST } from "../faults.ts";
 import { ACCOUNT_HEADER } from "../guards.ts";
 import type { Api } from "../openapi/api.ts";

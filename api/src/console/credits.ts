@@ -1,4 +1,4 @@
-/** Credit that is looked after: how long it lasts, the alert, automatic top-up with a saved card, payments, the statement by day. */
+/** Credit management: how long it lasts, the low-credit alert, automatic top-up with a saved card, payments, the statement by day. */
 import { z } from "zod";
 import { TOP_UP_APART_S } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
@@ -181,7 +181,7 @@ const sampleCredits = {
 const STATEMENT_COLUMNS =
   "kind,day,at,requests,prompt_tokens,completion_tokens,amount_micro,balance_micro,transfer_id,reason";
 
-/** These are there whether or not anything can be bought. */
+/** Available even if payments are not configured. */
 export const statementRoutes = routes({
   getCredits: {
     at: "GET /console/api/credits",
@@ -244,15 +244,16 @@ export const statementRoutes = routes({
   },
 });
 
-/** What a provider that is unreachable means where no checkout was to be opened. */
-export const AWAY = {
+/** The error for an unreachable payment provider on routes other than the checkout. */
+export const PROVIDER_UNREACHABLE = {
   setup: "The payment provider did not respond. Nothing was saved. Try again later.",
   removal: "The payment provider did not respond, so the card was not removed. Try again later.",
   receipt: "The payment provider did not respond. Try again later.",
 };
-const away = (what: keyof typeof AWAY) => refusal("payment_provider_unavailable", AWAY[what]);
+const away = (what: keyof typeof PROVIDER_UNREACHABLE) =>
+  refusal("payment_provider_unavailable", PROVIDER_UNREACHABLE[what]);
 
-/** Where nothing can be bought, every method of these is `billing_disabled`. */
+/** If payments are not configured, every method of these is `billing_disabled`. */
 export const paymentRoutes = routes({
   setTopUp: {
     at: "PUT /console/api/credits/top-up",

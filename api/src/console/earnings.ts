@@ -1,4 +1,4 @@
-/** What a host earned, and the signed receipts of the requests that earned it. */
+/** A host's earnings, and signed receipts for single requests. */
 import { z } from "zod";
 import { codes, NO_SUCH_REQUEST } from "../faults.ts";
 import { SpanFields } from "../lists.ts";
@@ -9,7 +9,7 @@ import { sampleEarnings, sampleReceipt, sampleWithheld } from "../nodes/samples.
 import { routes } from "../route.ts";
 import { Count, Id, listOf, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
-/** What sums are by, and what each may be split by. */
+/** The possible groupings of sums, and of their subdivisions. */
 export const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
 export const EARNINGS_SPLIT = ["node", "model"] as const;
 

@@ -1,10 +1,10 @@
-/** Whether the platform can be reached behind its gateway: for pages whose figures stop coming. */
+/** The state of the gateway's dependencies, for pages whose updates have stopped. */
 import { z } from "zod";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";
 
-/** What a gateway needs beside itself. */
-export const PARTS = ["database", "limits", "plane"] as const;
+/** The dependencies of a gateway. */
+export const HEALTH_DEPENDENCIES = ["database", "limits", "plane"] as const;
 
 const Health = z.strictObject({
   object: z.literal("health"),
@@ -12,7 +12,9 @@ const Health = z.strictObject({
   unreachable: z
     .array(
       z.strictObject({
-        part: z.enum(PARTS).describe("`database`; `limits`: the limits server; `plane`: the dispatch plane."),
+        part: z
+          .enum(HEALTH_DEPENDENCIES)
+          .describe("`database`; `limits`: the limits server; `plane`: the dispatch plane."),
         since: Time,
         needed: z.boolean().describe("Whether no request can be served without it."),
       }),

@@ -1,4 +1,4 @@
-/** A host's side of the console: its tokens and its nodes. */
+/** The console routes of a host: tokens and nodes. */
 import { z } from "zod";
 import { OPEN_HOST_TOKENS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
@@ -124,7 +124,7 @@ const tokens = routes({
   },
 });
 
-/** A route of the node API for someone who is signed in: what it takes, answers and refuses with is declared there. */
+/** Makes a node-API route available to a signed-in person; its fields, answers and faults are declared there. */
 function forHost<Of extends Route, const At extends Route["at"]>(route: Of, at: At) {
   const { at: _at, guard: _guard, tag: _tag, ...same } = route;
   return { ...same, at, guard: "host" as const };

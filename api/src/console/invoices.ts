@@ -1,4 +1,4 @@
-/** What an account used or earned in a month, as a file to keep. */
+/** An account's monthly usage or earnings as a file. */
 import { z } from "zod";
 import { routes } from "../route.ts";
 

@@ -27,7 +27,7 @@ const OwnLimits = z
   )
   .nullable();
 
-/** What an owner sets for a key. What is not named stays as it is; null takes it away. */
+/** The settings of a key. An absent field stays unchanged; null removes it. */
 const Settings = {
   budget_day_micro: MoneyField.nullable(),
   budget_month_micro: MoneyField.nullable(),

@@ -1,4 +1,4 @@
-/** Numbers as they change, for open pages. */
+/** Events with changed figures, for open pages. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
@@ -22,7 +22,7 @@ const LiveLoad = z.strictObject({
   capacity: z.array(ModelCapacity),
 });
 
-/** An event is sent when something changed: it is of now. */
+/** An event describes the present, so it has no `as_of`. */
 const LiveBalance = Balance.omit({ as_of: true });
 const { as_of: _, ...liveBalance } = sampleBalance;
 

@@ -1,4 +1,4 @@
-/** The models as the console shows them. */
+/** Models as the console shows them. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
@@ -7,7 +7,7 @@ import { routes } from "../route.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
 import { AsOf, Count, listOf, Milliseconds, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
-/** What matters to the hold; the rest of a chat request may come along. */
+/** The fields that affect the hold; others are ignored. */
 export const QuoteFields = ChatRequest.pick({
   model: true,
   messages: true,
@@ -58,7 +58,7 @@ const Model = LiveModel.extend({
   waiting: Count.describe("Number of requests that wait for a free slot at this gateway."),
 });
 
-/** Those for which availability is kept. */
+/** The spans for which availability is stored. */
 const MODEL_RANGES = ["24h", "7d", "30d", "90d"] as const;
 
 const PerformanceFields = z.object({

@@ -1,4 +1,4 @@
-/** A builder's money: credits and holds, what was spent on what, the statement, and buying more. */
+/** A builder's money: credit, holds, spending, the statement, and purchases. */
 import { z } from "zod";
 import { OPEN_CHECKOUTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
@@ -20,7 +20,7 @@ import {
   Time,
 } from "../values.ts";
 
-/** What sums of usage are by. */
+/** The possible groupings of usage. */
 export const USAGE_BY = ["key", "model", "day", "hour", "outcome", "label"] as const;
 
 export const UsageQuery = z.object({
@@ -29,7 +29,7 @@ export const UsageQuery = z.object({
   split: z.enum(["key", "model"], 'must be "key" or "model"').optional(),
   key: IdField("key", "must be a key ID (key_…)").optional(),
 });
-/** What one purchase can be of, in cents. */
+/** The limits of a single purchase, in cents. */
 export const PURCHASE = { from: 500, to: 500_000, whole: true };
 
 export const CheckoutFields = z
@@ -209,7 +209,7 @@ export const moneyRoutes = routes({
   },
 });
 
-/** Where nothing can be bought, every method of these is `billing_disabled`. */
+/** If payments are not configured, every method of these is `billing_disabled`. */
 export const creditRoutes = routes({
   listPacks: {
     at: "GET /console/api/packs",

@@ -1,4 +1,4 @@
-/** What becomes of a visit to an OpenID provider that does not let the person in: `sign_in` of the address they come back to. */
+/** The outcomes of a failed OpenID sign-in, passed as `sign_in` in the URL to which the person returns. */
 export const OPENID_REFUSALS = {
   account_not_linked: "the email address belongs to an identity that has not confirmed it",
   email_missing: "the provider returned no email address",

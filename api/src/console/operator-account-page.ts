@@ -1,4 +1,4 @@
-/** What an operator reads of one account: what it did, its statement, what it was paid. */
+/** An account's activity, statement and payouts, for operators. */
 import { z } from "zod";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery, RANGE_END_WORDS, SpanFields } from "../lists.ts";

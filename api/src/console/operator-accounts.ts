@@ -1,4 +1,4 @@
-/** Accounts, as operators handle them, and their keys. */
+/** Operators' routes for accounts and their keys. */
 import { z } from "zod";
 import { codes, refusal } from "../faults.ts";
 import { PageFields } from "../lists.ts";

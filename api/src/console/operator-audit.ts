@@ -1,4 +1,4 @@
-/** The record of what operators did. */
+/** The audit log of operators' actions. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { PageFields, SpanFields } from "../lists.ts";

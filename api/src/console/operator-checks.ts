@@ -1,4 +1,4 @@
-/** Spot checks of all nodes: what they found, and what they cost. */
+/** Spot checks of all nodes: results and costs. */
 import { z } from "zod";
 import { NodeField } from "../nodes/fields.ts";
 import { routes } from "../route.ts";

@@ -1,4 +1,4 @@
-/** What several routes of operators are sent. */
+/** Request fields that several operator routes share. */
 import { z } from "zod";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 

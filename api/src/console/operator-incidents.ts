@@ -1,4 +1,4 @@
-/** Incidents as operators see them, and what they tell everyone about them. */
+/** Incidents for operators, and the public updates that they write. */
 import { z } from "zod";
 import { refusal } from "../faults.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";

@@ -1,4 +1,4 @@
-/** Single API keys, as operators handle them. */
+/** Operators' routes for single API keys. */
 import { z } from "zod";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
@@ -9,7 +9,7 @@ import { ApiKey, LimitsInForce, sampleKey } from "./keys.ts";
 export const ACCOUNT_PATH = { id: "The account ID, `acc_…`." };
 export const NO_ACCOUNT = refusal("not_found", "No such account.");
 
-/** More than any key will ever need, and no more than its record can hold. */
+/** Higher than any key needs, and within the range of the database column. */
 const LIMIT_MAX = 999_999_999;
 const Limit = z
   .int("must be a whole number or null")

@@ -1,4 +1,4 @@
-/** Every host's nodes, as operators handle them. */
+/** Operators' routes for the nodes of all hosts. */
 import { z } from "zod";
 import { codes, refusal } from "../faults.ts";
 import { PageFields } from "../lists.ts";

@@ -1,4 +1,4 @@
-/** Payouts: what hosts are owed, in batches. */
+/** Operators' routes for payouts in batches. */
 import { z } from "zod";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";

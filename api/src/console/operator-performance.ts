@@ -1,4 +1,4 @@
-/** How the platform did over a span: its load, its errors, who spent, which nodes need a look, and its money. */
+/** The platform's performance over a span: load, errors, top spenders, nodes with problems, and money. */
 import { z } from "zod";
 import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";

@@ -1,4 +1,4 @@
-/** The platform at a glance, and the proof of its ledger. */
+/** The overview of the platform, and its ledger check. */
 import { z } from "zod";
 import { SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";

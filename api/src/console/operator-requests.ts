@@ -1,4 +1,4 @@
-/** Any request by its ID, as operators look it up. */
+/** Looks up any request by its ID. */
 import { z } from "zod";
 import { NO_SUCH_REQUEST } from "../faults.ts";
 import { Receipt } from "../nodes/answers.ts";

@@ -1,4 +1,4 @@
-/** What a platform needs before strangers use it, as far as the gateway can see. */
+/** A checklist of settings that a public platform needs, as far as the gateway can tell. */
 import { z } from "zod";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";

@@ -4,7 +4,7 @@ import { Quarantine } from "../nodes/answers.ts";
 import { routes } from "../route.ts";
 import { VERDICTS } from "../states.ts";
 import { Count, Id, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
-import { PARTS } from "./health.ts";
+import { HEALTH_DEPENDENCIES } from "./health.ts";
 
 export const CAUSES = ["unreachable", "no_capacity", "errors"] as const;
 
@@ -15,7 +15,7 @@ const Cause = z.strictObject({
       "`unreachable`: the gateway cannot reach `part`. `no_capacity`: no connected node serves `models`. `errors`: a fifth or more of the requests for `models` fail.",
     ),
   since: Time.nullable().describe("null: not known."),
-  part: z.enum(PARTS).nullable(),
+  part: z.enum(HEALTH_DEPENDENCIES).nullable(),
   models: z.array(z.string()),
 });
 

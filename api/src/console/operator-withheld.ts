@@ -1,4 +1,4 @@
-/** Withheld shares of all hosts: what the reserve has, and its release. */
+/** Withheld shares of all hosts: the reserve's balance, and their release. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { PageFields } from "../lists.ts";

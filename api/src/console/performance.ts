@@ -1,4 +1,4 @@
-/** How a builder's requests went: how fast, and how many failed. */
+/** The speed and error rate of a builder's requests. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { RANGE_END_WORDS, SpanFields } from "../lists.ts";

@@ -1,15 +1,15 @@
-/** What the console's playground needs to call the public API as its person's programs do. */
+/** The API key with which the console's playground calls the public API. */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
 import { Id, IdField, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 
-/** As a key's id: the playground's keys, which no list has, all together. */
+/** Stands for all playground keys together, which no list contains. */
 export const PLAYGROUND = "playground";
 
 export const KEY_RULE = `must be a key ID (key_…) or ${PLAYGROUND}`;
 const KeyField = IdField("key", KEY_RULE);
-/** What a query names keys by. */
+/** A key in a query. */
 export const KeyOrPlayground = z
   .string()
   .refine((text) => text === PLAYGROUND || KeyField.safeParse(text).success, KEY_RULE);
@@ -42,7 +42,7 @@ export const playgroundRoutes = routes({
         expires_at: SAMPLE_TIME + 12 * 60 * 60,
       },
     },
-    // The session ended while the key was made.
+    // The session may end while the key is created.
     faults: codes("not_authenticated"),
   },
 });

@@ -1,4 +1,4 @@
-/** Calls of a builder that were refused. */
+/** A builder's refused calls. */
 import { z } from "zod";
 import { SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";

@@ -1,6 +1,6 @@
 /**
- * Sessions for scripts. A script begins a login and is given a token and a code; a person who is signed in confirms the code in
- * the browser, and from then on the token is a session of theirs.
+ * Sessions for scripts. A script starts a login and gets a token and a code. A signed-in person confirms the code in the browser, which
+ * makes the token a session of that person.
  */
 import { z } from "zod";
 import { refusal } from "../faults.ts";

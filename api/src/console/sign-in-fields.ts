@@ -1,10 +1,10 @@
-/** What the sign-in routes are sent. */
+/** Request fields of the sign-in routes. */
 import { z } from "zod";
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "../bounds.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 
 const Email = z.email("must be an email address").max(254, "must have at most 254 characters");
-/** One that is checked, not chosen: its rules may have been others when it was. */
+/** An existing password, which may predate today's rules for new ones. */
 const Password = z
   .string("must be a string")
   .max(PASSWORD_CHARS_MAX, `must have at most ${PASSWORD_CHARS_MAX} characters`);

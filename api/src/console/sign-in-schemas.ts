@@ -1,4 +1,4 @@
-/** What signing up, in and out is sent and answers with. */
+/** Schemas of requests and answers for signing up, in and out. */
 import { z } from "zod";
 import { Account, Identity } from "./accounts.ts";
 import * as fields from "./sign-in-fields.ts";

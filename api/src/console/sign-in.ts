@@ -1,4 +1,4 @@
-/** Signing up, in and out: what people send before they are known, and what they set up once they are. */
+/** Routes for signing up, in and out, and for passwords and the second factor. */
 import { brokenRule, noSuchPath, type Refusal, refusal, wrongField } from "../faults.ts";
 import { routes } from "../route.ts";
 import { sampleAccount, sampleIdentity } from "./accounts.ts";
@@ -9,12 +9,12 @@ import { answers } from "./sign-in-schemas.ts";
 export { answers, requests } from "./sign-in-schemas.ts";
 
 const AUTH = "/console/api/auth";
-/** How long clients wait on their own; for a longer wait they ask the person. */
+/** Clients wait at most this long by themselves; longer waits are shown to the person. */
 export const PATIENCE_S = 60;
 
 export const tooManyAttempts = (waitS: number): string => `Too many attempts. Try again in ${waitS} seconds.`;
 
-/** Why someone is not let in, in the words and codes of the envelope. */
+/** The refusals of a sign-in, with their codes and messages. */
 export const SIGN_IN_REFUSALS = {
   wrong_credentials: refusal("not_authenticated", "The email address or password is wrong."),
   email_not_verified: refusal("email_not_verified"),

@@ -1,4 +1,4 @@
-/** The public status, at the console API's address: the same document as `/status.json`. */
+/** The public status under the console API's path: the same document as `/status.json`. */
 import { Status, sampleStatus } from "../public/status.ts";
 import { routes } from "../route.ts";
 

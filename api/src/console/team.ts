@@ -1,4 +1,4 @@
-/** Who belongs to an account: its people and their roles, invitations, and what changed. */
+/** An account's members, roles, invitations, and history. */
 import { z } from "zod";
 import { INVITATION_DAYS, MEMBERSHIPS_MAX, OPEN_INVITATIONS_MAX, TEAM_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";

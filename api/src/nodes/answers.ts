@@ -1,4 +1,4 @@
-/** What both doors of a host answer with: its nodes, their work, what they earned. */
+/** Answers that the node API and the console share: nodes, their work, earnings. */
 import { z } from "zod";
 import {
   CHECK_METHODS,
@@ -40,7 +40,7 @@ export const Withheld = z
     "Why a node in good standing gets no requests. `host_quarantine`: it was registered while another node of its host was in quarantine. It gets requests when that node is released or an operator clears this one.",
   );
 
-/** What lists show, too. */
+/** The fields that lists include. */
 const listed = {
   id: Id("node"),
   object: z.literal("node"),

@@ -1,4 +1,4 @@
-/** The node API as a whole: its words, and the names of its schemas in the document. */
+/** The node API: its description, and its schemas' names in the API document. */
 import { NO_SUCH_REQUEST } from "../faults.ts";
 import type { Api } from "../openapi/api.ts";
 import { Money, RequestOutcome } from "../values.ts";

@@ -1,17 +1,17 @@
-/** What a host may write of its node when it registers it. */
+/** The fields of a node's registration. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkFields } from "../fields.ts";
 import { Registration } from "./fields.ts";
 
-/** The field that a refusal names and the rule; undefined when it is taken. */
+/** The field and the rule of a refusal; undefined if the body is accepted. */
 function refusal(fields: object): [param: unknown, message: string] | undefined {
   const checked = checkFields(Registration, { name: "box", ...fields });
   return "wrong" in checked ? [checked.wrong.extra.param, checked.wrong.message] : undefined;
 }
 
 const nested = (levels: number): unknown => (levels === 0 ? 1 : { in: nested(levels - 1) });
-/** An object of exactly so many bytes as JSON. */
+/** An object with exactly this many bytes of JSON. */
 const sized = (bytes: number) => ({ n: "x".repeat(bytes - '{"n":""}'.length) });
 
 test("hardware facts are limited to 8 KiB as JSON, counted in bytes", () => {

@@ -1,11 +1,11 @@
-/** What hosts send, whichever API they come by. */
+/** Request fields of hosts, for the node API and the console. */
 import { z } from "zod";
-import { isWithin, jsonBytes } from "../json-bounds.ts";
+import { isWithinDepth, jsonBytes } from "../json-bounds.ts";
 import { PageFields, SpanFields } from "../lists.ts";
 import { isPlain, isStorable, PLAIN_RULE, STORABLE_RULE } from "../plain-text.ts";
 import { IdField } from "../values.ts";
 
-/** What a host may tell of a machine: a note, not a database. */
+/** The limit for a machine's description. */
 const HARDWARE_BYTES_MAX = 8 * 1024;
 const HARDWARE_DEPTH_MAX = 8;
 
@@ -21,8 +21,8 @@ export const Registration = z.object({
   name: NodeName,
   hardware: z
     .record(z.string(), z.unknown(), "must be an object")
-    // First, because what comes next walks through all of it.
-    .refine((facts) => isWithin(facts, HARDWARE_DEPTH_MAX), {
+    // Checked first, because later checks visit the whole value.
+    .refine((facts) => isWithinDepth(facts, HARDWARE_DEPTH_MAX), {
       error: `must be at most ${HARDWARE_DEPTH_MAX} levels deep`,
       abort: true,
     })
@@ -44,7 +44,7 @@ export const Elections = z.object({
     .max(256, "must have at most 256 model IDs"),
 });
 
-/** In a query: the node that is meant. */
+/** The node in a query. */
 export const NodeField = IdField("node", "must be a node ID (node_…)");
 export const WithheldQuery = z.object({ ...PageFields, node: NodeField.optional() });
 export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });

@@ -1,4 +1,4 @@
-/** What both doors of a host tell of its nodes over time: figures, the log of jobs, the market. */
+/** A host's figures over time, the job log and the market, for the node API and the console. */
 import { z } from "zod";
 import { PageFields, RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { MODEL_KINDS, REQUEST_OUTCOMES } from "../states.ts";
@@ -83,7 +83,7 @@ export const HostInsight = z.strictObject({
     .describe("Each node of the account, oldest first."),
 });
 
-/** Those that a request which reached a node can have. */
+/** The outcomes of requests that reached a node. */
 const JOB_OUTCOMES = REQUEST_OUTCOMES.filter((outcome) => !outcome.startsWith("rate_limit_"));
 export const JobsQuery = z.object({
   ...PageFields,

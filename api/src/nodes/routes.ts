@@ -1,4 +1,4 @@
-/** The node API: what a host's agent and command line speak to. */
+/** The node API, used by a host's agent and command line. */
 import { codes, NO_SUCH_REQUEST, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import { routes } from "../route.ts";

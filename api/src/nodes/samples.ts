@@ -1,4 +1,4 @@
-/** The examples of what both doors of a host answer with. A test holds each against its schema. */
+/** Example answers for the node API and the console. A test checks each against its schema. */
 import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 
 export const sampleListedNode = {

@@ -1,4 +1,4 @@
-/** One API: its words, its tables of routes, and the names that schemas have in its document. */
+/** The definition of one API: its description, its route tables, and the names of schemas in its document. */
 import type { z } from "zod";
 import type { Refusal } from "../faults.ts";
 import type { Routes } from "../route.ts";
@@ -10,20 +10,20 @@ export interface Api {
   description: string;
   tags: { name: string; description: string }[];
   credential: { name: string; scheme: Record<string, string> };
-  /** The schemas that check requests, by their names in the document, and words for fields that do not describe themselves. */
+  /** Request schemas by name in the document, with descriptions for their fields. */
   requests: Record<string, { fields: z.ZodType; words?: Record<string, string> }>;
-  /** The schemas of answers, by their names in the document. */
+  /** Answer schemas by name in the document. */
   answers: Record<string, z.ZodType>;
   tables: { tag: string; routes: Routes }[];
-  /** Those that guards name. */
+  /** The parameters that guards name. */
   parameters?: Record<string, Parameter>;
-  /** Those that it describes in words of its own, and those that only it has. */
+  /** Headers with other descriptions than the common ones, and headers that only this API has. */
   headers?: Record<string, Header>;
-  /** What it refuses with under names of its own, in the order of the document. */
+  /** Responses with refusals under names of its own, in the document's order. */
   refusals?: NamedRefusals;
-  /** The schema of its errors, where they say more than others do. */
+  /** The schema of its errors, if they have additional fields. */
   error?: z.ZodType;
 }
 
-/** A route's faults of one status get the name of those that are the same, and their title. */
+/** Names the response with these refusals, with its title. */
 export type NamedRefusals = Record<string, { title?: string; faults: readonly Refusal[] }>;

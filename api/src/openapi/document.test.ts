@@ -13,13 +13,13 @@ import { documentOf, examplesOf } from "./document.ts";
 import { errorEnvelope, faultsOf } from "./fault-answers.ts";
 import {
   type Document,
-  follow,
+  documentText,
   mistakesIn,
   operationsOf,
   type Parameter,
   type Response,
+  resolved,
   type Schema,
-  textOf,
 } from "./openapi.ts";
 import { describeFields, queryParameters } from "./schemas.ts";
 
@@ -35,7 +35,7 @@ for (const [name, api] of APIS) {
 
   describe(`the ${name} API`, () => {
     test("the document is the same each time it is built", () => {
-      assert.equal(textOf(documentOf(api)), textOf(document));
+      assert.equal(documentText(documentOf(api)), documentText(document));
     });
 
     test("the document is valid", () => {
@@ -44,7 +44,7 @@ for (const [name, api] of APIS) {
     });
 
     test("no schema has an $id, which would change how its references resolve", () => {
-      assert.doesNotMatch(textOf(document), /"\$(id|schema|defs)"/);
+      assert.doesNotMatch(documentText(document), /"\$(id|schema|defs)"/);
     });
 
     test("operation IDs are unique, and the document contains every operation", () => {
@@ -56,7 +56,7 @@ for (const [name, api] of APIS) {
       for (const { operation } of operationsOf(document)) {
         for (const [status, response] of Object.entries(operation.responses)) {
           if (Number(status) < 400) continue;
-          const examples = follow<Response>(document, response).content?.["application/json"]?.examples ?? {};
+          const examples = resolved<Response>(document, response).content?.["application/json"]?.examples ?? {};
           for (const code of Object.keys(examples)) {
             if (!Object.hasOwn(faults, code)) assert.match(code, /^(invalid_request|not_found)_error$/);
             else assert.equal(Number(status), faults[code as FaultCode].status, code);
@@ -70,7 +70,7 @@ for (const [name, api] of APIS) {
       const responses = operationsOf(document).flatMap(({ operation }) => Object.entries(operation.responses));
       for (const [status, response] of responses) {
         if (Number(status) < 400) continue;
-        const media = follow<Response>(document, response).content?.["application/json"];
+        const media = resolved<Response>(document, response).content?.["application/json"];
         assert.deepEqual(media?.schema, { $ref: "#/components/schemas/Error" });
         for (const { value } of Object.values(media?.examples ?? {})) envelope.parse(value);
       }
@@ -110,7 +110,7 @@ for (const [name, api] of APIS) {
 
     test("generated clients need not send optional fields", () => {
       for (const [request, { words }] of Object.entries(api.requests)) {
-        // Without words of the document's own, the schema is shown as it checks.
+        // Without separate descriptions the schema is shown as it is.
         if (words === undefined) continue;
         const { properties = {} } = document.components.schemas[request] as Schema;
         for (const property of Object.values(properties)) assert.ok(!("default" in (property as object)), request);
@@ -120,7 +120,7 @@ for (const [name, api] of APIS) {
     test("documented limits equal the checked ones", () => {
       const limits = operationsOf(document).flatMap(({ operation }) =>
         (operation.parameters ?? [])
-          .map((one) => follow<Parameter>(document, one))
+          .map((one) => resolved<Parameter>(document, one))
           .filter((one) => one.name === "limit"),
       );
       assert.equal(limits.length > 0, api !== publicApi);
@@ -134,10 +134,10 @@ for (const [name, api] of APIS) {
   });
 }
 
-/** Where any fields may stand: facts of a machine, of a case, of what an operator did; counts by a node's state. */
+/** Fields with arbitrary content: machine facts, evidence, details of an operator's action; counts by node state. */
 const OPEN = /\.(hardware|evidence|details|nodes)(\.|$)/;
 
-/** The value again for each object in it, with a field more in that object. */
+/** Yields the value once per object in it, with an additional field in that object. */
 function withOneFieldMore(value: unknown, path = "$"): [string, unknown][] {
   if (typeof value !== "object" || value === null || OPEN.test(path)) return [];
   const inside = Object.entries(value).flatMap(([key, inner]) =>
@@ -152,8 +152,8 @@ function withOneFieldMore(value: unknown, path = "$"): [string, unknown][] {
 function requiredOf(document: Document, id: string): string[] {
   const found = operationsOf(document).find(({ operation }) => operation.operationId === id);
   const [[, success] = []] = Object.entries(found?.operation.responses ?? {});
-  const media = success && follow<Response>(document, success).content?.["application/json"];
-  return media === undefined ? [] : (follow<Schema>(document, media.schema as Schema).required ?? []);
+  const media = success && resolved<Response>(document, success).content?.["application/json"];
+  return media === undefined ? [] : (resolved<Schema>(document, media.schema as Schema).required ?? []);
 }
 
 describe("mistakes in a document", () => {

@@ -1,4 +1,4 @@
-/** The OpenAPI document of an API, from its declared routes. */
+/** Generates an API's OpenAPI document from its declared routes. */
 import type { z } from "zod";
 import { accessOf } from "../guards.ts";
 import type { Events, Route, Shown } from "../route.ts";
@@ -7,7 +7,7 @@ import { errorEnvelope, faultAnswers, faultsOf } from "./fault-answers.ts";
 import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
 import { describeFields, forAnswers, jsonSchemas, queryParameters } from "./schemas.ts";
 
-/** As every API has them, unless it describes them itself. */
+/** Common headers, unless the API describes them itself. */
 const HEADERS: Record<string, Header> = {
   "x-request-id": {
     description: "The request ID. Present on every response.",
@@ -87,7 +87,7 @@ function requestSchemas({ requests }: Api): Record<string, ReturnType<typeof des
   );
 }
 
-/** The named ones follow the API's own order, in the places that they have. */
+/** Named responses follow the API's own order. */
 function inNamedOrder(found: Record<string, Response>, named: NamedRefusals = {}): Record<string, Response> {
   const inOrder = Object.keys(named).filter((name) => Object.hasOwn(found, name));
   const names = Object.keys(found).map((name) => (Object.hasOwn(named, name) ? (inOrder.shift() as string) : name));
@@ -150,7 +150,7 @@ function answerOf(route: Route, names: Names): Response {
   return { description, headers: Object.fromEntries(refs), ...(Object.keys(content).length > 0 && { content }) };
 }
 
-/** Everything that is shown of a body, by name. */
+/** All examples of a body, by name. */
 export const examplesOf = ({ example, examples }: Shown): Record<string, Example> =>
   examples ?? (example === undefined ? {} : { example: { value: example } });
 
@@ -159,7 +159,7 @@ function withExamples(schema: Media["schema"], shown: Shown): Media {
   return Object.keys(examples).length === 0 ? { schema } : { schema, examples };
 }
 
-/** The body of an event stream is text: the schemas of its events stand beside it. */
+/** The body of an event stream is text, with the schemas of its events beside it. */
 function eventMedia(events: Events, names: Names): Media {
   const { schema, examples } = withExamples({ type: "string", description: events.description }, events);
   return { schema, ...eventSchemas(events, names), ...(examples !== undefined && { examples }) };

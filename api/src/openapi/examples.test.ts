@@ -1,4 +1,4 @@
-/** What the documents show as examples is what the schemas allow, and what is sent in them is taken. */
+/** The examples in the API documents match their schemas, and the gateway's checks accept the example requests. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { consoleApi } from "../console/api.ts";

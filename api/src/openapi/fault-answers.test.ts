@@ -9,37 +9,37 @@ const named = { not_found: { title: "Gone.", faults: [NODE] }, Wrong: { faults: 
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 describe("where an error's response is documented", () => {
-  test("by its codes, when it has the catalogue's texts", () => {
+  test("lists its codes, when it has the catalogue's texts", () => {
     const { byStatus, shared } = faultAnswers(codes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);
   });
 
-  test("at its route, when it has its own texts", () => {
+  test("is at its route, when it has its own texts", () => {
     const { byStatus, shared } = faultAnswers([refusal("not_found", "No such key.")]);
     assert.match((byStatus[404] as Response).description, /- `not_found`: No such key\.$/);
     assert.deepEqual(shared, {});
   });
 
-  test("by the API's name for it, with its title", () => {
+  test("has the API's name for it, with its title", () => {
     const { byStatus, shared } = faultAnswers([NODE], { named });
     assert.deepEqual(byStatus, { 404: ref("not_found") });
     assert.match(shared.not_found?.description ?? "", /^Gone\.\n/);
   });
 
-  test("by the API's name, for every invalid field", () => {
+  test("has the API's name, for every invalid field", () => {
     const { shared } = faultAnswers([wrongField("b", "b is wrong")], { named });
     assert.match(JSON.stringify(shared.Wrong), /"message":"a is wrong"/);
   });
 
-  test("at its route, when its name means something else there", () => {
+  test("is at its route, when its name means something else there", () => {
     const { byStatus, shared } = faultAnswers(codes("not_found"), { named });
     assert.ok("description" in (byStatus[404] as object));
     assert.deepEqual(shared, {});
   });
 });
 
-test("with the guard's headers once the guard has run, and with retry-after when a retry helps", () => {
+test("a documented error has the guard's headers once the guard has run, and retry-after when a retry helps", () => {
   const list = codes("invalid_api_key", "internal_error", "model_not_found", "no_capacity");
   const { shared } = faultAnswers(list, { headers: ["x-left"] });
   const headers = Object.entries(shared).map(([name, answer]) => [name, Object.keys(answer.headers ?? {}).slice(2)]);

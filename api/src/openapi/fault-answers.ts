@@ -1,4 +1,4 @@
-/** What an endpoint refuses with, as the answers of its document: the faults themselves, by status. */
+/** Generates the error responses of the document from a route's faults, by status. */
 import { z } from "zod";
 import {
   faults as catalogue,
@@ -33,7 +33,7 @@ const TITLES: Record<number, string> = {
   503: "Temporarily unavailable: a service that the platform needs is down or, for bodies over 64 KiB, too many large ones are being read.",
 };
 
-/** Everything that the route refuses with, in the order of the checks. */
+/** Every refusal of the route, in the order of the checks. */
 export function faultsOf(route: Route): Refusal[] {
   const { query, body, faults = [] } = route;
   const access = accessOf(route);
@@ -42,7 +42,7 @@ export function faultsOf(route: Route): Refusal[] {
     ...(query === undefined ? [] : [wrongQuery(query)]),
     ...(body === undefined ? [] : ofBody(body.fields)),
   ];
-  // Anything may find that the database is unreachable. Of several uncoded faults of a status the last is the most telling.
+  // Any route may find the database unreachable. Of several faults without a code and with one status, the last is the most specific.
   return [
     ...new Map(
       [...own, ...wrong, ...codes("internal_error", "no_capacity")].map((one) => [
@@ -63,7 +63,7 @@ function ofBody(fields: z.ZodType): Refusal[] {
   return [wrong, slowBody(), ...codes("request_too_large"), compressedBody("gzip")];
 }
 
-/** What the schema itself says. */
+/** The schema's own refusal of this value. */
 function refusalBy(fields: z.ZodType, value: object): Refusal | undefined {
   const checked = checkFields(fields, value);
   return "wrong" in checked ? checked.wrong : undefined;
@@ -71,13 +71,13 @@ function refusalBy(fields: z.ZodType, value: object): Refusal | undefined {
 
 interface FaultAnswers {
   byStatus: Record<string, Response | Ref>;
-  /** Those that the API names, and those in the catalogue's own words, by their codes: many endpoints share them. */
+  /** Responses with a name: those that the API defines, and single codes with the catalogue's message, which many routes share. */
   shared: Record<string, Response>;
 }
 
 interface FaultAnswersOptions {
   named?: NamedRefusals | undefined;
-  /** Of answers to those whom the guard let in. */
+  /** Headers of answers to admitted callers. */
   headers?: readonly string[] | undefined;
 }
 
@@ -94,7 +94,7 @@ export function faultAnswers(faults: readonly Refusal[], options: FaultAnswersOp
   return { byStatus: Object.fromEntries(byStatus), shared };
 }
 
-/** Those without a code tell of whichever field was wrong: any of them stands for all. */
+/** Refusals without a code differ only in the field that was wrong, so one stands for all. */
 const areSame = (named: readonly Refusal[], list: readonly Refusal[]): boolean =>
   named.length === list.length &&
   named.every(({ status, code, message }, i) => {
@@ -102,7 +102,7 @@ const areSame = (named: readonly Refusal[], list: readonly Refusal[]): boolean =
     return status === other?.status && code === other.code && (code === undefined || message === other.message);
   });
 
-/** Undefined where a route says it in words of its own, or where the name stands for something else. */
+/** Undefined if the route uses its own message, or if the name is taken for something else. */
 function nameOf(list: readonly Refusal[], taken: NamedRefusals): string | undefined {
   const name = list.map(({ code }) => code).join(".");
   return list.every(isOfCatalogue) && !Object.hasOwn(taken, name) ? name : undefined;
@@ -116,7 +116,7 @@ interface Titled {
   faults: readonly Refusal[];
 }
 
-/** A caller without access learns nothing else, and an internal error may come before anything is known. */
+/** A caller without access learns nothing else, and an internal error may come first. */
 const BEFORE_THE_GUARD_IS_DONE = [401, 500];
 
 function responseOf(status: number, { title, faults }: Titled, ofGuard: readonly string[]): Response {
@@ -146,14 +146,14 @@ const ADVICE: Record<Retry, string> = {
   unsaid: "A retry is optional.",
 };
 
-/** Each fault as a client sees it, under its code. */
+/** Each fault in the form that clients see, by code. */
 function faultExamples(list: readonly Refusal[]): Record<string, Example> {
   return Object.fromEntries(
     list.map((one) => [one.code ?? one.type, { summary: ADVICE[one.retry], value: envelopeOf(one) }]),
   );
 }
 
-/** The envelope with the codes of one API. */
+/** The error envelope with the codes of one API. */
 export function errorEnvelope(faults: readonly Refusal[]): z.ZodType {
   const known = [...new Set(faults.flatMap(({ code }) => (code === undefined ? [] : [code])))].sort();
   return z

@@ -1,4 +1,4 @@
-/** The part of OpenAPI 3.1 that our documents use, and what must hold in any of them. */
+/** The part of OpenAPI 3.1 that our documents use, with checks of a document. */
 import type { z } from "zod";
 
 export type Schema = z.core.JSONSchema.BaseSchema;
@@ -15,9 +15,9 @@ export interface Example {
 export interface Media {
   schema: Schema | Ref;
   examples?: Record<string, Example>;
-  /** The schema of one event's JSON, for event streams: OpenAPI 3.1 has no word for it. */
+  /** The schema of an event's JSON; OpenAPI 3.1 has no field for it. */
   "x-event-schema"?: Schema | Ref;
-  /** The same, where events have names. */
+  /** The same for named events. */
   "x-event-schemas"?: Record<string, Schema | Ref>;
 }
 
@@ -82,9 +82,9 @@ export function operationsOf(document: Document): Endpoint[] {
 }
 
 /** The document as it is committed and served. */
-export const textOf = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
+export const documentText = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
 
-/** What a `$ref` points to, or undefined where it points nowhere. */
+/** The target of a `$ref`; undefined if it does not exist. */
 function resolve(document: Document, ref: string): unknown {
   if (!ref.startsWith("#/")) return undefined;
   let found: unknown = document;
@@ -95,12 +95,12 @@ function resolve(document: Document, ref: string): unknown {
   return found;
 }
 
-/** The thing itself, whether it was written in place or referred to. */
-export function follow<T extends object>(document: Document, thing: T | Ref): T {
+/** The object itself, or the one that it references. */
+export function resolved<T extends object>(document: Document, thing: T | Ref): T {
   return "$ref" in thing && typeof thing.$ref === "string" ? (resolve(document, thing.$ref) as T) : (thing as T);
 }
 
-/** Everything in a document that a reader of OpenAPI 3.1 would stumble over. */
+/** Everything in a document that violates OpenAPI 3.1. */
 export function mistakesIn(document: Document): string[] {
   const mistakes: string[] = [];
   const refs = refsIn(document);
@@ -139,15 +139,15 @@ function mistakesOf(document: Document, operation: Operation): string[] {
   if (!statuses.some((status) => /^[23]/.test(status))) mistakes.push("there is no response for success");
   for (const [status, response] of Object.entries(operation.responses)) {
     if (!/^[1-5][0-9][0-9]$/.test(status)) mistakes.push(`${status} is not a status`);
-    if (!follow(document, response)?.description) mistakes.push(`${status} has no description`);
+    if (!resolved(document, response)?.description) mistakes.push(`${status} has no description`);
   }
   return mistakes;
 }
 
-/** Every `{name}` of the path is a parameter, and no other parameter says that it is in the path. */
+/** Every `{name}` of the path must be a path parameter, and the reverse. */
 function mistakesOfPath(document: Document, path: string, { parameters = [] }: Operation): string[] {
   const named = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? "");
-  const given = parameters.map((parameter) => follow<Parameter>(document, parameter));
+  const given = parameters.map((parameter) => resolved<Parameter>(document, parameter));
   const inPath = given.filter((parameter) => parameter.in === "path").map(({ name }) => name);
   const names = given.map((parameter) => `${parameter.in} ${parameter.name}`);
   return [

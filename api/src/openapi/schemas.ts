@@ -1,4 +1,4 @@
-/** JSON schemas out of the schemas that check requests and the ones that describe answers. */
+/** Converts the schemas of requests and answers to JSON Schema. */
 import { z } from "zod";
 import { PageFields } from "../lists.ts";
 import type { Parameter, Schema } from "./openapi.ts";
@@ -12,7 +12,7 @@ export function jsonSchemas(
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, {
     target: "draft-2020-12",
-    // What a client may send: a field with a default is not required, and fields that are not listed are allowed.
+    // For requests: a field with a default is optional, and unlisted fields are allowed.
     io: "input",
     uri: (id) => `#/components/schemas/${id}`,
     override: ({ jsonSchema }) => adjust(jsonSchema),
@@ -22,7 +22,7 @@ export function jsonSchemas(
   );
 }
 
-/** Answers may gain fields, and no client cares what the largest exact integer of JavaScript is. */
+/** Answers may gain fields, and JavaScript's largest exact integer is of no interest to clients. */
 export function forAnswers(schema: Schema): void {
   if (schema.additionalProperties === false) delete schema.additionalProperties;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
@@ -30,8 +30,8 @@ export function forAnswers(schema: Schema): void {
 }
 
 /**
- * Descriptions of the request's fields, because its schema, written for validation, has none. Defaults are also given in words: generated
- * clients treat a field with a default as required.
+ * Adds descriptions to the fields of a request. Defaults are described in words, because generated clients treat a field with a default as
+ * required.
  */
 export function describeFields(schema: Schema, words: Record<string, string>): Schema {
   const { properties = {} } = schema;
@@ -49,7 +49,7 @@ export function describeFields(schema: Schema, words: Record<string, string>): S
 
 const LIMIT: Schema = { type: "integer", minimum: 1, maximum: 100, default: 50 };
 
-/** What an address carries is text; these fields read more out of it than their schema can tell. */
+/** Query values are text; these fields are parsed to other types than the schema shows. */
 const READ_OUT_OF_TEXT = new Map<unknown, Schema>([[PageFields.limit, LIMIT]]);
 
 const WORDS: Record<string, string> = {
@@ -59,7 +59,7 @@ const WORDS: Record<string, string> = {
   to: "End of the time range (exclusive), in the same formats as `from`.",
 };
 
-/** The fields of a query as parameters. `words` describes those that are not in every list. */
+/** The fields of a query as parameters. `words` describes those that not every list has. */
 export function queryParameters(query: z.ZodObject, words: Record<string, string>): Parameter[] {
   const { properties = {}, required = [] } = z.toJSONSchema(query, {
     target: "draft-2020-12",

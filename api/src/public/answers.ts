@@ -1,6 +1,6 @@
 /**
- * What the public endpoints answer with, as schemas. They refuse unknown fields, so that a test that holds a real answer
- * against one notices a field no one documented; the published document leaves them open, because new fields may come.
+ * Schemas of the public endpoints' answers. They refuse unknown fields, so that tests notice undocumented ones. The published document
+ * allows them, because fields may be added.
  */
 import { z } from "zod";
 import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
@@ -130,7 +130,7 @@ export const EmbeddingList = z.strictObject({
   }),
 });
 
-/** What the two shapes of the catalogue share. */
+/** The common part of both forms of the catalogue. */
 const Listing = {
   class: z.enum(MODEL_CLASSES),
   quant_label: z

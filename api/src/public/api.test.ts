@@ -4,7 +4,7 @@ import { envelopeOf, type FaultCode, faults, refusal } from "../faults.ts";
 import { checkFields } from "../fields.ts";
 import { documentOf } from "../openapi/document.ts";
 import { faultsOf } from "../openapi/fault-answers.ts";
-import { follow, operationsOf, type Response } from "../openapi/openapi.ts";
+import { operationsOf, type Response, resolved } from "../openapi/openapi.ts";
 import type { Route } from "../route.ts";
 import { publicApi } from "./api.ts";
 import { ErrorEnvelope, PUBLIC_CODES, REFUSALS } from "./faults.ts";
@@ -17,7 +17,7 @@ const routes = Object.values<Route>(publicRoutes);
 describe("errors", () => {
   const listed = operationsOf(document).flatMap(({ operation }) =>
     Object.entries(operation.responses).flatMap(([status, response]) => {
-      const { description, content } = follow<Response>(document, response);
+      const { description, content } = resolved<Response>(document, response);
       const codes = Object.keys(content?.["application/json"]?.examples ?? {});
       return codes.map((code) => ({ status: Number(status), code, description }));
     }),

@@ -1,4 +1,4 @@
-/** The public API as a whole: its words, its headers, and the names of its schemas in the document. */
+/** The public API: its description, its headers, and its schemas' names in the API document. */
 import type { Api } from "../openapi/api.ts";
 import type { Header } from "../openapi/openapi.ts";
 import * as answers from "./answers.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ResponseFormat } from "./response-format.ts";
 
-/** Numbers that have bounds, both of them allowed. */
+/** Numbers with inclusive bounds. */
 export const RANGES = {
   temperature: [0, 2],
   top_p: [0, 1],
@@ -18,7 +18,7 @@ const between = ([min, max]: readonly [number, number]) =>
     .min(min, `must be between ${min} and ${max}`)
     .max(max, `must be between ${min} and ${max}`);
 
-/** What exceeds the context limit counts as the context limit, however large. */
+/** A value above the context limit counts as the context limit. */
 const POSITIVE = "must be an integer of 1 or more";
 const PositiveInteger = z
   .number(POSITIVE)
@@ -33,7 +33,7 @@ const Seed = z
   .min(-SEED_MAX, SEED)
   .max(SEED_MAX, SEED)
   .meta({ type: "integer" });
-/** Clients that send token ids seldom know it: their library does so by default. */
+/** Some client libraries send token IDs by default, without the user's knowledge. */
 const InputText = z
   .string({
     error: ({ input }) =>
@@ -44,7 +44,7 @@ const InputText = z
   .min(1, "must not be empty");
 const NonEmpty = z.string("must be a string").min(1, "must not be empty");
 
-/** A job's header carries its stop strings: four of these, each character escaped, must fit in it. */
+/** A job's header contains its stop strings: four of these with every character escaped must fit. */
 const STOP_CHARS_MAX = 2_048;
 const StopString = NonEmpty.max(STOP_CHARS_MAX, `must have at most ${STOP_CHARS_MAX} characters`);
 
@@ -77,7 +77,7 @@ export const Message = z
 
 const Model = NonEmpty.describe("A model ID from GET /v1/models.");
 
-/** How the dialect asks for a tool call: today, and before. */
+/** The current and the former field with which clients ask for tool calls. */
 const NoToolCall = z
   .enum(["auto", "none"], 'must be "auto" or "none": tool calls are not supported')
   .optional()

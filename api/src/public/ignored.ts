@@ -1,4 +1,4 @@
-/** Fields that the public API knows of and does nothing with. An answer names those that were sent, in this order. */
+/** Fields of the public API that are accepted and ignored. A response header names those that were sent, in this order. */
 export const IGNORED_FIELDS = [
   "tools",
   "tool_choice",
@@ -25,7 +25,7 @@ export const IGNORED_FIELDS = [
   "prompt_cache_key",
 ] as const;
 
-/** Beside those: vectors are always floats at the model's native width. */
+/** Also ignored for embeddings: vectors are always floats at the model's native width. */
 export const IGNORED_OF_EMBEDDINGS = ["encoding_format", "dimensions"] as const;
 
 export const IGNORED_HEADER = "x-tollgate-ignored";

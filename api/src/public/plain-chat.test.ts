@@ -7,7 +7,7 @@ import { isPlainChat } from "./plain-chat.ts";
 const message = { role: "user", content: "hi" };
 const good = { model: "m", messages: [message] };
 
-/** Values for every field, good and bad: any of them may stand anywhere. */
+/** Valid and invalid values, which are tried in every field. */
 const VALUES = [
   ...[
     undefined,
@@ -42,7 +42,7 @@ const VALUES = [
 ];
 const FIELDS = [...Object.keys(ChatRequest.shape), "user", "metadata", "toString", "whatever"];
 
-/** Numbers that follow a seed: the same in every run. */
+/** Random numbers from a seed. */
 function draws(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {

@@ -1,6 +1,6 @@
 /**
- * Recognises the chat request that most clients send (a model, messages of a role and a text, perhaps some numbers) by a hand-written
- * check, at a tenth of the schema's cost. Everything else, valid or not, is left to the schema.
+ * Recognises the most common chat requests (a model, messages with role and text, some numbers) with a hand-written check, at a tenth of
+ * the schema's cost. All other requests are checked by the schema.
  */
 import type { z } from "zod";
 import { ELEMENTS_MAX } from "../fields.ts";
@@ -8,7 +8,7 @@ import { ChatRequest, RANGES, ROLES, SEED_MAX } from "./fields.ts";
 
 type Chat = z.output<typeof ChatRequest>;
 
-/** Whether the schema would take it as it is. It may have fields that no one knows, at its top. */
+/** Whether the schema would accept the body unchanged. Unknown top-level fields are allowed. */
 export function isPlainChat(body: unknown): body is Chat {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return false;
   const sent = body as Record<string, unknown>;

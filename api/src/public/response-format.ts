@@ -1,8 +1,8 @@
-/** The form that an answer must have, as a request asks for it. */
+/** The `response_format` field of a request. */
 import { z } from "zod";
-import { isWithin, jsonBytes } from "../json-bounds.ts";
+import { isWithinDepth, jsonBytes } from "../json-bounds.ts";
 
-/** The bounds of a schema: engines make a grammar of it. */
+/** The limits of a schema, from which engines build a grammar. */
 const SCHEMA_BYTES_MAX = 64 * 1024;
 const SCHEMA_DEPTH_MAX = 100;
 
@@ -10,8 +10,8 @@ const NAME = "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
 
 const Schema = z
   .record(z.string(), z.unknown(), "must be a JSON Schema object")
-  // First, because what comes next walks through all of it.
-  .refine((schema) => isWithin(schema, SCHEMA_DEPTH_MAX), {
+  // Checked first, because later checks visit the whole value.
+  .refine((schema) => isWithinDepth(schema, SCHEMA_DEPTH_MAX), {
     error: `must be at most ${SCHEMA_DEPTH_MAX} levels deep`,
     abort: true,
   })

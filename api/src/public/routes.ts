@@ -1,4 +1,4 @@
-/** The public API: three endpoints that generate, the catalogue, and the keys of receipts. */
+/** The public API: chat, completions, embeddings, the catalogue, and the keys for receipts. */
 import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
 import * as answers from "./answers.ts";

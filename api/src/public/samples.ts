@@ -1,4 +1,4 @@
-/** The examples of the public API. A test of the gateway holds that its endpoints answer with exactly these. */
+/** The examples of the public API. A test of the gateway checks that its endpoints answer with exactly these. */
 import type { z } from "zod";
 import { SAMPLE_SUFFIX, SAMPLE_TIME } from "../values.ts";
 import type * as answers from "./answers.ts";
@@ -74,7 +74,7 @@ export const completionAnswer: z.input<typeof answers.TextCompletion> = {
   usage: USAGE,
 };
 
-/** The vectors are cut to three numbers: real ones have the model's native width. */
+/** Vectors are cut to three numbers; real ones have the model's native width. */
 export const embeddingAnswer: z.input<typeof answers.EmbeddingList> = {
   object: "list",
   data: [
@@ -115,7 +115,7 @@ const textChunk = (text: string, finish_reason: "stop" | null = null): TextChunk
 /** Without usage. */
 export const completionEvents: TextChunk[] = [textChunk(" the"), textChunk(" Volga."), textChunk("", "stop")];
 
-/** As it goes over the wire. */
+/** The bytes of the stream. */
 export function transcript(events: object[]): string {
   return [...events.map((event) => JSON.stringify(event)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
 }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "@tollgate/stage/process.ts";
 import pg from "pg";
-import { readIfThere } from "../../../gateway/src/base/files.ts";
+import { readIfExists } from "../../../gateway/src/base/files.ts";
 import { dollars } from "../../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
 import { type GatewayCommand, gatewayCommand } from "../command.ts";
@@ -182,7 +182,7 @@ async function roomyCatalogue(file: string, vectorWidth: number | undefined): Pr
 
 function readyFile(gateway: BenchProcess, file: string): Promise<Ready> {
   return gateway.eventually(async () => {
-    const text = await readIfThere(file);
+    const text = await readIfExists(file);
     return text === undefined ? undefined : (JSON.parse(text) as Ready);
   });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import type { AccountKind, Membership } from "./accounts.ts";
-import { chooseActing } from "./acting.ts";
+import { chooseActingAccount } from "./acting.ts";
 
 const account = (name: string, kind: AccountKind, suspended = false): Membership => ({
   id: name as Uuid,
@@ -61,7 +61,7 @@ const ROWS: Row[] = [
 
 test("an identity acts for the account it names, or for its only active account of that kind", () => {
   for (const { accounts, kind = "builder", named, operator = false, outcome } of ROWS) {
-    const acting = chooseActing({
+    const acting = chooseActingAccount({
       accounts,
       kind: kind === "either" ? undefined : kind,
       named: named as Uuid | undefined,

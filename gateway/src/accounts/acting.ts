@@ -23,7 +23,7 @@ interface ActingQuestion {
   operator: boolean;
 }
 
-export function chooseActing({ accounts, kind, named, operator }: ActingQuestion): Acting {
+export function chooseActingAccount({ accounts, kind, named, operator }: ActingQuestion): Acting {
   // An operator without an account gets the error for the wrong kind, because operators need no account.
   if (accounts.length === 0) return cannot(operator ? "other_kind" : "no_account");
   const active = accounts.filter((account) => !account.suspended);

@@ -3,7 +3,7 @@ import type { Auth } from "./auth.ts";
 import { AUTH_PATH, CLIENT_ADDRESS_HEADER } from "./auth-names.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
 import type { Resigning } from "./resigning.ts";
-import type { Witness } from "./witness.ts";
+import type { DatabaseErrorCapture } from "./witness.ts";
 
 /** The caller. */
 export interface Caller {
@@ -19,17 +19,17 @@ interface Question {
   body?: object;
 }
 
-export interface Answer {
+export interface AuthAnswer {
   body: Record<string, unknown> | null;
   /** The redirect target. */
   location: URL | undefined;
   cookies: string[];
 }
 
-export type Ask = (caller: Caller, question: Question) => Promise<Answer>;
+export type AuthCall = (caller: Caller, question: Question) => Promise<AuthAnswer>;
 
 /** An error that is not in our catalogue: a bug, unless the caller handles it. */
-export class UnknownRefusal extends Error {
+export class UnknownAuthError extends Error {
   override name = "UnknownRefusal";
   readonly status: number;
   readonly code: string;
@@ -61,7 +61,11 @@ const REASONS: Record<string, RefusalReason> = {
   PROVIDER_AWAY: "provider_away",
 };
 
-export function openAsk(loaded: () => Promise<Auth>, witness: Witness, resigning?: Resigning): Ask {
+export function openAuthCall(
+  loaded: () => Promise<Auth>,
+  witness: DatabaseErrorCapture,
+  resigning?: Resigning,
+): AuthCall {
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);
     if (query !== undefined) url.search = query.toString();
@@ -90,5 +94,5 @@ export function openAsk(loaded: () => Promise<Auth>, witness: Witness, resigning
 
 function refusalOf(status: number, code: unknown): Error {
   const reason = typeof code === "string" ? REASONS[code] : undefined;
-  return reason === undefined ? new UnknownRefusal(status, String(code ?? "")) : new SignInRefusal(reason);
+  return reason === undefined ? new UnknownAuthError(status, String(code ?? "")) : new SignInRefusal(reason);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { networkOf, openAttempts, RULES } from "./attempts.ts";
+import { ATTEMPT_RULES, networkOf, openAttempts } from "./attempts.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 let database: TestDatabase;
@@ -27,27 +27,29 @@ async function waitOf(attempt: Promise<void>): Promise<number | undefined> {
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 
-test("allows a number of attempts per window, and as many again in the next window", async () => {
+test("refuses attempts above the limit until the window ends, and then allows the full number again", async () => {
   const attempts = open();
-  for (let i = 0; i < RULES.address.attempts; i++) assert.equal(await waitOf(attempts.take("address", "a")), undefined);
+  for (let i = 0; i < ATTEMPT_RULES.address.attempts; i++)
+    assert.equal(await waitOf(attempts.take("address", "a")), undefined);
   const wait = (await waitOf(attempts.take("address", "a"))) ?? 0;
-  assert.ok(wait > 0 && wait <= RULES.address.windowS, String(wait));
-  const half = RULES.address.windowS / 2;
+  assert.ok(wait > 0 && wait <= ATTEMPT_RULES.address.windowS, String(wait));
+  const half = ATTEMPT_RULES.address.windowS / 2;
   await pass(half);
   const rest = (await waitOf(attempts.take("address", "a"))) ?? 0;
   assert.ok(rest > 0 && rest <= half, String(rest));
   await pass(half);
-  for (let i = 0; i < RULES.address.attempts; i++) assert.equal(await waitOf(attempts.take("address", "a")), undefined);
+  for (let i = 0; i < ATTEMPT_RULES.address.attempts; i++)
+    assert.equal(await waitOf(attempts.take("address", "a")), undefined);
   assert.notEqual(await waitOf(attempts.take("address", "a")), undefined);
 });
 
-test("counts attempts of several gateways together, also concurrent ones", async () => {
+test("counts attempts at several gateways together, including concurrent ones", async () => {
   const gateways = [open(), open(), open()];
-  const tried = Array.from({ length: 3 * RULES.email.attempts }, (_, i) =>
+  const tried = Array.from({ length: 3 * ATTEMPT_RULES.email.attempts }, (_, i) =>
     waitOf((gateways[i % 3] as ReturnType<typeof open>).take("email", "b@example.test")),
   );
   const refused = (await Promise.all(tried)).filter((wait) => wait !== undefined);
-  assert.equal(refused.length, 2 * RULES.email.attempts);
+  assert.equal(refused.length, 2 * ATTEMPT_RULES.email.attempts);
 });
 
 test("counts subjects and kinds separately, and a success resets the count", async () => {
@@ -68,7 +70,7 @@ test("stores no addresses, and deletes expired counts", async () => {
     "select a::text as row, encode(subject, 'escape') as subject from identity_attempt a",
   );
   for (const row of rows) assert.ok(!JSON.stringify(row).includes("secret.person"));
-  await pass(RULES.email.windowS);
+  await pass(ATTEMPT_RULES.email.windowS);
   await attempts.sweep();
   assert.deepEqual((await database.pool.query("select from identity_attempt")).rowCount, 0);
 });

@@ -12,7 +12,7 @@ interface Rule {
 }
 
 /** Emails have their own rules, because they reach people who did not ask for them. */
-export const RULES = {
+export const ATTEMPT_RULES = {
   address: { attempts: 10, windowS: 60 },
   email: { attempts: 20, windowS: 15 * 60 },
   identity: { attempts: 20, windowS: 15 * 60 },
@@ -36,9 +36,9 @@ const Counted = row({ attempts: column.count, waitS: z.int() });
 
 export interface Attempts {
   /** Counts an attempt, or refuses it with the seconds to wait. */
-  take(what: keyof typeof RULES, subject: string): Promise<void>;
+  take(what: keyof typeof ATTEMPT_RULES, subject: string): Promise<void>;
   /** Resets the count after a success. */
-  forget(what: keyof typeof RULES, subject: string): Promise<void>;
+  forget(what: keyof typeof ATTEMPT_RULES, subject: string): Promise<void>;
   sweep(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function openAttempts({ pool, secret }: { pool: pg.Pool; secret: string }
     createHmac("sha256", secret).update(`attempts\0${what}\0${subject}`).digest();
   return {
     async take(what, subject) {
-      const { attempts, windowS } = RULES[what];
+      const { attempts, windowS } = ATTEMPT_RULES[what];
       const counted = await queryOne(
         pool,
         Counted,

@@ -17,7 +17,7 @@ import type { Emails } from "./emails.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
 import { voidLinks } from "./sessions.ts";
-import type { Witness } from "./witness.ts";
+import type { DatabaseErrorCapture } from "./witness.ts";
 
 const SESSION_S_MAX = 7 * 24 * 60 * 60;
 const LINK_S_MAX = 60 * 60;
@@ -78,7 +78,7 @@ const TWO_FACTOR_TABLES = {
 interface AuthOptions {
   pool: pg.Pool;
   /** Provides database connections to the library. */
-  witness: Pick<Witness, "pool">;
+  witness: Pick<DatabaseErrorCapture, "pool">;
   newId: NewId;
   log: Log;
   /** Signs session cookies and encrypts second-factor secrets. Changing it ends every session. */

@@ -1,6 +1,6 @@
 /** The settings of sign-in and email. */
 import { z } from "zod";
-import { domain, parsed, rotationMistakes, text, together } from "../base/settings.ts";
+import { bothOrNeither, domain, parsed, rotationMistakes, text } from "../base/settings.ts";
 import type { OidcProvider as OidcProviderConfig } from "./oidc.ts";
 
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
@@ -88,7 +88,7 @@ export const accounts = domain({
   },
   mistakes: (variables) => [
     ...rotationMistakes("SESSION_SECRET", variables, { nextAlone: true }),
-    ...together(variables, "SMTP_URL", "MAIL_FROM"),
+    ...bothOrNeither(variables, "SMTP_URL", "MAIL_FROM"),
   ],
   config: (e): AccountsConfig => ({
     sessionSecret: e.SESSION_SECRET,

@@ -20,7 +20,7 @@ after(() => database.close());
 const isOperator = async (email: string): Promise<boolean | undefined> =>
   (await database.pool.query("select operator from identity where email = $1", [email])).rows[0]?.operator;
 
-test("an email address has one identity, whatever its case", async () => {
+test("two spellings of an email address that differ in case belong to one identity", async () => {
   const identity = { email: "Once@example.test", password: PASSWORD, name: "A person", operator: false };
   await createIdentity(options, identity);
   await assert.rejects(createIdentity(options, { ...identity, email: "ONCE@example.test" }), IdentityError);
@@ -43,7 +43,7 @@ test("a password that is too short, too long or only white space creates no iden
   assert.equal(await isOperator("weak@example.test"), undefined);
 });
 
-test("a new operator needs a password", async () => {
+test("creating a new operator requires a password", async () => {
   const operator = { email: "New@example.test", name: "Operator" };
   await assert.rejects(
     createOperator(options, { ...operator, password: undefined }),
@@ -76,7 +76,7 @@ test("promoting an existing identity keeps its password", async () => {
   assert.deepEqual(after, before);
 });
 
-test("promoting a user with an unconfirmed address needs a new password, and ends sessions and tokens", async () => {
+test("promoting a user with an unconfirmed address requires a new password and ends the user's sessions and tokens", async () => {
   const id = newId();
   const query = async (text: string): Promise<unknown[]> => (await database.pool.query(text, [id])).rows;
   await query(

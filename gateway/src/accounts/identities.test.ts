@@ -88,7 +88,7 @@ test("passwords are hashed at the full cost of scrypt, unless a test lowers it",
   assert.equal(await costOf("cheap@example.test"), false);
 });
 
-test("a session that a test inserts is like one created by signing in", async () => {
+test("a session that the test helper inserts equals one created by signing in", async () => {
   const identityId = await make("inserted@example.test");
   const { name, value } = await beginSession({ pool: database.pool, newId, secret }, { identityId });
   const signedIn = await signIn(identities, "inserted@example.test");
@@ -104,7 +104,7 @@ test("a session that a test inserts is like one created by signing in", async ()
 });
 
 for (const days of [-8, 8]) {
-  test(`sessions expire by the database's clock on a machine whose clock is off by ${days} days`, async () => {
+  test(`sessions expire by the database's clock if the gateway's clock is off by ${days} days`, async () => {
     // The library and the database read the same machine's clock, so the test shifts the times in the tables.
     const aheadMs = -days * 86_400_000;
     const off = await open({ databaseAheadMs: () => aheadMs });
@@ -184,7 +184,7 @@ test("an expired session is refused, and deleted with other expired rows", async
   assert.deepEqual(rows, [{ identifier: "new" }]);
 });
 
-test("concurrent requests with one session share one query, which is not reused after it ends", async (t) => {
+test("concurrent requests with the same session share one query, and later requests query again", async (t) => {
   const identityId = await make("at.once@example.test");
   const { headers } = await signIn(identities, "at.once@example.test");
   const looks = t.mock.method(database.pool, "connect").mock;
@@ -250,7 +250,7 @@ test("an identity lists the accounts it owns once each, oldest first", async () 
   ]);
 });
 
-test("an opened account has a ledger account, up to a limit that also holds for concurrent requests", async () => {
+test("opening an account creates its ledger account; the limit of accounts also holds for concurrent requests", async () => {
   const id = await make("many@example.test");
   const asked = Array.from({ length: ACCOUNTS_MAX + 5 }, (_, i) =>
     identities.openAccount(id, { kind: i % 2 === 0 ? "builder" : "host", name: `Account ${i}` }),

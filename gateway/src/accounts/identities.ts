@@ -7,15 +7,15 @@ import type { AccountKind } from "../base/states.ts";
 import { shareUntilSent } from "../base/until-sent.ts";
 import { inTransaction } from "../db/pool.ts";
 import { accountsOf, addOwner, insertAccount, type Membership } from "./accounts.ts";
-import { openAsk } from "./ask.ts";
+import { openAuthCall } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { originOf } from "./auth-names.ts";
 import { openEmails } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
-import { openKeptSecrets } from "./kept-secrets.ts";
-import { onMachineTime } from "./machine-time.ts";
+import { openSecretReencryption } from "./kept-secrets.ts";
+import { withMachineTime } from "./machine-time.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { type OpenId, openOpenId } from "./openid.ts";
@@ -29,7 +29,7 @@ import { signedValue } from "./signed-cookie.ts";
 import { type SignedIn, signedInOf } from "./signed-in.ts";
 import { openTeam, type Team } from "./team.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
-import { openWitness } from "./witness.ts";
+import { captureDatabaseErrors } from "./witness.ts";
 
 export { IdentityError } from "./enrolment.ts";
 export type { SignedIn };
@@ -119,7 +119,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   } = options;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const emails = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
-  const witness = openWitness(onMachineTime(pool, databaseAheadMs));
+  const witness = captureDatabaseErrors(withMachineTime(pool, databaseAheadMs));
   const sources = { pool, witness, newId, log, secret };
   const library = { ...sources, publicUrl, isSecure, emails, verifyEmails, providers, passwordHash };
   let loading: Promise<Auth> | undefined;
@@ -135,8 +135,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   if (!loadedLate) await loaded();
   const others = [oldSecret, nextSecret].filter((other) => other !== undefined);
   const resigning = others.length === 0 ? undefined : openResigning({ secret, others });
-  const kept = openKeptSecrets({ pool, secret, others });
-  const ask = openAsk(loaded, witness, resigning);
+  const kept = openSecretReencryption({ pool, secret, others });
+  const ask = openAuthCall(loaded, witness, resigning);
   // Gateways with the old and the new secret share the counts.
   const attempts = openAttempts({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;

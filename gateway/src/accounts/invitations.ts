@@ -14,7 +14,7 @@ import { Account } from "./accounts.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Emails } from "./emails.ts";
 import { linkTo } from "./links.ts";
-import { type Actor, lockForOwner, note, roleOf, sizeOf } from "./team-rows.ts";
+import { type Actor, lockForOwner, recordTeamEvent, roleOf, teamSize } from "./team-rows.ts";
 
 const SECRET_BYTES = 32;
 const TOKEN = /^(inv_[0-9a-z]{26})\.[\w-]{43}$/;
@@ -77,14 +77,21 @@ export function openInvitations(options: InvitationsOptions): Invitations {
         if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
         await revokeOpen(client, accountId, to);
         const open = await client.query(`select from ${FROM} where v.account_id = $1 and ${IS_OPEN}`, [accountId]);
-        const isFull = (await sizeOf(client, accountId)) >= TEAM_MAX && present === undefined;
+        const isFull = (await teamSize(client, accountId)) >= TEAM_MAX && present === undefined;
         if (isFull || (open.rowCount ?? 0) >= OPEN_INVITATIONS_MAX) return "limit_reached";
         await client.query(
           `insert into account_invitation (id, account_id, email, role, token_hash, invited_by, expires_at)
            values ($1, $2, $3, $4, $5, $6, now() + make_interval(days => $7))`,
           [id, accountId, to, role, hashOf(token), by.identityId, INVITATION_DAYS],
         );
-        await note(client, { id: newId(), accountId, by: by.identityId, action: "invited", email: to, role });
+        await recordTeamEvent(client, {
+          id: newId(),
+          accountId,
+          by: by.identityId,
+          action: "invited",
+          email: to,
+          role,
+        });
         return queryRow(client, Invitation, `select ${COLUMNS} from ${FROM} where v.id = $1`, [id]);
       });
       if (typeof sent === "string") return sent;
@@ -109,7 +116,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
         if (found === undefined) return "not_found";
         const { email, role } = found;
         await client.query("update account_invitation set revoked_at = now() where id = $1", [id]);
-        await note(client, { id: newId(), accountId, by: by.identityId, action: "withdrawn", email, role });
+        await recordTeamEvent(client, { id: newId(), accountId, by: by.identityId, action: "withdrawn", email, role });
         return "withdrawn";
       }),
 

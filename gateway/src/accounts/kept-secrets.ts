@@ -11,7 +11,7 @@ type Kept = z.infer<typeof Kept>;
 
 const KEPT = "select id, secret, backup_codes as codes from identity_two_factor";
 
-export interface KeptSecrets {
+export interface SecretReencryption {
   /** Call it before the library reads this identity's second factor. */
   makeReadable(identityId: string): Promise<void>;
   /** The number encrypted with another secret than the current one. */
@@ -22,7 +22,7 @@ export interface KeptSecrets {
   sweep(): Promise<void>;
 }
 
-export function openKeptSecrets({
+export function openSecretReencryption({
   pool,
   secret,
   others,
@@ -30,7 +30,7 @@ export function openKeptSecrets({
   pool: pg.Pool;
   secret: string;
   others: string[];
-}): KeptSecrets {
+}): SecretReencryption {
   const decryptedBy = async (key: string, { secret: first, codes }: Kept): Promise<[string, string] | undefined> => {
     const { symmetricDecrypt } = await import("better-auth/crypto");
     try {

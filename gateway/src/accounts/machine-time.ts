@@ -3,12 +3,12 @@
  * at the same moment for every gateway.
  */
 import type pg from "pg";
-import { replacing } from "./witness.ts";
+import { withMethod } from "./witness.ts";
 
 /** `aheadMs`: the offset of the database's clock to this machine's. */
-export function onMachineTime(pool: pg.Pool, aheadMs: () => number): pg.Pool {
+export function withMachineTime(pool: pg.Pool, aheadMs: () => number): pg.Pool {
   const connect = async (): Promise<pg.PoolClient> =>
-    replacing(await pool.connect(), "query", (client) => async (text: string, values: unknown[] = []) => {
+    withMethod(await pool.connect(), "query", (client) => async (text: string, values: unknown[] = []) => {
       const result = await client.query(
         text,
         values.map((value) => moved(value, aheadMs())),
@@ -16,7 +16,7 @@ export function onMachineTime(pool: pg.Pool, aheadMs: () => number): pg.Pool {
       for (const row of result.rows) for (const name of Object.keys(row)) row[name] = moved(row[name], -aheadMs());
       return result;
     });
-  return replacing(pool, "connect", () => connect);
+  return withMethod(pool, "connect", () => connect);
 }
 
 const moved = (value: unknown, byMs: number): unknown =>

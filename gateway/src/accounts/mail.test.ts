@@ -20,7 +20,7 @@ function capturedLog() {
 const TOKEN = "tokenOfTests+/=&";
 const origin = "https://gate.test";
 
-test("emails are sent by SMTP from the configured address, and links keep their token after the #", async () => {
+test("emails are sent over SMTP from the configured address, and the tokens of links come after the #", async () => {
   const mailbox = await openTestMailbox();
   const { log, lines } = capturedLog();
   const mail = smtpMail({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });
@@ -43,7 +43,7 @@ test("emails are sent by SMTP from the configured address, and links keep their 
   await mailbox.close();
 });
 
-test("an email goes to one recipient, whatever the address contains", async () => {
+test("an email has exactly one recipient, whatever characters the address contains", async () => {
   const mailbox = await openTestMailbox();
   const mail = smtpMail({ url: mailbox.url, from: "noreply@gate.test" });
   await mail.send({ to: '"a,b"@example.test', subject: "One\r\nBcc: c@example.test", text: "Hello" });
@@ -53,7 +53,7 @@ test("an email goes to one recipient, whatever the address contains", async () =
   await mailbox.close();
 });
 
-test("an email that cannot be sent is logged without its text", async () => {
+test("the log line for an email that cannot be sent omits the email's text", async () => {
   const mailbox = await openTestMailbox();
   mailbox.refuseWith("550 no such user");
   const { log, lines } = capturedLog();
@@ -66,7 +66,7 @@ test("an email that cannot be sent is logged without its text", async () => {
   await mailbox.close();
 });
 
-test("on a development platform the log contains the email", async () => {
+test("a development platform logs the whole email", async () => {
   const { log, lines } = capturedLog();
   const emails = openEmails({ mail: developmentMail(log), log, origin });
   emails.resetPassword("ada@example.test", TOKEN);

@@ -20,7 +20,7 @@ describe("a provider's OpenID configuration", () => {
   });
 
   for (const name of ["token_endpoint", "jwks_uri", "userinfo_endpoint"]) {
-    test(`is refused when its ${name} is not protected by TLS, unlike the issuer`, () => {
+    test(`is refused when its ${name} does not use TLS although the issuer does`, () => {
       const message = `${asked.url} returned a ${name} that does not use https`;
       const insecure = { ...document, [name]: "http://id.example.test/x" };
       assert.throws(() => readDiscovered(insecure, asked), { outcome: "provider_unavailable", message });
@@ -29,7 +29,7 @@ describe("a provider's OpenID configuration", () => {
     });
   }
 
-  test("is refused when incomplete or from another issuer, with the reason", () => {
+  test("is refused with the reason when a field is missing or when it names another issuer", () => {
     const reading = (more: object) => () => readDiscovered({ ...document, ...more }, asked);
     assert.throws(reading({ issuer: "https://evil.test" }), /returned the issuer https:\/\/evil\.test instead of/);
     assert.throws(reading({ jwks_uri: undefined }), /returned an invalid response: jwks_uri: /);

@@ -9,7 +9,7 @@ const FAULTS_FROM = 500;
 /** The form of OAuth error codes. Other text from a provider is not logged. */
 const ERROR_CODE = /^[a-z_]{1,40}$/;
 
-const Discovered = z.object({
+const ProviderConfiguration = z.object({
   issuer: z.string(),
   authorization_endpoint: z.url(),
   token_endpoint: z.url(),
@@ -17,7 +17,7 @@ const Discovered = z.object({
   userinfo_endpoint: z.url().optional(),
   token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
 });
-export type Discovered = z.infer<typeof Discovered>;
+export type ProviderConfiguration = z.infer<typeof ProviderConfiguration>;
 
 const Tokens = z.object({ id_token: z.string(), access_token: z.string().optional() });
 export type Tokens = z.infer<typeof Tokens>;
@@ -28,20 +28,23 @@ interface Client {
 }
 
 /** The authorization code that the browser brought back. */
-export interface Code {
+export interface AuthorizationCode {
   code: string;
   codeVerifier?: string | undefined;
   redirectURI: string;
 }
 
-export async function discover(issuer: string): Promise<Discovered> {
+export async function discoverProvider(issuer: string): Promise<ProviderConfiguration> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   return readDiscovered(await askProvider(url, {}), { url, issuer });
 }
 
 /** Throws unless the document is for this issuer and all its endpoints use https like the issuer. */
-export function readDiscovered(answer: unknown, { url, issuer }: { url: string; issuer: string }): Discovered {
-  const found = readAnswer(Discovered, answer, url);
+export function readDiscovered(
+  answer: unknown,
+  { url, issuer }: { url: string; issuer: string },
+): ProviderConfiguration {
+  const found = readAnswer(ProviderConfiguration, answer, url);
   if (found.issuer !== issuer) {
     throw new OpenIdRefused("provider_unavailable", `${url} returned the issuer ${found.issuer} instead of ${issuer}`);
   }
@@ -55,7 +58,11 @@ export function readDiscovered(answer: unknown, { url, issuer }: { url: string; 
   return found;
 }
 
-export async function exchangeCode({ code, codeVerifier, redirectURI }: Code, at: Discovered, options: Client) {
+export async function exchangeCode(
+  { code, codeVerifier, redirectURI }: AuthorizationCode,
+  at: ProviderConfiguration,
+  options: Client,
+) {
   const { token_endpoint: url, token_endpoint_auth_methods_supported: methods } = at;
   const { body, headers } = await authorizationCodeRequest({
     code,
@@ -80,7 +87,11 @@ async function askProvider(url: string, init: RequestInit): Promise<unknown> {
     return { ok: response.ok, status: response.status, text: await response.text() };
   };
   const { ok, status, text } = await answer().catch((cause: Error) => {
-    throw new OpenIdRefused("provider_unavailable", `request to ${placeOf(url)} failed: ${whyOf(cause)}`, cause);
+    throw new OpenIdRefused(
+      "provider_unavailable",
+      `request to ${placeOf(url)} failed: ${networkReason(cause)}`,
+      cause,
+    );
   });
   const body = parseJson(text);
   if (ok) return body;
@@ -119,7 +130,7 @@ function placeOf(url: string): string {
 }
 
 /** `fetch failed` alone says nothing; its cause has the reason. */
-export function whyOf(error: Error): string {
+export function networkReason(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;

@@ -4,7 +4,7 @@
  */
 import { validateToken } from "better-auth/oauth2";
 import { z } from "zod";
-import { issueOf, readAnswer, whyOf } from "./oidc-calls.ts";
+import { issueOf, networkReason, readAnswer } from "./oidc-calls.ts";
 import { OpenIdRefused } from "./openid-refused.ts";
 
 const NAME_CHARS_MAX = 200;
@@ -44,7 +44,7 @@ export async function readIdToken(token: string, { jwksUri, issuer, clientId, no
     if (!areKeysAway(cause)) throw refused(cause.message, cause);
     throw new OpenIdRefused(
       "provider_unavailable",
-      `the provider's signing keys could not be fetched: ${whyOf(cause)}`,
+      `the provider's signing keys could not be fetched: ${networkReason(cause)}`,
       cause,
     );
   });
@@ -90,7 +90,7 @@ const defined = (claims: Claims): Partial<Claims> =>
   Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
 
 /** Converts the claims for the library. Throws if they do not allow a sign-in. */
-export function personOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
+export function profileOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
   const { email, email_verified: isVerified } = claims;
   if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo has an email");
   if (!Email.safeParse(email).success)

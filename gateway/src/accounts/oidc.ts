@@ -5,8 +5,15 @@
 import { APIError, type BetterAuthPlugin } from "better-auth";
 import { createAuthorizationURL, type OAuthProvider } from "better-auth/oauth2";
 import type { Log } from "../base/log.ts";
-import { askUserInfo, type Code, type Discovered, discover, exchangeCode, type Tokens } from "./oidc-calls.ts";
-import { type Claims, isIncomplete, personOf, readIdToken, withUserInfo } from "./oidc-claims.ts";
+import {
+  type AuthorizationCode,
+  askUserInfo,
+  discoverProvider,
+  exchangeCode,
+  type ProviderConfiguration,
+  type Tokens,
+} from "./oidc-calls.ts";
+import { type Claims, isIncomplete, profileOf, readIdToken, withUserInfo } from "./oidc-claims.ts";
 import { logRefused, OpenIdRefused } from "./openid-refused.ts";
 
 export interface OidcProvider {
@@ -60,16 +67,16 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     // The library reports every failure here as the same error, so the code is only passed on and exchanged later. The library never sees a
     // token.
     validateAuthorizationCode: async ({ code, codeVerifier, redirectURI }) => ({
-      raw: { code, codeVerifier, redirectURI } satisfies Code,
+      raw: { code, codeVerifier, redirectURI } satisfies AuthorizationCode,
     }),
     async getUserInfo({ raw, expectedIdTokenNonce: nonce }) {
       if (nonce === undefined) return null;
       try {
         const at = await discovering();
-        const tokens = await exchangeCode(raw as unknown as Code, at, options);
+        const tokens = await exchangeCode(raw as unknown as AuthorizationCode, at, options);
         const expected = { jwksUri: at.jwks_uri, issuer, clientId, nonce };
         const claims = await complete(await readIdToken(tokens.id_token, expected), tokens, at);
-        return { user: personOf(claims, provider), data: claims };
+        return { user: profileOf(claims, provider), data: claims };
       } catch (error) {
         if (!(error instanceof OpenIdRefused)) throw error;
         logRefused(log, { provider: id, outcome: error.outcome, reason: error.message });
@@ -79,7 +86,7 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
   };
 
   /** Asks UserInfo for claims that the ID token lacks, if the provider has that endpoint. */
-  async function complete(claims: Claims, { access_token }: Tokens, { userinfo_endpoint: url }: Discovered) {
+  async function complete(claims: Claims, { access_token }: Tokens, { userinfo_endpoint: url }: ProviderConfiguration) {
     if (!isIncomplete(claims) || url === undefined || access_token === undefined) return claims;
     const isEnough = claims.email !== undefined && (claims.email_verified !== undefined || provider.trustEmail);
     try {
@@ -94,10 +101,10 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
 }
 
 /** Fetched once; a failed fetch is repeated on next use. */
-function openDiscovery(issuer: string): () => Promise<Discovered> {
-  let discovered: Promise<Discovered> | undefined;
+function openDiscovery(issuer: string): () => Promise<ProviderConfiguration> {
+  let discovered: Promise<ProviderConfiguration> | undefined;
   return () => {
-    discovered ??= discover(issuer).catch((error) => {
+    discovered ??= discoverProvider(issuer).catch((error) => {
       discovered = undefined;
       throw error;
     });

@@ -1,12 +1,12 @@
 /** OpenID sign-in: redirects the browser and handles its return. */
 import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
-import { type Ask, type Caller, UnknownRefusal } from "./ask.ts";
+import { type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
 import { type Attempts, networkOf } from "./attempts.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { logRefused } from "./openid-refused.ts";
 import { SignInRefusal } from "./refusals.ts";
-import { entered } from "./sign-in.ts";
+import { signInResult } from "./sign-in.ts";
 
 type OpenIdOutcome = "signed_in" | "two_factor_required" | OpenIdRefusal;
 
@@ -42,7 +42,7 @@ const OUTCOMES: Record<string, OpenIdRefusal> = {
 const WORD = /^[A-Za-z_]{1,60}$/;
 
 interface OpenIdOptions {
-  ask: Ask;
+  ask: AuthCall;
   attempts: Attempts;
   providers: OidcProvider[];
   log: Log;
@@ -69,7 +69,7 @@ export function openOpenId({ ask, attempts, providers, log }: OpenIdOptions): Op
         if (!known.has(providerId)) return refused("unknown", "failed", "no provider with this id is configured");
         const answer = await ask(caller, { path: `/callback/${encodeURIComponent(providerId)}`, query });
         const word = answer.location?.searchParams.get("error") ?? undefined;
-        if (word === undefined) return { outcome: entered(answer).status, cookies: answer.cookies };
+        if (word === undefined) return { outcome: signInResult(answer).status, cookies: answer.cookies };
         const reason = WORD.test(word) ? word : "the provider returned an unreadable error";
         return { ...refused(providerId, OUTCOMES[word] ?? "failed", reason), cookies: answer.cookies };
       } catch (error) {
@@ -84,6 +84,6 @@ export function openOpenId({ ask, attempts, providers, log }: OpenIdOptions): Op
 /** For refusals that are logged elsewhere (oidc.ts), or that clients could use to fill the log. */
 function toldOutcome(error: unknown): OpenIdRefusal | undefined {
   if (error instanceof SignInRefusal && error.reason === "too_many_attempts") return error.reason;
-  if (!(error instanceof UnknownRefusal) || !Object.hasOwn(OPENID_REFUSALS, error.code)) return undefined;
+  if (!(error instanceof UnknownAuthError) || !Object.hasOwn(OPENID_REFUSALS, error.code)) return undefined;
   return error.code as OpenIdRefusal;
 }

@@ -65,7 +65,7 @@ test("a removed operator is an ordinary user and is signed out everywhere", asyn
   assert.deepEqual([await sessions("ada@example.test"), await sessions("bo@example.test")], [0, 1]);
 });
 
-test("the last operator cannot be removed, also not by two concurrent commands", async () => {
+test("the last operator cannot be removed, not even by two concurrent commands", async () => {
   const removed = await Promise.allSettled(
     ["ada@example.test", "bo@example.test"].map((email) => removeOperator(database.pool, email)),
   );
@@ -75,7 +75,7 @@ test("the last operator cannot be removed, also not by two concurrent commands",
   assert.equal((await listOperators(database.pool)).length, 1);
 });
 
-test("a lost second factor is reset once", async () => {
+test("resetting a lost second factor succeeds once and then reports that there is none", async () => {
   await resetSecondFactor(database.pool, "ada@example.test");
   assert.deepEqual(
     (await listOperators(database.pool)).map(({ hasSecondFactor }) => hasSecondFactor),
@@ -86,7 +86,7 @@ test("a lost second factor is reset once", async () => {
   await assert.rejects(resetSecondFactor(database.pool, "ada@example.test"), /ada@example.test has no second factor/);
 });
 
-test("an error names an unknown user, or one who is not an operator", async () => {
+test("the error for an unknown user, or for a user who is not an operator, names the user", async () => {
   for (const email of ["cy@example.test", "nobody@example.test"]) {
     await assert.rejects(
       removeOperator(database.pool, email),

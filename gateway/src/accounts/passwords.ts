@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { Ask, Caller } from "./ask.ts";
+import type { AuthCall, Caller } from "./ask.ts";
 import { type Attempts, networkOf } from "./attempts.ts";
 import { SignInRefusal } from "./refusals.ts";
 import type { Resigning } from "./resigning.ts";
@@ -26,7 +26,7 @@ export interface Passwords {
 
 interface PasswordsOptions {
   pool: pg.Pool;
-  ask: Ask;
+  ask: AuthCall;
   attempts: Attempts;
   log: Log;
   /** Present while the secret that signs links is being replaced. */

@@ -8,7 +8,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
-import { openKeptSecrets } from "./kept-secrets.ts";
+import { openSecretReencryption } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { openResigning } from "./resigning.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
@@ -55,7 +55,7 @@ async function signedIn(at: Identities, email: string): Promise<string> {
 const whoIs = async (at: Identities, cookie: string): Promise<Uuid | undefined> =>
   (await at.session(new Headers({ cookie })))?.identityId;
 
-test("a session of either secret is accepted during a replacement, and renewed with the new one", async () => {
+test("sessions signed with the old or the new secret stay valid during a replacement and are renewed with the new one", async () => {
   const email = "ada@example.test";
   const id = await stages.before.create({ email, password: PASSWORD, name: "Ada", operator: false });
   const [old, young] = [await signedIn(stages.before, email), await signedIn(stages.changed, email)];
@@ -75,7 +75,7 @@ test("a session of either secret is accepted during a replacement, and renewed w
   assert.equal(await whoIs(stages.changed, bent), undefined, "a signature that nobody made");
 });
 
-test("a second factor works in every step, and ends up encrypted with the new secret", async () => {
+test("second factors work in every step of the replacement and are encrypted with the new secret at its end", async () => {
   const email = "grace@example.test";
   const identityId = await stages.before.create({ email, password: PASSWORD, name: "Grace", operator: false });
   const cookie = await signedIn(stages.before, email);
@@ -88,7 +88,7 @@ test("a second factor works in every step, and ends up encrypted with the new se
     const { status } = await at.signIn.enterCode(code, callerWith(cookieOf(first.cookies)));
     return status;
   };
-  const kept = openKeptSecrets({ pool: database.pool, secret: SECOND, others: [FIRST] });
+  const kept = openSecretReencryption({ pool: database.pool, secret: SECOND, others: [FIRST] });
   assert.equal(await kept.others(), 1);
   const [one, two, three, four, five] = backupCodes as [string, string, string, string, string];
   assert.equal(await enter(stages.changed, one), "signed_in");
@@ -105,7 +105,7 @@ test("a second factor works in every step, and ends up encrypted with the new se
   await assert.rejects(enter(stages.after, one), SignInRefusal, "a backup code is good once");
 });
 
-test("a link signed with the other secret is signed again, and any other link is unchanged", () => {
+test("links signed with the other secret get a new signature, and other links stay unchanged", () => {
   const sign = (secret: string, text: string): string =>
     `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
   const resigning = openResigning({ secret: SECOND, others: [FIRST] });

@@ -8,8 +8,8 @@ import { systemRandom } from "../base/random.ts";
 import { openPool } from "../db/pool.ts";
 import { checkRows } from "../db/rows.ts";
 import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
-import { type Ask, type Caller, openAsk } from "./ask.ts";
-import { openAttempts, RULES } from "./attempts.ts";
+import { type AuthCall, type Caller, openAuthCall } from "./ask.ts";
+import { ATTEMPT_RULES, openAttempts } from "./attempts.ts";
 import { openAuth } from "./auth.ts";
 import { createIdentity } from "./enrolment.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
@@ -18,7 +18,7 @@ import { openSignIn, type SignIn } from "./sign-in.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
-import { openWitness } from "./witness.ts";
+import { captureDatabaseErrors } from "./witness.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
@@ -54,7 +54,7 @@ after(async () => {
 async function openGateway(): Promise<Gateway> {
   const pool = checkRows(openPool(database.connection, { log, sizeMax: 8, connectMsMax: PATIENCE_MS }));
   ends.push(() => pool.end());
-  const witness = openWitness(pool);
+  const witness = captureDatabaseErrors(pool);
   const options = { pool, witness, newId, log, secret, publicUrl: undefined };
   const auth = openAuth({
     ...options,
@@ -64,8 +64,8 @@ async function openGateway(): Promise<Gateway> {
     passwordHash: cheapHash,
   });
   await auth.$context;
-  const asked = openAsk(async () => auth, witness);
-  const ask: Ask = (caller, question) => {
+  const asked = openAuthCall(async () => auth, witness);
+  const ask: AuthCall = (caller, question) => {
     const isGuess = GUESSED.test(question.path) || JSON.stringify(question.body)?.includes(PASSWORD_GUESSED);
     if (isGuess) evaluated++;
     return asked(caller, question);
@@ -129,7 +129,7 @@ const pass = (seconds: number) =>
 
 const gatewayOf = (index: number): Gateway => gateways[index % 2] as Gateway;
 
-test("10 of 300 concurrent guesses, from 300 addresses at two gateways, are checked", async () => {
+test("of 300 concurrent guesses from 300 addresses at two gateways only 10 are checked", async () => {
   const { email, secret: shared } = await person();
   const challenges: string[][] = [];
   for (let i = 0; i < CHALLENGES; i++) challenges.push(await challenge(email));
@@ -140,31 +140,31 @@ test("10 of 300 concurrent guesses, from 300 addresses at two gateways, are chec
       return reasonOf(gatewayOf(i).signIn.enterCode(wrong(shared, i), caller));
     }),
   );
-  assert.equal(evaluated, RULES.secondFactor.attempts);
+  assert.equal(evaluated, ATTEMPT_RULES.secondFactor.attempts);
   assert.ok(!reasons.includes("let in"));
   assert.equal(reasons.filter((reason) => reason === "too_many_attempts").length, GUESSES - evaluated);
 
   // Even the right code is not checked until the window ends.
   const owner = from(await challenge(email));
   assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "too_many_attempts");
-  assert.equal(evaluated, RULES.secondFactor.attempts);
-  await pass(RULES.secondFactor.windowS);
+  assert.equal(evaluated, ATTEMPT_RULES.secondFactor.attempts);
+  await pass(ATTEMPT_RULES.secondFactor.windowS);
   assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "let in");
 });
 
-test("backup codes count together with the app's codes", async () => {
+test("backup codes and app codes share one limit of attempts", async () => {
   const { email, secret: shared, backupCodes } = await person();
   const challenges: string[][] = [];
   for (let i = 0; i < 4; i++) challenges.push(await challenge(email));
   evaluated = 0;
-  for (let i = 0; i < RULES.secondFactor.attempts; i++) {
+  for (let i = 0; i < ATTEMPT_RULES.secondFactor.attempts; i++) {
     const guess = i % 2 === 0 ? wrong(shared, i) : `aaaaa-${String(i).padStart(5, "0")}`;
     const reason = await reasonOf(gatewayOf(i).signIn.enterCode(guess, from(challenges[i % 4])));
     assert.equal(reason, "wrong_code");
   }
   const next = from(await challenge(email));
   assert.equal(await reasonOf(gateways[0].signIn.enterCode(String(backupCodes[0]), next)), "too_many_attempts");
-  assert.equal(evaluated, RULES.secondFactor.attempts);
+  assert.equal(evaluated, ATTEMPT_RULES.secondFactor.attempts);
 });
 
 test("a correct code resets the count of wrong ones", async () => {
@@ -182,7 +182,7 @@ test("a correct code resets the count of wrong ones", async () => {
 test("a forged challenge is refused and does not use up another person's attempts", async () => {
   const { email, identityId, secret: shared } = await person();
   evaluated = 0;
-  for (let i = 0; i < 2 * RULES.secondFactor.attempts; i++) {
+  for (let i = 0; i < 2 * ATTEMPT_RULES.secondFactor.attempts; i++) {
     const forged = from([`tollgate.two_factor=${encodeURIComponent(`2fa-${identityId}.c2lnbmF0dXJl`)}`]);
     assert.equal(
       await reasonOf(gatewayOf(i).signIn.enterCode(wrong(shared, i), i % 2 ? forged : from())),
@@ -197,7 +197,7 @@ test("a forged challenge is refused and does not use up another person's attempt
 test("every guess of a password or code is counted before it is checked", async () => {
   const { email, identityId, secret: shared, session } = await person();
   const by = () => ({ identityId, caller: from(session) });
-  const places: Record<string, { rule: keyof typeof RULES; guess: (gateway: Gateway) => Promise<unknown> }> = {
+  const places: Record<string, { rule: keyof typeof ATTEMPT_RULES; guess: (gateway: Gateway) => Promise<unknown> }> = {
     "sign-in": {
       rule: "email",
       guess: ({ signIn }) => signIn.enter({ email, password: PASSWORD_GUESSED, remember: true }, from()),
@@ -215,7 +215,7 @@ test("every guess of a password or code is counted before it is checked", async 
     "end of the second factor": { rule: "identity", guess: ({ twoFactor }) => twoFactor.end(PASSWORD_GUESSED, by()) },
   };
   for (const [place, { rule, guess }] of Object.entries(places)) {
-    const { attempts, windowS } = RULES[rule];
+    const { attempts, windowS } = ATTEMPT_RULES[rule];
     evaluated = 0;
     const reasons = await Promise.all(Array.from({ length: 3 * attempts }, (_, i) => reasonOf(guess(gatewayOf(i)))));
     assert.equal(evaluated, attempts, place);

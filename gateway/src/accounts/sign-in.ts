@@ -2,10 +2,10 @@
 import type pg from "pg";
 import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
-import { type Answer, type Ask, type Caller, UnknownRefusal } from "./ask.ts";
+import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
 import { type Attempts, networkOf, useCode } from "./attempts.ts";
 import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth-names.ts";
-import type { KeptSecrets } from "./kept-secrets.ts";
+import type { SecretReencryption } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { type FoundSession, type SignedIn, signedInOf } from "./signed-in.ts";
 
@@ -29,12 +29,12 @@ export interface SignIn {
 }
 
 interface SignInOptions {
-  ask: Ask;
+  ask: AuthCall;
   attempts: Attempts;
   pool: pg.Pool;
   verifyEmails: boolean;
   /** Present while the secret that encrypts second factors is being replaced. */
-  kept?: Pick<KeptSecrets, "makeReadable"> | undefined;
+  kept?: Pick<SecretReencryption, "makeReadable"> | undefined;
 }
 
 const CONFLICT = 409;
@@ -50,7 +50,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       const body = { email, password, name, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-up/email", body }).catch(async (error: Error) => {
         // Of two concurrent sign-ups with one address, one fails with an error that does not name the reason.
-        const isTaken = error instanceof UnknownRefusal && error.code === "FAILED_TO_CREATE_USER";
+        const isTaken = error instanceof UnknownAuthError && error.code === "FAILED_TO_CREATE_USER";
         if (!isTaken || !(await isKnown(pool, email))) throw error;
         if (!verifyEmails) throw new SignInRefusal("email_taken", { cause: error });
       });
@@ -66,7 +66,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       const body = { email, password, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-in/email", body });
       await attempts.forget("email", address);
-      return entered(answer);
+      return signInResult(answer);
     },
 
     async enterCode(code, caller) {
@@ -83,7 +83,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       const answer = await ask(challenged, { path, body: { code } }).catch((error: Error) => {
         // Of two concurrent uses of backup codes, one fails with an error that does not name the reason.
-        const isLost = error instanceof UnknownRefusal && error.status === CONFLICT;
+        const isLost = error instanceof UnknownAuthError && error.status === CONFLICT;
         throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
       });
       if (isTotp) await refuseSecondUse(answer, code);
@@ -102,7 +102,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
     },
   };
 
-  async function refuseSecondUse({ body }: Answer, code: string): Promise<void> {
+  async function refuseSecondUse({ body }: AuthAnswer, code: string): Promise<void> {
     const { user, token } = body as { user: { id: string }; token: string };
     try {
       await useCode(attempts, user.id, code);
@@ -114,7 +114,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
 }
 
 /** Whether a password or an OpenID sign-in completed the sign-in. */
-export function entered({ body, cookies }: Answer): Entered & { status: "signed_in" | "two_factor_required" } {
+export function signInResult({ body, cookies }: AuthAnswer): Entered & { status: "signed_in" | "two_factor_required" } {
   return { status: body?.twoFactorRedirect === true ? "two_factor_required" : "signed_in", cookies };
 }
 

@@ -13,7 +13,7 @@ export interface Actor {
 }
 
 /** Every person of every account with their role. Owners and invited members are in separate tables. */
-export const PEOPLE = `(select account_id, identity_id, 'owner' as role, created_at from account_owner
+export const MEMBERS = `(select account_id, identity_id, 'owner' as role, created_at from account_owner
   union all select account_id, identity_id, role, created_at from account_member)`;
 
 const RoleRow = row({ role: z.enum(ROLES) });
@@ -37,13 +37,13 @@ export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { ide
 
 /** The role of the member with this address; undefined without one. */
 export async function roleOf(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
-  const text = `select p.role from ${PEOPLE} p join identity i on i.id = p.identity_id
+  const text = `select p.role from ${MEMBERS} p join identity i on i.id = p.identity_id
                  where p.account_id = $1 and i.email = $2`;
   return (await queryRow(client, RoleRow, text, [accountId, email]))?.role;
 }
 
-export async function sizeOf(client: pg.PoolClient, accountId: Uuid): Promise<number> {
-  const text = `select count(*)::integer as size from ${PEOPLE} p where p.account_id = $1`;
+export async function teamSize(client: pg.PoolClient, accountId: Uuid): Promise<number> {
+  const text = `select count(*)::integer as size from ${MEMBERS} p where p.account_id = $1`;
   return (await queryOne(client, Size, text, [accountId])).size;
 }
 
@@ -56,7 +56,10 @@ interface Note {
   role: Role | null;
 }
 
-export async function note(client: pg.PoolClient, { id, accountId, by, action, email, role }: Note): Promise<void> {
+export async function recordTeamEvent(
+  client: pg.PoolClient,
+  { id, accountId, by, action, email, role }: Note,
+): Promise<void> {
   await client.query(
     "insert into account_event (id, account_id, actor_id, action, email, role) values ($1, $2, $3, $4, $5, $6)",
     [id, accountId, by, action, email, role],

@@ -69,7 +69,7 @@ async function joined(accountId: Uuid, role: Role, by: Person): Promise<Person> 
 
 const rolesIn = async (accountId: Uuid) => (await identities.team.members(accountId)).map(({ role }) => role);
 
-test("an invitation link works once, for its address only, and is stored as a hash", async () => {
+test("an invitation link works once and only for its address, and the database stores a hash of it", async () => {
   const { owner, accountId } = await owned();
   const [guest, other] = [await person(), await person()];
   const token = await invite(accountId, guest, "viewer", owner);
@@ -87,7 +87,7 @@ test("an invitation link works once, for its address only, and is stored as a ha
   ]);
 });
 
-test("a link expires after a week, when withdrawn, replaced, or when its owner leaves", async () => {
+test("an invitation link stops working after a week, when it is withdrawn or replaced, and when its sender leaves", async () => {
   const { owner, accountId } = await owned();
   const guest = await person();
   const expired = await invite(accountId, guest, "viewer", owner);
@@ -112,7 +112,7 @@ test("a link expires after a week, when withdrawn, replaced, or when its owner l
   assert.equal(await identities.team.accept(orphaned, guest), "not_found");
 });
 
-test("a removed and invited person has the new role only", async () => {
+test("a person who was removed and invited again has only the new role", async () => {
   const { owner, accountId } = await owned();
   const [member, second] = [await joined(accountId, "member", owner), await joined(accountId, "owner", owner)];
   const offered = await invite(accountId, member, "owner", owner);
@@ -128,7 +128,7 @@ test("a removed and invited person has the new role only", async () => {
   assert.deepEqual(await rolesIn(accountId), ["owner", "viewer", "viewer"]);
 });
 
-test("an account keeps one owner when all leave concurrently", async () => {
+test("an account keeps one owner when all owners leave concurrently", async () => {
   const { owner, accountId } = await owned();
   const owners = [owner, await joined(accountId, "owner", owner), await joined(accountId, "owner", owner)];
   const left = await Promise.all(owners.map((who) => identities.team.remove(accountId, who.identityId, who)));
@@ -156,7 +156,7 @@ test("a removed owner can no longer change the team", async () => {
   assert.equal(await identities.team.remove(accountId, member.identityId, gone as Person), "role_required");
 });
 
-test("a person becomes an owner only by accepting, and an owner has no other role", async () => {
+test("a person becomes an owner only by accepting an invitation and then loses any other role", async () => {
   const { owner, accountId } = await owned();
   const member = await joined(accountId, "member", owner);
   const sent = await identities.team.invitations.send(accountId, { email: member.email, role: "viewer" }, owner);
@@ -181,7 +181,7 @@ test("an owner cannot leave while the account owes money", async () => {
   assert.equal(await identities.team.remove(accountId, viewer.identityId, viewer), "removed");
 });
 
-test("another person's accounts count neither as own accounts nor for suspensions", async () => {
+test("accounts of other people count neither for the limit of own accounts nor as suspended own accounts", async () => {
   const { owner, accountId } = await owned();
   const guest = await joined(accountId, "viewer", owner);
   await database.pool.query("update account set suspended_at = now() where id = $1", [accountId]);
@@ -193,7 +193,7 @@ test("another person's accounts count neither as own accounts nor for suspension
   assert.equal(await identities.team.accept(token, owner), "account_suspended");
 });
 
-test("with email configured, the link is in the email only, and the address must be confirmed", async () => {
+test("with email configured, only the email contains the link, and accepting requires a confirmed address", async () => {
   const { owner, accountId } = await owned();
   const guest = await person(false);
   const sent = await mailing.team.invitations.send(accountId, { email: guest.email, role: "billing" }, owner);
@@ -214,7 +214,7 @@ test("with email configured, the link is in the email only, and the address must
   assert.equal(typeof joining === "string" ? joining : joining.role, "billing");
 });
 
-test("an address gets a limited number of invitations, from any sender", async () => {
+test("the number of invitations to one address is limited over all senders", async () => {
   const guest = await person();
   for (let i = 0; i < 5; i++) {
     const { owner, accountId } = await owned();
@@ -224,7 +224,7 @@ test("an address gets a limited number of invitations, from any sender", async (
   await assert.rejects(invite(accountId, guest, "viewer", owner), SignInRefusal);
 });
 
-test("the team's events are recorded for its members, with the person concerned", async () => {
+test("members see the team's events with the person each event is about", async () => {
   const { owner, accountId } = await owned("host");
   const member = await joined(accountId, "viewer", owner);
   await identities.team.setRole(accountId, member.identityId, "member", owner);

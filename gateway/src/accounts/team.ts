@@ -14,7 +14,7 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { accountsOf, addOwner, type Membership } from "./accounts.ts";
 import type { Attempts } from "./attempts.ts";
 import { findOffer, type Invitations, type Offer, revokeOpen, revokeOpenOf } from "./invitations.ts";
-import { type Actor, lockAccount, lockForOwner, note, PEOPLE, sizeOf } from "./team-rows.ts";
+import { type Actor, lockAccount, lockForOwner, MEMBERS, recordTeamEvent, teamSize } from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
 /** How long events are kept after they left the team page. */
@@ -121,7 +121,14 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
           [accountId, memberId, role, by.identityId, member.since],
         );
         const { email } = member;
-        await note(client, { id: newId(), accountId, by: by.identityId, action: "role_changed", email, role });
+        await recordTeamEvent(client, {
+          id: newId(),
+          accountId,
+          by: by.identityId,
+          action: "role_changed",
+          email,
+          role,
+        });
         return { ...member, role };
       });
       await changed(accountId);
@@ -143,7 +150,14 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
         ]);
         await revokeOpen(client, accountId, member.email);
         const action = memberId === by.identityId ? "left" : "removed";
-        await note(client, { id: newId(), accountId, by: by.identityId, action, email: member.email, role: null });
+        await recordTeamEvent(client, {
+          id: newId(),
+          accountId,
+          by: by.identityId,
+          action,
+          email: member.email,
+          role: null,
+        });
         return "removed";
       });
       await changed(accountId);
@@ -173,7 +187,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
         if (theirs.some((one) => one.role === "owner" && one.suspended)) return "account_suspended";
         const owned = theirs.filter((one) => one.role === "owner").length;
         const isFull =
-          (present === undefined && (await sizeOf(client, account.id)) >= TEAM_MAX) ||
+          (present === undefined && (await teamSize(client, account.id)) >= TEAM_MAX) ||
           (role === "owner" ? owned >= ACCOUNTS_MAX : theirs.length - owned >= MEMBERSHIPS_MAX);
         if (present !== "owner" && isFull) return "limit_reached";
         await client.query("update account_invitation set accepted_at = now() where id = $1", [offer.id]);
@@ -181,7 +195,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
         if (role === "owner") await addOwner(client, identityId, account.id);
         else await join(client, { accountId: account.id, identityId, role, invitation: offer.id });
         const event = { id: newId(), accountId: account.id, by: identityId, action: "joined" } as const;
-        await note(client, { ...event, email: offer.email, role });
+        await recordTeamEvent(client, { ...event, email: offer.email, role });
         return { ...account, role };
       });
       if (typeof outcome !== "string") await changed(outcome.id);
@@ -201,7 +215,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
 }
 
 const MEMBER = `select i.id, i.name, i.email, p.role, p.created_at as since
-  from ${PEOPLE} p join identity i on i.id = p.identity_id`;
+  from ${MEMBERS} p join identity i on i.id = p.identity_id`;
 
 const findMember = (client: pg.PoolClient, accountId: Uuid, memberId: Uuid): Promise<Member | undefined> =>
   queryRow(client, Member, `${MEMBER} where p.account_id = $1 and p.identity_id = $2`, [accountId, memberId]);

@@ -1,9 +1,9 @@
 /** The second factor: the secret of an authenticator app, and backup codes. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
-import type { Answer, Ask, Caller } from "./ask.ts";
+import type { AuthAnswer, AuthCall, Caller } from "./ask.ts";
 import { type Attempts, useCode } from "./attempts.ts";
-import type { KeptSecrets } from "./kept-secrets.ts";
+import type { SecretReencryption } from "./kept-secrets.ts";
 
 /** The session that changes its identity's second factor. */
 export interface Owner {
@@ -22,14 +22,14 @@ export interface TwoFactor {
 }
 
 interface TwoFactorOptions {
-  ask: Ask;
+  ask: AuthCall;
   attempts: Attempts;
   /** Present while the secret that encrypts second factors is being replaced. */
-  kept?: Pick<KeptSecrets, "makeReadable"> | undefined;
+  kept?: Pick<SecretReencryption, "makeReadable"> | undefined;
 }
 
 export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFactor {
-  const asOwner = async ({ identityId, caller }: Owner, path: string, body: object): Promise<Answer> => {
+  const asOwner = async ({ identityId, caller }: Owner, path: string, body: object): Promise<AuthAnswer> => {
     await attempts.take("identity", identityId);
     await kept?.makeReadable(identityId);
     const answer = await ask(caller, { path: `/two-factor/${path}`, body });

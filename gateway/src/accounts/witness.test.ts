@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type pg from "pg";
 import { Away } from "../base/dependency.ts";
-import { openWitness } from "./witness.ts";
+import { captureDatabaseErrors } from "./witness.ts";
 
 const AWAY = new Away("database", "x");
 const BUG = Object.assign(new Error("x"), { code: "23505" });
@@ -29,8 +29,8 @@ const answered = async (pool: pg.Pool): Promise<{ status: number }> => {
 };
 const isFailure = ({ status }: { status: number }): boolean => status >= 400;
 
-test("a database error inside of the sign-in library is rethrown, whether the library answered or threw", async () => {
-  const witness = openWitness(openPool(() => AWAY));
+test("a database error within the sign-in library is rethrown, whether the library returned or threw", async () => {
+  const witness = captureDatabaseErrors(openPool(() => AWAY));
   await assert.rejects(
     witness.ask(() => answered(witness.pool), { isFailure }),
     (error) => error === AWAY,
@@ -41,19 +41,19 @@ test("a database error inside of the sign-in library is rethrown, whether the li
   await assert.rejects(thrown, (error) => error === AWAY);
 });
 
-test("a bug of the library stays its own answer, and concurrent calls do not see each other's errors", async () => {
-  const witness = openWitness(openPool(() => BUG));
+test("a bug of the library is returned as the library's own error, and concurrent calls do not mix their errors", async () => {
+  const witness = captureDatabaseErrors(openPool(() => BUG));
   assert.deepEqual(await witness.ask(() => answered(witness.pool), { isFailure }), { status: 500 });
 
   const troubles = [AWAY, undefined];
-  const other = openWitness(openPool(() => troubles.shift()));
+  const other = captureDatabaseErrors(openPool(() => troubles.shift()));
   const [troubled, well] = [0, 1].map(() => other.ask(() => answered(other.pool), { isFailure }));
   await assert.rejects(troubled as Promise<unknown>, (error) => error === AWAY);
   assert.deepEqual(await well, { status: 200 });
 });
 
 test("the caller is notified when the library first queries the database", async () => {
-  const witness = openWitness(openPool(() => undefined));
+  const witness = captureDatabaseErrors(openPool(() => undefined));
   const told: string[] = [];
   const question = async (): Promise<void> => {
     told.push("asked");

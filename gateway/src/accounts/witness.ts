@@ -12,14 +12,14 @@ interface Asking<T> {
   onSent?: () => void;
 }
 
-export interface Witness {
+export interface DatabaseErrorCapture {
   /** The pool for the library. */
   pool: pg.Pool;
   /** Calls the library. Rejects with the database's error if there was one. */
   ask<T>(question: () => Promise<T>, more?: Asking<T>): Promise<T>;
 }
 
-export function openWitness(pool: pg.Pool): Witness {
+export function captureDatabaseErrors(pool: pg.Pool): DatabaseErrorCapture {
   const heard = new AsyncLocalStorage<{ trouble?: unknown; onSent: () => void }>();
   const listen = async <T>(asked: Promise<T>): Promise<T> => {
     try {
@@ -32,14 +32,14 @@ export function openWitness(pool: pg.Pool): Witness {
   };
   const connect = async (): Promise<pg.PoolClient> => {
     heard.getStore()?.onSent();
-    return replacing(
+    return withMethod(
       await listen(pool.connect()),
       "query",
       (client) => (text: string, values: unknown[]) => listen(client.query(text, values)),
     );
   };
   return {
-    pool: replacing(pool, "connect", () => connect),
+    pool: withMethod(pool, "connect", () => connect),
     async ask(question, { isFailure = () => false, onSent = () => {} } = {}) {
       const noted: { trouble?: unknown; onSent: () => void } = { onSent };
       try {
@@ -54,7 +54,7 @@ export function openWitness(pool: pg.Pool): Witness {
 }
 
 /** A copy of `target` with one method replaced. */
-export function replacing<T extends object>(target: T, method: keyof T, replacement: (target: T) => unknown): T {
+export function withMethod<T extends object>(target: T, method: keyof T, replacement: (target: T) => unknown): T {
   const own = replacement(target);
   return new Proxy(target, {
     get(_, name) {

@@ -5,7 +5,7 @@ import type { OidcProvider } from "../accounts/oidc.ts";
 import type { AccountParts } from "../accounts/parts.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
 import { SCRIPTS_SCHEMA } from "../accounts/scripts.ts";
-import type { Replaceable } from "../base/replaceable.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import type { Context } from "./context.ts";
 import type { Ports } from "./ports.ts";
 
@@ -23,7 +23,7 @@ export interface AccountSettings {
   /** External sign-in providers. */
   oidcProviders: OidcProvider[];
   /** Signs session cookies. */
-  sessionSecret: Replaceable;
+  sessionSecret: RotatingSecret;
   /** Load the sign-in library at the first sign-in, not at the start. */
   loadsSignInLate: boolean;
   /** Undefined: scrypt, at the cost of production. */
@@ -61,7 +61,7 @@ export async function openAccountParts(
   return { accounts: openAccounts({ pool, newId }), identities };
 }
 
-function keepSweeping({ clock, log, onClose }: Context, identities: Identities, secret: Replaceable): void {
+function keepSweeping({ clock, log, onClose }: Context, identities: Identities, secret: RotatingSecret): void {
   const sweep = (): void => {
     identities.sweep().catch((error) => log.error({ err: error }, "could not delete expired records"));
   };

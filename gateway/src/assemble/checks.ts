@@ -5,7 +5,7 @@ import { openReserve } from "../ledger/reserve.ts";
 import { type CheckCounts, type CheckMoney, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
 import { checksOf, openCheckStore, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
-import { type Barring, type ChecksOf, type Dispatch, type FleetSettings, quarantine } from "./fleet.ts";
+import { type ChecksOf, type Dispatch, type FleetSettings, type QuarantineContext, quarantine } from "./fleet.ts";
 import type { Store } from "./ports.ts";
 
 type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotCheckFalseAlarms">;
@@ -14,7 +14,7 @@ interface Needs {
   store: Store;
   gateway: Pick<Gateway, "dispatcher" | "meter" | "watch" | "catalogue">;
   dispatch: Pick<Dispatch, "roster" | "enforce">;
-  fleet: Barring["fleet"];
+  fleet: QuarantineContext["fleet"];
 }
 
 export interface LateChecks extends AnswerChecks {

@@ -1,5 +1,5 @@
 /** Opens the two listeners: the public one with every route, and the internal one for health and metrics. */
-import { tidyUp } from "../base/tidy.ts";
+import { freeStartupMemory } from "../base/startup-memory.ts";
 import { type Health, internalServer } from "../http/server.ts";
 import { warmConsole } from "../routes/console/warm.ts";
 import type { Parts } from "../routes/parts.ts";
@@ -16,7 +16,7 @@ interface Needs {
   onClosed: (stop: Stop) => void;
 }
 
-export interface Doors {
+export interface Servers {
   port: number;
   internalPort: number;
   /** Stops accepting connections and closes those that exist, idle ones after `quietMs`. Resolves when none is left. */
@@ -30,10 +30,10 @@ export interface Doors {
   warm: () => Promise<void>;
 }
 
-export async function openDoors(
+export async function openServers(
   { log, onClose }: Context,
   { listener, store, parts, health, onClosed }: Needs,
-): Promise<Doors> {
+): Promise<Servers> {
   const openInternal = async (): Promise<number> => {
     if (listener.internal !== undefined) {
       listener.internal.tellOf(health);
@@ -66,7 +66,7 @@ export async function openDoors(
         log.debug({ err: error }, "could not prepare the console's SQL queries; the first page load will be slower"),
       );
       // Not during requests, because it blocks the event loop.
-      if (!isOver && parts.gateway.inFlight.count === 0) tidyUp();
+      if (!isOver && parts.gateway.inFlight.count === 0) freeStartupMemory();
     },
   };
 }

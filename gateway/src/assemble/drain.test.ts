@@ -38,7 +38,7 @@ function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   return { start, after, request, spool, closeConnections: connections.resolve };
 }
 
-test("serves during the delay, then accepts no connections, and ends open requests after the grace period", async () => {
+test("a drain serves during the delay, then accepts no connections, and ends open requests after the grace period", async () => {
   const { start, after, request, closeConnections } = stopping({ delayMs: 5_000, graceMs: 30_000 });
   start();
   assert.deepEqual(await after(0), ["not ready"]);
@@ -56,7 +56,7 @@ test("serves during the delay, then accepts no connections, and ends open reques
   assert.deepEqual(await after(0), ["drained"]);
 });
 
-test("ends immediately when no request is in flight", async () => {
+test("a drain ends immediately when no request is in flight", async () => {
   const { start, after, request, closeConnections } = stopping({ delayMs: 0, graceMs: 30_000 });
   start();
   assert.deepEqual(await after(0), ["not ready", "takes no connections, quiet ones end after 0 ms"]);
@@ -68,7 +68,7 @@ test("ends immediately when no request is in flight", async () => {
   assert.equal(request.isStopped, false);
 });
 
-test("waits until the spool is empty, up to the given time", async () => {
+test("a drain waits until the spool is empty, up to the configured time", async () => {
   for (const isEmptied of [true, false]) {
     const { start, after, request, spool, closeConnections } = stopping({ delayMs: 0, graceMs: 0, spoolMs: 60_000 });
     spool.isEmpty = false;

@@ -95,7 +95,7 @@ describe("two gateways", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 9 });
   };
 
-  test("count a node's honest answers together, and both trust it after the last one", async () => {
+  test("count a node's good answers together, and both trust the node after the last required one", async () => {
     const { id, node, report } = await join("fresh");
     await eventually("both know it", () => slots(node).every((count) => count === 1));
     answered(gateways[0], node);
@@ -125,7 +125,7 @@ describe("two gateways", () => {
     assert.deepEqual(new Set(revoked), new Set([node]));
   });
 
-  test("offer no work to a node registered after another node of its host was quarantined, until it is cleared", async () => {
+  test("offer no work to a node registered after the quarantine of another node of its host, until an operator clears it", async () => {
     const bad = await join("bad");
     await eventually("both know it", () => slots(bad.node).every((count) => count === 1));
     await fleet.quarantine(bad.id, { reason: "r", evidence: {}, by: "platform" });

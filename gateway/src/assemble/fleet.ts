@@ -145,7 +145,7 @@ function uuidOf(nodeId: string): Uuid {
 }
 
 /** The dependencies of a quarantine. */
-export interface Barring {
+export interface QuarantineContext {
   fleet: Fleet;
   broadcast: Broadcast;
   enforce: Enforce;
@@ -153,7 +153,7 @@ export interface Barring {
 }
 
 export async function quarantine(
-  { fleet, broadcast, enforce, log }: Barring,
+  { fleet, broadcast, enforce, log }: QuarantineContext,
   nodeId: string,
   { reason, evidence }: Verdict,
 ): Promise<void> {

@@ -10,13 +10,13 @@ import { openTestDatabase } from "../db/testing.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
-import { tellHistories } from "./history.ts";
+import { exchangeTimelines } from "./history.ts";
 
 const log = createLog("silent");
 const random = seeded(1);
 const newId = newIds(systemClock, random);
 
-test("a gateway on the old primary refuses it when another gateway has moved on", async (t) => {
+test("a gateway that is connected to the old primary refuses it once another gateway reports the new timeline", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const hearing: ((subject: string, payload: Uint8Array) => void)[] = [];
@@ -42,7 +42,7 @@ test("a gateway on the old primary refuses it when another gateway has moved on"
     const memory = { read: async () => undefined, write: async () => {} };
     const lineage = new Lineage({ memory, newId, clock: systemClock, log });
     await lineage.begin(pool);
-    tellHistories(context, lineage, plane);
+    exchangeTimelines(context, lineage, plane);
     return lineage;
   };
   const [moved, left] = [await open(), await open()];

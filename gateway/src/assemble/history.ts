@@ -4,17 +4,15 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
+import { announce, FORGET_TOPIC } from "../db/broadcast.ts";
+import { CHANGE_TOPIC, changeParts } from "../db/changes.ts";
 import type { Lineage, Move } from "../db/lineage/lineage.ts";
-import { column, queryRow, row } from "../db/rows.ts";
-import { CHANGED } from "../keys/keys.ts";
 import { type Journal, openJournal } from "../ledger/journal.ts";
-import { JOURNALED_TABLES, type JournaledTable } from "../ledger/journal-lines.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { enterChanges, enterRequests, newReentry, type Reentry } from "../ledger/reentry.ts";
+import { enterChanges, enterRequests, newReentry, pruneChanges, type Reentry } from "../ledger/reentry.ts";
 import type { Spool } from "../ledger/spool.ts";
 import { read } from "../plane/deployment/inquiry.ts";
-import { HISTORIES } from "../plane/gateway-subjects.ts";
+import { HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import type { Store } from "./ports.ts";
@@ -22,8 +20,10 @@ import type { Store } from "./ports.ts";
 /** How often gateways exchange the timeline that they follow. */
 const TELL_EVERY_MS = 5_000;
 
-/** The broadcast topics on which gateways learn that such a row changed. */
-const TOPICS: Record<JournaledTable, string> = { ...CHANGED, account: ACCOUNT_TOPIC };
+const PRUNE_EVERY_MS = 60 * 60 * 1000;
+
+/** The migration that brings what changes are entered with. */
+const CHANGES_SINCE = 52;
 
 export interface HistorySettings {
   /** How long commits stay in the journals. */
@@ -41,12 +41,8 @@ export interface LossFigures {
   refused: number;
 }
 
-export interface Journals extends Record<"requests" | "changes", Journal> {
-  /** Journals the row's current state. Resolves when it is written. */
-  row(table: JournaledTable, id: string): Promise<void>;
-}
-
-const Image = row({ image: column.json, xmin: z.number() });
+/** What this gateway committed: requests, and rows that people, providers and operators changed. */
+export type Journals = Record<"requests" | "changes", Journal>;
 
 /** Undefined when the database's history is not followed, because nothing would read the journals. */
 export function openJournals(
@@ -64,23 +60,11 @@ export function openJournals(
     await requests.close();
     await changes.close();
   });
-  const journalRow = async (table: JournaledTable, id: string): Promise<void> => {
-    const text = `select to_jsonb(t) as image, t.xmin::text::float8 as xmin from ${table} t where id = $1`;
-    const found = await queryRow(store.pool, Image, text, [id]);
-    if (found === undefined) return;
-    changes.add({ kind: "row", table, xmin: found.xmin, row: found.image });
-    await changes.written();
-  };
-  for (const table of JOURNALED_TABLES) {
-    // Includes changes by commands and other gateways.
-    store.broadcast.on(TOPICS[table], (id) => {
-      if (id === undefined) return;
-      journalRow(table, id).catch((error) =>
-        log.debug({ err: error, table }, "could not write a change to the journal"),
-      );
-    });
-  }
-  return { requests, changes, row: journalRow };
+  const add = (text: string): void => changes.add({ kind: "change", text });
+  store.onChange?.(add);
+  // By commands, which have no journal.
+  store.broadcast.on(CHANGE_TOPIC, changeParts(add));
+  return { requests, changes };
 }
 
 interface Following {
@@ -118,20 +102,37 @@ export async function followHistory(
       "a failover lost commits of the database; tollgate admin history losses lists what is missing",
     );
   };
+  const enter = async (
+    client: pg.ClientBase | pg.Pool,
+    { isLast }: { isLast: boolean },
+    into: Reentry,
+  ): Promise<void> => {
+    if (store.schema.number < CHANGES_SINCE) return;
+    const isEntered = await enterChanges({ client, journal: journals.changes, nowMs: clock.now(), isLast }, into);
+    if (!isEntered) return;
+    store.forget?.();
+    await announce(client, FORGET_TOPIC, "");
+  };
+  context.onClose(
+    clock.every(PRUNE_EVERY_MS, () => {
+      if (store.schema.number < CHANGES_SINCE) return;
+      pruneChanges(store.pool).catch((error) => log.debug({ err: error }, "could not delete old change IDs"));
+    }),
+  );
+  store.broadcast.on(FORGET_TOPIC, (text) => text === undefined || store.forget?.());
   await lineage.follow(
     {
       async first(client, { epoch }) {
         keepAll(true);
         store.forget?.();
         const into = newReentry();
-        const tell = (table: JournaledTable, id: string): Promise<void> => announce(client, TOPICS[table], id);
-        await enterChanges({ client, journal: journals.changes, epoch, tell }, into);
-        store.forget?.();
+        await enter(client, { isLast: false }, into);
         found.set(epoch, into);
       },
       async rest(move) {
         const into = structuredClone(found.get(move.epoch) ?? newReentry());
         await enterRequests({ pool: store.ledgerPool, ledger, journal: journals.requests }, into);
+        await enter(store.pool, { isLast: true }, into);
         await declare(move, into);
         found.delete(move.epoch);
         keepAll(false);
@@ -158,13 +159,13 @@ async function recordLoss(pool: pg.Pool, { gatewayId, move, entered, notEntered 
 const Told = z.object({ system: z.string(), timeline: z.int() });
 
 /** Exchanges timelines: a gateway connected only to an old primary cannot detect that itself. */
-export function tellHistories({ clock, onClose }: Context, lineage: Lineage, plane: Plane): void {
+export function exchangeTimelines({ clock, onClose }: Context, lineage: Lineage, plane: Plane): void {
   const tell = (): void => {
     const { seen } = lineage;
-    if (seen !== undefined) plane.publish(HISTORIES, Buffer.from(JSON.stringify(Told.parse(seen))));
+    if (seen !== undefined) plane.publish(HISTORIES_SUBJECT, Buffer.from(JSON.stringify(Told.parse(seen))));
   };
   onClose(
-    plane.subscribe(HISTORIES, (_subject, payload) => {
+    plane.subscribe(HISTORIES_SUBJECT, (_subject, payload) => {
       const told = read(Told, payload);
       if (told !== undefined) lineage.hear(told);
     }),

@@ -75,6 +75,8 @@ export interface Store {
   lineage?: Lineage;
   /** Clears the caches of database rows. */
   forget?: () => void;
+  /** Calls `run` with each row that a connection of this gateway changed, once that is committed and before its caller knows. */
+  onChange?: (run: (change: string) => void) => void;
 }
 
 /** The catalogue and the tokenizers that count for it. */

@@ -1,6 +1,6 @@
 /** Opens the request path: everything that `inference/serve.ts` needs, from the key to the settlement. */
 import { sleep } from "../base/clock.ts";
-import type { Replaceable } from "../base/replaceable.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { NODE_RECORD_SCHEMA } from "../fleet/record.ts";
 import type { Traffic } from "../http/metrics/traffic.ts";
@@ -15,7 +15,7 @@ import type { Plane } from "../plane/plane.ts";
 import { checksIn, type LateChecks, lateChecks } from "./checks.ts";
 import type { Context } from "./context.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
-import { tellHistories } from "./history.ts";
+import { exchangeTimelines } from "./history.ts";
 import { type Money, type MoneySettings, openMoney } from "./money.ts";
 import type { Ports, Store } from "./ports.ts";
 
@@ -24,7 +24,7 @@ const NODES_REPORT_MS = 1_000;
 
 export interface ServingSettings extends FleetSettings, MoneySettings {
   /** Hashes keys and tokens. */
-  pepper: Replaceable;
+  pepper: RotatingSecret;
 }
 
 export interface Serving {
@@ -51,7 +51,7 @@ export async function openServing(
   const { store, models, plane = absentPlane() } = ports;
   const money = await openMoney(context, settings, ports);
   if (store.lineage !== undefined && plane.isShared) tellHistories(context, store.lineage, plane);
-  const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store, money));
+  const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store));
   onClose(() => apiKeys.close());
   const { broadcast } = store;
   const fleet = openFleet({
@@ -94,9 +94,8 @@ export async function openServing(
 
 export function keyOptions(
   { clock, random, newId, log }: Context,
-  { current: pepper, old, next }: Replaceable,
+  { current: pepper, old, next }: RotatingSecret,
   { pool, broadcast, schema }: Store,
-  { journals }: Pick<Money, "journals">,
 ): SecretsOptions {
   const keepsPeppers = (): boolean => schema.number >= PEPPERS_SCHEMA;
   return {
@@ -110,6 +109,5 @@ export function keyOptions(
     newId,
     log,
     broadcast,
-    ...(journals && { journal: journals.row }),
   };
 }

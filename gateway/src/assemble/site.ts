@@ -2,8 +2,8 @@
 import type { AccountParts } from "../accounts/parts.ts";
 import { parseId } from "../base/ids.ts";
 import { watchOpenFiles } from "../base/open-files.ts";
-import type { Replaceable } from "../base/replaceable.ts";
-import { sparingLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, TEAM_TOPIC } from "../db/broadcast.ts";
 import { openHistoryParts } from "../history/parts.ts";
 import type { SeenNode } from "../history/presence.ts";
@@ -31,6 +31,7 @@ import { SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
 import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
+import type { Money } from "./money.ts";
 import type { Listener, Ports } from "./ports.ts";
 import { keyOptions, type Serving } from "./serving.ts";
 
@@ -38,9 +39,9 @@ export interface SiteSettings {
   /** Of this gateway's software. */
   version: string;
   publicUrl: string | undefined;
-  pepper: Replaceable;
+  pepper: RotatingSecret;
   /** Signs cursors of lists. */
-  cursorSecret: Replaceable;
+  cursorSecret: RotatingSecret;
   /** Signs usage receipts: 32 bytes in base64url. */
   receiptSeed: string;
   payoutHoldDays: number;
@@ -80,7 +81,7 @@ export async function openSite(
   const { fleet, money, apiKeys } = serving;
   const { ledger, unfunded, refusedCalls } = money;
   const now = (): number => clock.now();
-  const keys = openKeyParts(keyOptions(context, settings.pepper, store, money), apiKeys);
+  const keys = openKeyParts(keyOptions(context, settings.pepper, store), apiKeys);
   onClose(() => keys.hostTokens.close());
   const live = new Live({ clock, log });
   onClose(() => live.close());
@@ -89,7 +90,7 @@ export async function openSite(
   const outages = watchOutages({ clock, dependencies: dependenciesOf(settings, { ports, serving }) });
   onClose(() => outages.stop());
   return {
-    door: openDoor(context, settings, { models, metrics, files: ports.files }),
+    door: openDoor(context, settings, { models, metrics, files: ports.files, journals: money.journals }),
     log,
     newId,
     now,
@@ -138,7 +139,12 @@ export async function openSite(
 function openDoor(
   { clock, newId, log, onClose }: Context,
   { bodyBudget, corsOrigins: cors, trustedProxies, publicUrl, checkAnswers = false }: SiteSettings,
-  { models: { parseForm }, metrics, files }: Pick<Ports, "models" | "files"> & { metrics: Metrics },
+  {
+    models: { parseForm },
+    metrics,
+    files,
+    journals,
+  }: Pick<Ports, "models" | "files"> & { metrics: Metrics } & Pick<Money, "journals">,
 ): DoorOptions {
   const watch = files && watchOpenFiles({ files, clock, log });
   onClose(() => watch?.stop());
@@ -147,13 +153,14 @@ function openDoor(
     clock,
     newId,
     log,
-    troubles: sparingLog(log, clock),
+    troubles: rateLimitedLog(log, clock),
     bodies: { budget: openBodyBudget(bodyBudget), parseForm },
     cors,
     trustedProxies,
     watch: metrics.http,
     publicUrl,
     checkAnswers,
+    journaled: journals && (() => journals.changes.written()),
   };
 }
 

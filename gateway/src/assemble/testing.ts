@@ -1,7 +1,7 @@
 /** For tests and the simulator: default settings with dummy secrets, and a database that is always reachable. */
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Settings } from "../assemble.ts";
-import { alwaysThere } from "../base/dependency.ts";
+import { alwaysReachable } from "../base/dependency.ts";
 import { settingsOf } from "../build/settings.ts";
 import { parseConfig } from "../config.ts";
 import type { Broadcast } from "../db/broadcast.ts";
@@ -43,6 +43,6 @@ export const testStore = ({ pool }: Pick<TestDatabase, "pool">): Store => ({
   connections: { max: 10, kept: 0 },
   broadcast: SILENCE,
   schema: { number: Number.POSITIVE_INFINITY, reached: async () => {} },
-  health: alwaysThere("database"),
+  health: alwaysReachable("database"),
   clock: () => ({ offsetMs: null, uncertaintyMs: 0, trouble: undefined }),
 });

@@ -12,9 +12,9 @@ import { keepSamplingNodes } from "../history/sampling-nodes.ts";
 import type { InferenceParts } from "../inference/parts.ts";
 import { DERIVED_SINCE } from "../ledger/views.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
-import { keepProving, type Verdict, watchVerdict } from "../operators/books.ts";
 import { INCIDENTS_SCHEMA } from "../operators/incidents/store.ts";
 import { keepIncidents } from "../operators/incidents/watch.ts";
+import { scheduleLedgerChecks, type Verdict, watchVerdict } from "../operators/ledger-checks.ts";
 import type { OperatorParts } from "../operators/parts.ts";
 import { openVerdicts } from "../operators/platform-verdict.ts";
 import type { PaymentParts } from "../payments/parts.ts";
@@ -79,7 +79,7 @@ export async function openUpkeep(
   }
   const verdict = watchVerdict(books, { clock, log });
   onClose(() => verdict.stop());
-  if (settings.provesBooks) onClose(keepProving(books, { pool: store.pool, clock, log }));
+  if (settings.provesBooks) onClose(scheduleLedgerChecks(books, { pool: store.pool, clock, log }));
   // Closed before the parts that wait for it.
   onClose(() => books.close());
   onClose(

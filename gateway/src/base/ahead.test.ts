@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ahead } from "./ahead.ts";
+import { startEarly } from "./ahead.ts";
 import { turn } from "./testing.ts";
 
 function open(make: () => string) {
   const tasks: (() => void)[] = [];
   let made = 0;
-  const take = ahead({ soon: (task) => tasks.push(task) }, () => {
+  const take = startEarly({ soon: (task) => tasks.push(task) }, () => {
     made += 1;
     return make();
   });
   return { tasks, take, made: () => made };
 }
 
-test("runs its work once, after tasks that were queued earlier", async () => {
+test("runs the work once, after tasks that were queued earlier", async () => {
   const { tasks, take, made } = open(() => "done");
   await turn();
   assert.equal(made(), 0);
@@ -23,14 +23,14 @@ test("runs its work once, after tasks that were queued earlier", async () => {
   assert.equal(made(), 1);
 });
 
-test("runs its work immediately when the result is needed earlier, and only once", () => {
+test("runs the work immediately when the result is requested, and only once", () => {
   const { tasks, take, made } = open(() => "done");
   assert.equal(take(), "done");
   for (const task of tasks) task();
   assert.equal(made(), 1);
 });
 
-test("throws an error of the work to its caller only", () => {
+test("throws an error of the work to the caller that requests the result", () => {
   const { tasks, take, made } = open(() => {
     throw new Error("broken");
   });

@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
  * Runs `make` after the event loop has sent what was started before this call. The returned function returns its result or throws its
  * error, and runs it immediately if it has not run yet.
  */
-export function ahead<Made>(clock: Pick<Clock, "soon">, make: () => Made): () => Made {
+export function startEarly<Made>(clock: Pick<Clock, "soon">, make: () => Made): () => Made {
   let outcome: { made: Made } | { error: unknown } | undefined;
   const attempt = (): { made: Made } | { error: unknown } => {
     try {

@@ -53,7 +53,7 @@ async function open(t: TestContext, folder: string) {
   return { certificate, renewals, lines, look, until };
 }
 
-test("reports a replaced certificate, by new files or by a symbolic link to another folder", async (t) => {
+test("reports a certificate replaced by new files or by a symbolic link to another folder", async (t) => {
   const folder = await place(t);
   const [first, second, third] = [selfSignedCertificate(), selfSignedCertificate(), selfSignedCertificate()];
   await write(join(folder, "one"), first);
@@ -72,7 +72,7 @@ test("reports a replaced certificate, by new files or by a symbolic link to anot
   assert.deepEqual(new Set(lines.map(({ msg }) => msg)), new Set(["certificate renewed"]));
 });
 
-test("keeps the certificate and reports once when the new one is unusable, until it is corrected", async (t) => {
+test("keeps the certificate and logs once when the renewed files are invalid, until they are corrected", async (t) => {
   const folder = await place(t);
   const [first, second] = [selfSignedCertificate(), selfSignedCertificate()];
   await write(folder, first);
@@ -88,7 +88,7 @@ test("keeps the certificate and reports once when the new one is unusable, until
   assert.deepEqual(certificate.current(), second);
 });
 
-test("throws an error that names the setting and the file for an unusable certificate at the start", async (t) => {
+test("rejects with the setting and the file for an invalid certificate at the start", async (t) => {
   const folder = await place(t);
   const [mine, other] = [selfSignedCertificate(), selfSignedCertificate()];
   for (const [pair, words] of [

@@ -13,7 +13,7 @@ function pair(): [Channel, Channel] {
   return [new Channel(one, { clock }), new Channel(other, { clock })];
 }
 
-test("delivers messages of every size whole and in order", async () => {
+test("delivers messages of every size complete and in order", async () => {
   const [one, other] = pair();
   const heard: Message[] = [];
   other.on(TOLD, (message) => heard.push(message));
@@ -32,7 +32,7 @@ test("delivers messages of every size whole and in order", async () => {
   }
 });
 
-test("reads messages however they are split", async () => {
+test("reads messages whatever chunks they arrive in", async () => {
   const [raw, sent] = [new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }), [] as Buffer[]];
   const catcher = new Duplex({
     read() {},
@@ -51,7 +51,7 @@ test("reads messages however they are split", async () => {
   assert.deepEqual(heard, Array.from({ length: 20 }, (_, i) => [i, i]).flat());
 });
 
-test("returns each question's own answer, text or bytes, and the error of a handler that throws", async () => {
+test("returns each question's own answer (text or bytes), or the error of the handler", async () => {
   const [one, other] = pair();
   other.answer(ASKED, async ({ text }) => {
     if (text === "fail") throw new Error("no such thing");
@@ -79,7 +79,7 @@ test("rejects pending and later questions when the other process has exited", as
   one.tell(TOLD, { text: "to nobody" });
 });
 
-test("treats a reader that lets too much queue up as gone", async () => {
+test("closes when the reader leaves too much data waiting", async () => {
   const stuck = new Duplex({ read() {}, write() {} });
   const channel = new Channel(stuck, { clock, waitingBytesMax: 1_000_000 });
   for (let i = 0; i < 20; i++) channel.tell(TOLD, { bytes: Buffer.alloc(100_000) });

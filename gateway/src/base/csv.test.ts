@@ -26,6 +26,6 @@ const ROWS: [string, string | number | null | undefined, string][] = [
   ["a date behind a comma", "on Monday, 2026-11-18", '"on Monday, 2026-11-18"'],
 ];
 
-test("quotes a cell where needed, and keeps spreadsheets from reading it as a formula", () => {
+test("quotes cells where needed, and prefixes cells that a spreadsheet would run as a formula", () => {
   for (const [what, value, cell] of ROWS) assert.equal(csvCell(value), cell, what);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { openDeadlines } from "./deadlines.ts";
 import { manualClock } from "./testing.ts";
 
-test("fires once for each item at its deadline or shortly later, unless the item was removed", () => {
+test("fires once per item at its deadline or shortly afterwards, unless the item was removed", () => {
   const clock = manualClock();
   const passed: string[] = [];
   const deadlines = openDeadlines<string>(clock, 1_000, (thing) => passed.push(thing));

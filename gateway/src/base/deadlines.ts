@@ -2,13 +2,13 @@
 import type { Clock } from "./clock.ts";
 
 interface Deadlines<T> {
-  add(thing: T): Due<T>;
+  add(thing: T): Deadline<T>;
   /** Cancels a deadline; no effect after it has passed. */
-  delete(due: Due<T>): void;
+  delete(due: Deadline<T>): void;
 }
 
-/** Emptied at the end, for the reason given in passing.ts. */
-export interface Due<T> {
+/** Emptied at the end, for the reason given in short-lived.ts. */
+export interface Deadline<T> {
   thing: T | undefined;
   atMs: number;
 }
@@ -18,7 +18,7 @@ const LOOKS = 4;
 
 export function openDeadlines<T>(clock: Clock, afterMs: number, passed: (thing: T) => void): Deadlines<T> {
   /** In insertion order, which is also the order of deadlines. */
-  const all = new Set<Due<T>>();
+  const all = new Set<Deadline<T>>();
   let stop: (() => void) | undefined;
   const look = (): void => {
     const now = clock.monotonic();
@@ -32,7 +32,7 @@ export function openDeadlines<T>(clock: Clock, afterMs: number, passed: (thing: 
   };
   return {
     add(thing) {
-      const due: Due<T> = { thing, atMs: clock.monotonic() + afterMs };
+      const due: Deadline<T> = { thing, atMs: clock.monotonic() + afterMs };
       all.add(due);
       // An interval that does not keep the process alive.
       stop ??= clock.every(afterMs / LOOKS, look);

@@ -32,7 +32,7 @@ export interface Outage {
 }
 
 /** A dependency inside this process. */
-export const alwaysThere = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
+export const alwaysReachable = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
 
 /** A dependency is unreachable: the operation did not run, or its answer never came. It may be retried. */
 export class Away extends Error {

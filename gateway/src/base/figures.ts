@@ -22,7 +22,7 @@ export class Distribution {
 }
 
 /** One value per word of a small set. Callers must never use words from clients. */
-export class PerWord<Value> {
+export class PerLabel<Value> {
   readonly #values = new Map<string, Value>();
   readonly #make: () => Value;
 

@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 
 /** The file's text; undefined when it does not exist. Other failures are errors. */
-export async function readIfThere(file: string): Promise<string | undefined> {
+export async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
@@ -12,7 +12,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 /** The names in a directory; empty when it does not exist. */
-export async function readdirIfThere(directory: string): Promise<string[]> {
+export async function readdirIfExists(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);
   } catch (error) {

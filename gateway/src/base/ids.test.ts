@@ -21,7 +21,7 @@ describe("IDs", () => {
     assert.match(made[0] as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  test("of one millisecond sort in the order in which they were made", () => {
+  test("of one millisecond sort in order of creation", () => {
     for (let round = 0; round < 20; round++) {
       const ids = newIds({ ...systemClock, now: () => 1_700_000_000_000 }, systemRandom());
       const made = Array.from({ length: 2_000 }, ids);
@@ -29,7 +29,7 @@ describe("IDs", () => {
     }
   });
 
-  test("are written as a prefix and 26 Crockford characters, and read back", () => {
+  test("are written as a prefix and 26 Crockford characters, and parsed back", () => {
     for (let i = 0; i < 200; i++) {
       const id = newId();
       const shown = publicId("req", id);
@@ -38,7 +38,7 @@ describe("IDs", () => {
     }
   });
 
-  test("are refused when the text is no ID", () => {
+  test("are not parsed from any other text", () => {
     const good = publicId("req", newId());
     for (const bad of [
       "",

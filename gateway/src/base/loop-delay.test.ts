@@ -23,7 +23,7 @@ function watched(utilization: () => number) {
   return { delay: watchLoopDelay({ clock, utilization }), hands, looks: () => looks };
 }
 
-test("samples every other second when idle, and reports the measured delay of a loop that is in time", () => {
+test("samples every other second while the loop is idle, and reports the delay", () => {
   const { delay, hands, looks } = watched(() => 0.001);
   hands.advance(30_000);
   assert.equal(looks(), 15);
@@ -31,7 +31,7 @@ test("samples every other second when idle, and reports the measured delay of a 
   for (const figure of [min, max, p99]) near(figure, 0.01);
 });
 
-test("samples a hundred times a second while the loop is busy, until it is idle again", () => {
+test("samples a hundred times a second while the loop is busy", () => {
   let utilization = 0.5;
   const { delay, hands, looks } = watched(() => utilization);
   hands.advance(2_000);
@@ -48,7 +48,7 @@ test("samples a hundred times a second while the loop is busy, until it is idle 
   assert.equal(looks(), 406);
 });
 
-test("reports a pause of the busy loop in full, and once only", () => {
+test("reports a pause of the busy loop in full and once", () => {
   const { delay, hands } = watched(() => 0.5);
   hands.advance(5_000);
   hands.freeze(300);
@@ -61,7 +61,7 @@ test("reports a pause of the busy loop in full, and once only", () => {
   near(delay.read().max, 0.01);
 });
 
-test("counts skipped samples as on time: after two idle seconds one in two hundred is late", () => {
+test("counts samples skipped while idle as on time: after two idle seconds one in two hundred is late", () => {
   const { delay, hands } = watched(() => 0);
   hands.advance(98_000);
   hands.freeze(2_400);
@@ -70,7 +70,7 @@ test("counts skipped samples as on time: after two idle seconds one in two hundr
   near(p99, 0.01);
 });
 
-test("returns the last figures when it is read twice within a moment", () => {
+test("returns the previous figures when it is read twice within a moment", () => {
   const { delay, hands } = watched(() => 0);
   hands.advance(2_000);
   delay.read();

@@ -22,7 +22,7 @@ test("rounds required amounts up and available amounts down", () => {
   }
 });
 
-test("writes exact amounts", () => {
+test("formats exact amounts", () => {
   assert.equal(exactMicro(pico(-1n)), "-0.000001");
   assert.equal(exactMicro(dollars(5)), "5000000.000000");
 });

@@ -4,7 +4,7 @@ import { createLog } from "./log.ts";
 import { filesAreAlmostGone, filesAreShort, systemOpenFiles, watchOpenFiles } from "./open-files.ts";
 import { manualClock } from "./testing.ts";
 
-test("keeps an eighth of the file descriptors free, at most 256, and half of that for a burst of connections", () => {
+test("reserves an eighth of the file descriptors, at most 256, of which bursts of connections may use half", () => {
   for (const [max, last] of [
     [64, 56],
     [1_024, 896],

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
-import { sparingLog } from "./sparing-log.ts";
+import { rateLimitedLog } from "./rate-limited-log.ts";
 
 const COUNT_EVERY_MS = 1_000;
 
@@ -52,7 +52,7 @@ interface FileWatchOptions {
 }
 
 export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWatch {
-  const sparing = sparingLog(log, clock);
+  const sparing = rateLimitedLog(log, clock);
   const { max } = files;
   let counted = files.count();
   /** The change in connections since the last count. */

@@ -18,15 +18,15 @@ import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import type { SparingLog } from "./sparing-log.ts";
-import type { Facts, Trace, Tracing } from "./tracing.ts";
+import type { RateLimitedLog } from "./rate-limited-log.ts";
+import type { SpanAttributes, Trace, Tracing } from "./tracing.ts";
 
 interface Options {
   encoding: "json" | "protobuf";
   instance: string;
   version: string;
   /** Rate-limited, because an unreachable collector is reported repeatedly. */
-  log: SparingLog;
+  log: RateLimitedLog;
 }
 
 export function openTelemetry({ encoding, instance, version, log }: Options): Tracing {
@@ -71,7 +71,7 @@ function recorded(whole: Span, inside: Context, start: (step: string, inside: Co
       current?.end();
       current = start(name, inside);
     },
-    note(facts: Facts) {
+    note(facts: SpanAttributes) {
       for (const [name, value] of Object.entries(facts))
         if (value !== undefined) whole.setAttribute(`tollgate.${name}`, value);
     },

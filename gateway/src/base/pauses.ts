@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 const FIRST_MS = 100;
 const LONGEST_MS = 1_000;
 
-export interface Pauses {
+export interface RetryPauses {
   /** The pause after `failures` failures, growing up to a second. */
   after(failures: number): Promise<void>;
   of(delayMs: number): Promise<void>;
@@ -12,7 +12,7 @@ export interface Pauses {
   end(): void;
 }
 
-export function openPauses(clock: Clock): Pauses {
+export function openRetryPauses(clock: Clock): RetryPauses {
   const wakers = new Set<() => void>();
   let areOver = false;
   const of = (delayMs: number): Promise<void> => {

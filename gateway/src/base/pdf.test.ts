@@ -36,7 +36,7 @@ function objectsOf(file: string): string[] {
   });
 }
 
-test("a document has its title, facts, tables and notes, and letters that the font lacks are question marks", () => {
+test("a document contains its title, facts, tables and notes, and question marks replace characters that the font lacks", () => {
   const file = pdfOf(document);
   assert.match(file, /^%PDF-1\.4\n[\x20-\x7e\n]*$/);
   assert.deepEqual(shown(file), [
@@ -52,7 +52,7 @@ test("a document has its title, facts, tables and notes, and letters that the fo
   }
 });
 
-test("amounts end at the same place, whatever they are", () => {
+test("amounts of any length are aligned at their right end", () => {
   const table = {
     ...document.tables[0],
     rows: [
@@ -69,7 +69,7 @@ test("amounts end at the same place, whatever they are", () => {
   assert.equal(ends[0], ends[1]);
 });
 
-test("a long table goes on on further pages, each with the columns' titles, and what is too wide is cut", () => {
+test("a long table continues on further pages with repeated headings, and cells that are too wide are cut", () => {
   const rows = Array.from({ length: 120 }, (_, index) => [`model ${index} ${"x".repeat(200)}`, "$1"]);
   const file = pdfOf({ ...document, tables: [{ ...document.tables[0], rows } as PdfDocument["tables"][0]] });
   const pages = Number(/\/Count (\d+)/.exec(file)?.[1]);

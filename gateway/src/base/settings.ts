@@ -158,7 +158,7 @@ export const webAddress = <const O extends Words>(options: O): Setting<string | 
   }) as Setting<string | undefined>;
 
 /** The mistake that one of two variables is set without the other. */
-export const together = (variables: Variables, one: string, other: string): string[] =>
+export const bothOrNeither = (variables: Variables, one: string, other: string): string[] =>
   (variables[one] === undefined) === (variables[other] === undefined)
     ? []
     : [`${one} and ${other} must be set together`];

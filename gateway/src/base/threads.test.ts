@@ -7,12 +7,12 @@ import { Worker } from "node:worker_threads";
 const PROGRAM = `
   import { getPriority } from "node:os";
   import { parentPort } from "node:worker_threads";
-  import { stepBack } from ${JSON.stringify(new URL("./threads.ts", import.meta.url).href)};
-  stepBack();
+  import { lowerThreadPriority } from ${JSON.stringify(new URL("./threads.ts", import.meta.url).href)};
+  lowerThreadPriority();
   parentPort.postMessage(getPriority());
 `;
 
-test("lowers a worker thread's priority and keeps the event loop's", {
+test("lowers a worker thread's priority and leaves the event loop's unchanged", {
   skip: process.platform !== "linux",
 }, async () => {
   const before = getPriority();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { DAY_MS, startOfDay, startOfMonth } from "./time.ts";
 
 for (const zone of ["UTC", "Asia/Kolkata", "America/Los_Angeles", "Pacific/Kiritimati"]) {
-  test(`begins days and months at midnight UTC when the process's time zone is ${zone}`, (t) => {
+  test(`days and months begin at midnight UTC when the process's time zone is ${zone}`, (t) => {
     const before = process.env.TZ;
     t.after(() => {
       if (before === undefined) delete process.env.TZ;

@@ -4,14 +4,14 @@
  */
 
 /** Attributes of a request, never text of a prompt or an answer. */
-export type Facts = Record<string, string | number | boolean | undefined>;
+export type SpanAttributes = Record<string, string | number | boolean | undefined>;
 
 export interface Trace {
   /** The trace ID in hexadecimal, for logs; undefined when tracing is off. */
   readonly id: string | undefined;
   /** Starts the step. */
   step(name: string): void;
-  note(facts: Facts): void;
+  note(facts: SpanAttributes): void;
   /** `failure`: why the current step failed. */
   end(failure?: string): void;
 }

@@ -15,7 +15,7 @@ function openQuestions() {
   return { ask, asked };
 }
 
-test("shares one answer among equal questions before it is sent, and asks again for later ones", async () => {
+test("equal questions share one answer until the question is sent, and later ones ask again", async () => {
   const { ask, asked } = openQuestions();
   const [first, second, other] = [ask("a"), ask("a"), ask("b")];
   assert.equal(asked.length, 2);
@@ -28,7 +28,7 @@ test("shares one answer among equal questions before it is sent, and asks again 
   assert.deepEqual(await Promise.all([first, second, other, third]), [0, 0, 1, 2]);
 });
 
-test("keeps the members of the next question when an earlier one ends", async () => {
+test("the end of an earlier question does not affect the callers of the next one", async () => {
   const { ask, asked } = openQuestions();
   const first = ask("a");
   asked[0]?.send();
@@ -39,7 +39,7 @@ test("keeps the members of the next question when an earlier one ends", async ()
   assert.equal(asked.length, 2);
 });
 
-test("rejects all that share a failed question, and asks again for the next one", async () => {
+test("a failed question rejects all its callers, and the next one asks again", async () => {
   const { ask, asked } = openQuestions();
   const shared = [ask("a"), ask("a")];
   asked[0]?.answer.reject(new Error("away"));
@@ -48,7 +48,7 @@ test("rejects all that share a failed question, and asks again for the next one"
   assert.equal(asked.length, 2);
 });
 
-test("shares no question that is sent immediately", () => {
+test("a question that is sent immediately is not shared", () => {
   const share = shareUntilSent<number>();
   let asked = 0;
   const ask = () =>

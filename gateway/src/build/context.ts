@@ -5,7 +5,7 @@ import type { Context } from "../assemble/context.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
-import type { Replaceable } from "../base/replaceable.ts";
+import type { RotatingSecret } from "../base/rotating-secret.ts";
 import type { Config } from "../config.ts";
 import type { Health } from "../http/server.ts";
 import type { Limits } from "../limits/limits.ts";
@@ -51,7 +51,7 @@ export type BuildContext = Omit<BuildOptions, "clock" | "random"> & Context;
  * Derived from the pepper, so that gateways with the same keys share these secrets and operators have fewer to keep. They change when the
  * pepper is replaced.
  */
-export function derived({ pepper, pepperOld, pepperNext }: ServerSecrets, purpose: string): Replaceable {
+export function derivedSecrets({ pepper, pepperOld, pepperNext }: ServerSecrets, purpose: string): RotatingSecret {
   const from = (secret: string): string => createHmac("sha256", secret).update(purpose).digest("base64url");
   return {
     current: from(pepper),
@@ -61,8 +61,8 @@ export function derived({ pepper, pepperOld, pepperNext }: ServerSecrets, purpos
 }
 
 /** The secret of console sessions: its own setting, or derived from the pepper. */
-export function sessionSecrets(config: Config, secrets: ServerSecrets): Replaceable {
-  const drawn = derived(secrets, "console sessions");
+export function sessionSecrets(config: Config, secrets: ServerSecrets): RotatingSecret {
+  const drawn = derivedSecrets(secrets, "console sessions");
   const { sessionSecret, sessionSecretOld, sessionSecretNext } = config;
   if (sessionSecret === undefined) {
     return { ...drawn, ...(sessionSecretNext !== undefined && { next: sessionSecretNext }) };

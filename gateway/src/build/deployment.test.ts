@@ -132,7 +132,7 @@ describe("a gateway that shares a database", () => {
     own.close();
   };
 
-  test("records its settings when none are recorded, and a second one with the same settings serves", async () => {
+  test("records its settings if none are recorded, and a second gateway with the same settings serves", async () => {
     await serving({ ...ENV, ...MAIL, ...payments("live") });
     const { pepper, plane, limits, receipts, mail, payments: sold } = await readShared(database.pool);
     assert.deepEqual(
@@ -144,7 +144,7 @@ describe("a gateway that shares a database", () => {
     await serving({ ...ENV, ...MAIL, ...payments("live") });
   });
 
-  test("records nothing before it is sure that the database is its own", async () => {
+  test("records nothing before it knows that the database belongs to its deployment", async () => {
     const gateway = open(ENV);
     await gateway.until("it compared", () => gateway.settings !== undefined);
     await gateway.settings?.look();
@@ -153,7 +153,7 @@ describe("a gateway that shares a database", () => {
     assert.equal(Object.keys(await readShared(database.pool)).length, 6);
   });
 
-  test("sees a conflict with another one that started at the same time with other settings", async () => {
+  test("reports a conflict with a gateway that started at the same time with other settings", async () => {
     const [one, two] = [open(ENV), open({ ...ENV, ...MAIL })];
     for (const gateway of [one, two]) await gateway.until("it compared", () => gateway.settings !== undefined);
     await Promise.all([one, two].map((gateway) => gateway.settings?.belongs()));
@@ -247,7 +247,7 @@ describe("a gateway that shares a database", () => {
     assert.deepEqual((await open(ENV).refusal()).settings, ["pepper"]);
   });
 
-  test("adopts changed settings when it has the database to itself, except another pepper", async () => {
+  test("records changed settings, except another pepper, when no other gateway uses the database", async () => {
     const alone = { ...ENV, DATABASE_URL: undefined };
     await serving(alone);
     await serving({ ...alone, ...MAIL, ...payments("test"), RECEIPT_SEED: OTHER_SEED });
@@ -264,7 +264,7 @@ describe("a gateway that shares a database", () => {
     gateways.pop();
   });
 
-  test("compares everything else when it has no plane", async () => {
+  test("compares all other settings when it has no plane", async () => {
     await serving({ ...ENV, ...NATS });
     await serving({ ...ENV, PLANE: "off" });
   });
@@ -293,14 +293,14 @@ describe("a gateway that shares a database", () => {
       );
     });
 
-    test("does not become ready when VALKEY_URL is another server's, another deployment's or empty", async () => {
+    test("does not become ready when VALKEY_URL is empty or names the server of another deployment", async () => {
       await serving(on(server));
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
       await command(other?.url ?? "", "SET", "tollgate:deployment", "of another deployment");
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
     });
 
-    test("recognises the same server under another URL, and after it lost all data", async () => {
+    test("recognises the same server under another URL, and after the server lost all data", async () => {
       const one = await serving(on(server));
       await serving({ ...ENV, VALKEY_URL: `unix://${server?.url}` });
       await command(server?.url ?? "", "FLUSHALL");

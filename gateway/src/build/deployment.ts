@@ -6,14 +6,14 @@ import { DEPLOYMENT_TOPIC } from "../db/broadcast.ts";
 import { checkValueOf, isCheckValueOf } from "../db/deployment/check-value.ts";
 import { compareShared, type OwnSettings } from "../db/deployment/compare.ts";
 import { SHARED_SETTINGS_SINCE, type StoredSetting, type StoredSettings } from "../db/deployment/record.ts";
-import { type Own, plain } from "../db/deployment/rules.ts";
-import { SettingsDiffer, type SharedSettings, tellChanges, watchShared } from "../db/deployment/watch.ts";
+import { type OwnSetting, plainSetting } from "../db/deployment/rules.ts";
+import { logChanges, SettingsDiffer, type SharedSettings, watchShared } from "../db/deployment/watch.ts";
 import { receiptKeyOf } from "../history/receipts.ts";
 import type { ValkeyServer } from "../limits/valkey-server.ts";
 import { keyFromSeed } from "../plane/credentials/nkeys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
-import { type Tell, untilFitting } from "./waiting.ts";
+import { type ReportMissing, untilSettingsMatch } from "./waiting.ts";
 
 /** A server without an ID, other than the recorded one. */
 const ANOTHER = "another server, which has no ID yet";
@@ -25,21 +25,21 @@ interface OwnOptions {
   newId: (() => string) | undefined;
 }
 
-export interface OpenOwn {
+export interface OwnSettingsContext {
   tell: (stored: StoredSettings) => Promise<OwnSettings>;
   close: () => void;
 }
 
 /** This gateway's values of the shared settings. Only the limits server is contacted. */
-export async function openOwnSettings({ config, secrets, newId }: OwnOptions): Promise<OpenOwn> {
+export async function openOwnSettings({ config, secrets, newId }: OwnOptions): Promise<OwnSettingsContext> {
   const server = await serverOf(config);
-  const limits = server === undefined ? async () => plain("memory") : limitsOn(server, newId);
+  const limits = server === undefined ? async () => plainSetting("memory") : limitsOn(server, newId);
   const still: OwnSettings = {
     pepper: pepperOf(secrets),
-    ...(!config.plane.absent && { plane: plain(planeOf(config)) }),
-    receipts: plain(receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url")).keyId),
-    mail: plain(config.mail === undefined ? "none" : "smtp"),
-    payments: plain(paymentsOf(config)),
+    ...(!config.plane.absent && { plane: plainSetting(planeOf(config)) }),
+    receipts: plainSetting(receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url")).keyId),
+    mail: plainSetting(config.mail === undefined ? "none" : "smtp"),
+    payments: plainSetting(paymentsOf(config)),
   };
   return {
     async tell(stored) {
@@ -57,7 +57,7 @@ async function serverOf({ valkeyUrl: url }: Config): Promise<ValkeyServer | unde
   return openValkeyServer({ url });
 }
 
-const pepperOf = ({ pepper, pepperOld, pepperNext }: ServerSecrets): Own => ({
+const pepperOf = ({ pepper, pepperOld, pepperNext }: ServerSecrets): OwnSetting => ({
   written: () => checkValueOf(pepper),
   is: (recorded) => isCheckValueOf(recorded, pepper),
   replaces: (recorded) => pepperOld !== undefined && isCheckValueOf(recorded, pepperOld),
@@ -84,12 +84,12 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
     // A server without an ID may be the recorded one after it lost its data, unless limits are counted in memory.
     return recorded === undefined ? ANOTHER : undefined;
   };
-  return async (stored: StoredSetting | undefined): Promise<Own | undefined> => {
+  return async (stored: StoredSetting | undefined): Promise<OwnSetting | undefined> => {
     try {
       const id = (await server.readId()) ?? (await claim(stored));
       if (id === undefined) return undefined;
       if (id !== ANOTHER) seen = id;
-      return plain(`valkey ${id}`);
+      return plainSetting(`valkey ${id}`);
     } catch {
       // The limits' own connection reports the outage.
       return undefined;
@@ -100,7 +100,11 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
 type Needs = { store: Pick<Store, "broadcast" | "schema"> & { pool: pg.Pool }; secrets: ServerSecrets };
 
 /** Waits until the settings match, unless the database is too old to have them. */
-export async function openSharedSettings(context: BuildContext, needs: Needs, tell: Tell): Promise<SharedSettings> {
+export async function openSharedSettings(
+  context: BuildContext,
+  needs: Needs,
+  tell: ReportMissing,
+): Promise<SharedSettings> {
   const { config, newId, clock, log, onClose } = context;
   const { store, secrets } = needs;
   const { pool, broadcast, schema } = store;
@@ -110,9 +114,9 @@ export async function openSharedSettings(context: BuildContext, needs: Needs, te
   const compare = ({ records }: { records: boolean }) => compareShared({ pool, own: own.tell, isOnly, records });
   const isThere = (): boolean => schema.number >= SHARED_SETTINGS_SINCE;
   if (isThere()) {
-    await untilFitting(context, tell, async () => {
+    await untilSettingsMatch(context, tell, async () => {
       const compared = await compare({ records: false });
-      tellChanges(log, compared);
+      logChanges(log, compared);
       if (compared.differences.length > 0) throw new SettingsDiffer(compared.differences);
     });
   }

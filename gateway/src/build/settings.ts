@@ -4,7 +4,7 @@ import { VERSION } from "../base/version.ts";
 import type { Config } from "../config.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { SecretCanaries } from "../trust/canaries.ts";
-import { derived, sessionSecrets } from "./context.ts";
+import { derivedSecrets, sessionSecrets } from "./context.ts";
 import { linkOriginOf } from "./listener.ts";
 
 interface Known {
@@ -27,7 +27,7 @@ export function settingsOf({ config, secrets, secretCanaries, development = fals
       ...(pepperNext !== undefined && { next: pepperNext }),
     },
     sessionSecret: sessionSecrets(config, secrets),
-    cursorSecret: derived(secrets, "cursors"),
+    cursorSecret: derivedSecrets(secrets, "cursors"),
     receiptSeed,
     secretCanaries,
     linkOrigin: linkOriginOf(config),

@@ -3,7 +3,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Store } from "../assemble/ports.ts";
-import { readdirIfThere } from "../base/files.ts";
+import { readdirIfExists } from "../base/files.ts";
 import { openBroadcast } from "../db/broadcast.ts";
 import { assertTakesWrites } from "../db/client.ts";
 import { connectionName } from "../db/connected.ts";
@@ -21,7 +21,7 @@ import { openSchema } from "../db/schema.ts";
 import { checkSession } from "../db/session.ts";
 import { spoolDirectories } from "../ledger/spool.ts";
 import type { BuildContext } from "./context.ts";
-import { StoppedWhileWaiting, type Tell, untilThere } from "./waiting.ts";
+import { type ReportMissing, StoppedWhileWaiting, untilDatabaseAvailable } from "./waiting.ts";
 
 /** One for each kind of batch (holds, settlements, voids), and one for renewals, expiries and late settlements. */
 const LEDGER_CONNECTIONS = 4;
@@ -42,7 +42,7 @@ const STATE = `select pg_is_in_recovery() as "isStandby", current_setting('trans
 export async function openStore(
   context: BuildContext,
   time: DatabaseClock,
-  tellMissing: Tell = () => {},
+  tellMissing: ReportMissing = () => {},
 ): Promise<Store & { pid: number | null }> {
   const { config, log, clock, newId, progress, onLost, onClose } = context;
   let connection: Connection;
@@ -57,7 +57,7 @@ export async function openStore(
   }
   const { databaseDurability: durability } = config;
   const { spoolRoot = config.spoolDir } = context.worker ?? {};
-  const family = () => spoolDirectories(spoolRoot, readdirIfThere);
+  const family = () => spoolDirectories(spoolRoot, readdirIfExists);
   const lineage = new Lineage({ memory: historyFile(config.spoolDir, family), newId, clock, log });
   const guard = new StoreGuard({ connection, clock, log, durability, lineage, time });
   lineage.onNewer = () => guard.failedOver();
@@ -85,7 +85,7 @@ export async function openStore(
   });
   onClose(() => ledgerApartPool.end());
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
-  const schema = await untilThere(context, tellMissing, async () => {
+  const schema = await untilDatabaseAvailable(context, tellMissing, async () => {
     await checkSession(pool, durability);
     // Must come before anything uses the clock.
     await readClock(pool, clock, time);
@@ -98,7 +98,7 @@ export async function openStore(
   await beginLineage(lineage, pool);
   if (!lineage.isOn) {
     const begun = schema.reached(LINEAGE_SINCE).then(() =>
-      untilThere(
+      untilDatabaseAvailable(
         context,
         () => {},
         () => beginLineage(lineage, pool),
@@ -123,6 +123,9 @@ export async function openStore(
     connectionsRefused: () => guard.tooMany,
     lineage,
     forget: () => broadcast.forget(),
+    onChange(run) {
+      guard.onChange = run;
+    },
     pid,
   };
 }

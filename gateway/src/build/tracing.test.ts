@@ -86,7 +86,7 @@ function spansOf({ bytes }: Sent): { spans: Span[]; resource: Record<string, str
 }
 
 describe("traces", () => {
-  test("are off unless a collector is configured, and then cost nothing", async () => {
+  test("are off and cost nothing unless a collector is configured", async () => {
     const { tracing } = await open({});
     assert.equal(tracing, noTracing);
     const one = tracing.begin("chat", { traceparent: `00-${TRACE}-${PARENT}-01` });
@@ -94,7 +94,7 @@ describe("traces", () => {
     assert.equal(one, tracing.begin("chat", {}), "no object is made for a request");
   });
 
-  test("have a span for each step within the request's span, which continues the client's trace", async (t) => {
+  test("have a span per step within the request's span, which continues the client's trace", async (t) => {
     const { sent, url } = await collector(t);
     const { tracing, close } = await open({
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
@@ -142,7 +142,7 @@ describe("traces", () => {
     for (const { parentSpanId, traceId } of steps) assert.deepEqual([parentSpanId, traceId], [whole.spanId, TRACE]);
   });
 
-  test("follow the client's sampling decision, and start a new trace without a client's header", async (t) => {
+  test("follow the client's sampling decision, and begin a new trace without a client's header", async (t) => {
     const { sent, url } = await collector(t);
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
     const { tracing, close } = await open(env);
@@ -187,7 +187,7 @@ describe("traces", () => {
     assert.match(String(lines[0]), /"msg":"could not send traces"/);
   });
 
-  test("name the missing packages and what to install", () => {
+  test("fail with an error that names the missing packages and how to install them", () => {
     // In a child process, because a loaded module cannot be unloaded.
     const program = `
       import { registerHooks } from "node:module";

@@ -1,6 +1,6 @@
 /** Opens tracing when the environment names a collector. */
 import { readFile } from "node:fs/promises";
-import { sparingLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { noTracing, type Tracing } from "../base/tracing.ts";
 import { VERSION } from "../base/version.ts";
 import type { BuildContext } from "./context.ts";
@@ -14,7 +14,7 @@ export async function openTracing({ config, clock, log, gatewayId, onClose }: Kn
     ...config.tracing,
     instance: gatewayId,
     version: VERSION,
-    log: sparingLog(log, clock),
+    log: rateLimitedLog(log, clock),
   });
   onClose(() => tracing.close());
   return tracing;

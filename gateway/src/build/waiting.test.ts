@@ -7,7 +7,7 @@ import { manualClock, turn } from "../base/testing.ts";
 import { TakesNoWrites } from "../db/client.ts";
 import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
-import { type Missing, StoppedWhileWaiting, untilStarted, untilThere } from "./waiting.ts";
+import { type Missing, StoppedWhileWaiting, untilDatabaseAvailable, untilStarted } from "./waiting.ts";
 
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code });
 
@@ -31,7 +31,7 @@ describe("starting", () => {
       coded("CERT_HAS_EXPIRED", "certificate has expired"),
     ];
     const reasons = troubles.map(({ message }) => message);
-    const started = untilThere({ clock, log }, tell, async () => {
+    const started = untilDatabaseAvailable({ clock, log }, tell, async () => {
       const trouble = troubles.shift();
       if (trouble !== undefined) throw trouble;
       return "there";
@@ -56,7 +56,7 @@ describe("starting", () => {
   ]) {
     test(`fails on an error that waiting cannot fix: ${error.message}`, async () => {
       const { clock, log, tell } = open();
-      for (const wait of [untilThere, untilStarted]) {
+      for (const wait of [untilDatabaseAvailable, untilStarted]) {
         await assert.rejects(
           wait({ clock, log }, tell, () => Promise.reject(error)),
           error,
@@ -68,7 +68,7 @@ describe("starting", () => {
   test("ends immediately when it is cancelled", async () => {
     const { clock, log, tell } = open();
     const stopped = Promise.withResolvers<void>();
-    const waiting = untilThere({ clock, log, stopped: stopped.promise }, tell, () =>
+    const waiting = untilDatabaseAvailable({ clock, log, stopped: stopped.promise }, tell, () =>
       Promise.reject(coded("ECONNREFUSED")),
     );
     await turn();

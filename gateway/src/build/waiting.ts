@@ -21,7 +21,7 @@ export class StoppedWhileWaiting extends Error {
 }
 
 /** Called with what is missing, and with undefined when it is available. */
-export type Tell = (missing: Missing | undefined) => void;
+export type ReportMissing = (missing: Missing | undefined) => void;
 
 export interface Missing {
   name: "database" | "deployment";
@@ -38,16 +38,16 @@ interface Told extends Missing {
 }
 
 /** Retries `start` until the database is available. */
-export const untilThere = <T>(context: Waiting, tell: Tell, start: () => Promise<T>): Promise<T> =>
+export const untilDatabaseAvailable = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, mayPass);
 
 /** Restarts `start`, which closes what it opened, until the database stays available throughout. */
-export const untilStarted = <T>(context: Waiting, tell: Tell, start: () => Promise<T>): Promise<T> =>
+export const untilStarted = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, (error) => mayPass(error) && !isShortage(error));
 
 async function whileItMayPass<T>(
   context: Waiting,
-  tell: Tell,
+  tell: ReportMissing,
   start: () => Promise<T>,
   isWorthIt: (error: unknown) => boolean,
 ): Promise<T> {
@@ -65,7 +65,11 @@ async function whileItMayPass<T>(
 }
 
 /** Waits until `compare` finds that the settings match, or an operator changed the recorded ones. */
-export async function untilFitting(context: Waiting, tell: Tell, compare: () => Promise<void>): Promise<void> {
+export async function untilSettingsMatch(
+  context: Waiting,
+  tell: ReportMissing,
+  compare: () => Promise<void>,
+): Promise<void> {
   await retrying(context, tell, compare, {
     tellOf(error) {
       if (error instanceof SettingsDiffer) {
@@ -90,7 +94,7 @@ interface What {
 
 async function retrying<T>(
   { clock, log, stopped, development = false }: Waiting,
-  tell: Tell,
+  tell: ReportMissing,
   start: () => Promise<T>,
   { tellOf, waits, over }: What,
 ): Promise<T> {

@@ -7,7 +7,7 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { IdentityError } from "../accounts/identities.ts";
-import { readIfThere } from "../base/files.ts";
+import { readIfExists } from "../base/files.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
 import type { BuiltGateway } from "../build.ts";
@@ -67,7 +67,7 @@ async function signUp(
 }
 
 async function readAccounts(file: string): Promise<DevAccounts | undefined> {
-  const text = await readIfThere(file);
+  const text = await readIfExists(file);
   if (text === undefined) return undefined;
   try {
     return DevAccounts.parse(JSON.parse(text));

@@ -8,7 +8,7 @@ test("finds the agent in its installed package", () => {
   assert.ok(existsSync(findAgent()));
 });
 
-test("tells how to install the agent, or to start without, when it is missing", () => {
+test("the error for a missing agent says how to install it, or how to start without it", () => {
   assert.throws(() => findAgent("tollgate-host-that-is-not-there/bin"), {
     message:
       /needs the npm package tollgate-host: npm install tollgate-host@\d+\.\d+\.\d+, or start without one \(--no-node\)\.$/,

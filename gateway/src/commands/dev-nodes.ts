@@ -170,7 +170,7 @@ export async function untilServing(
 ): Promise<string | undefined> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
-  const note = node === undefined ? undefined : noteOn(node, place);
+  const note = node === undefined ? undefined : nodeNote(node, place);
   if (note !== undefined) return note;
   return await new Promise((resolve, reject) => {
     const cancel = systemClock.after(ONLINE_WITHIN_MS, () => resolve(`${nodeId} takes no requests yet.`));
@@ -181,7 +181,7 @@ export async function untilServing(
 }
 
 /** Why a node gets no requests, and what to do; undefined if it may serve. */
-export function noteOn(
+export function nodeNote(
   { id, name, standing, quarantine, withheld, hostSuspended }: ListedNode,
   { consoleUrl, dataDir }: Place,
 ): string | undefined {

@@ -19,7 +19,7 @@ import { type Config, parseConfig } from "../config.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
 import type { DevAccounts } from "./dev-accounts.ts";
 import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
-import { findAgent, LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
+import { findAgent, LocalNode, localNodes, nodeNote, type Online, untilServing } from "./dev-nodes.ts";
 import { readyLines } from "./screen.ts";
 import { type Stop, untilStopped } from "./signals.ts";
 
@@ -200,7 +200,7 @@ class DevPlatform {
     const online = started.map(({ online }) => online);
     const place = { consoleUrl: `${gatewayUrl}/console`, dataDir };
     const notes = await Promise.all(online.map(({ node }) => untilServing(gateway, node, place)));
-    return { online, notes: [...barred.map((node) => noteOn(node, place)), ...notes].flatMap((note) => note ?? []) };
+    return { online, notes: [...barred.map((node) => nodeNote(node, place)), ...notes].flatMap((note) => note ?? []) };
   }
 
   async #writeReadyFile(

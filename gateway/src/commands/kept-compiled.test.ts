@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 const BIN = fileURLToPath(new URL("../../bin/", import.meta.url));
 const KEPT = "node_modules/.cache/compiled";
 
-test("a start keeps its compile cache beside the sources, for itself and its threads", async (t) => {
+test("a start stores its compile cache beside the sources, for itself and its threads", async (t) => {
   const folder = await aPackage(t);
   const { output } = await start(folder);
   assert.equal(output, join(folder, KEPT));
@@ -20,7 +20,7 @@ test("a start keeps its compile cache beside the sources, for itself and its thr
   assert.ok(kept.length > 0);
 });
 
-test("a start without write access to the cache works", async (t) => {
+test("a start succeeds without write access to the cache", async (t) => {
   const folder = await aPackage(t);
   await writeFile(join(folder, "node_modules"), "in the way");
   assert.deepEqual(await start(folder), { output: join(folder, KEPT), complaints: "" });

@@ -2,7 +2,7 @@ import { test } from "node:test";
 import { assertHelped, assertJson } from "@tollgate/terminal/testing/tables.ts";
 import { TOLLGATE } from "./tollgate.ts";
 
-test("every command has help with a runnable example", () => assertHelped(TOLLGATE));
+test("the help of every command has a runnable example", () => assertHelped(TOLLGATE));
 
 test("every command that prints data takes --json", () =>
   assertJson(TOLLGATE, {

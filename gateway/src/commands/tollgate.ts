@@ -9,7 +9,7 @@ import { doctor } from "./doctor/doctor.ts";
 import { migrateOnly } from "./migrate.ts";
 import { receiptVerify } from "./receipt.ts";
 import { serve } from "./serve.ts";
-import { api } from "./session/api.ts";
+import { apiCommand } from "./session/api.ts";
 import { login } from "./session/login.ts";
 import { logout } from "./session/logout.ts";
 
@@ -25,7 +25,7 @@ export const TOLLGATE: CommandTable = {
     doctor,
     login,
     logout,
-    api,
+    api: apiCommand,
     ...adminCommands,
     "receipt verify": receiptVerify,
     completion: completion("tollgate", () => TOLLGATE),

@@ -38,7 +38,7 @@ function open(options: { waitMaxMs?: number; locked?: Set<string> } = {}) {
   return { clock, sent, aside, undone, batcher, last, lastAside };
 }
 
-test("without a time limit a failed batch rejects once, and the caller decides what to do", async () => {
+test("rejects a failed batch once without a time limit, and the caller decides whether to retry", async () => {
   const { batcher, last, sent, undone } = open();
   const asked = [batcher.add("a"), batcher.add("b")].map((result) => result.catch((error) => error.code));
   await turn();
@@ -48,7 +48,7 @@ test("without a time limit a failed batch rejects once, and the caller decides w
   assert.deepEqual(undone, ["a", "b"]);
 });
 
-test("operations of one event-loop turn share a batch, and later ones wait for the next", async () => {
+test("sends operations of one event-loop turn as one batch, and later ones as the next", async () => {
   const { batcher, last, sent } = open();
   const asked = [batcher.add("a")];
   // Simulates the second of two readable sockets: runs after the promises of the first.
@@ -66,7 +66,7 @@ test("operations of one event-loop turn share a batch, and later ones wait for t
   assert.equal(sent.length, 2);
 });
 
-test("with a time limit a lost connection is retried after 100 ms and then with growing delays", async () => {
+test("retries after a lost connection with growing delays from 100 ms when it has a time limit", async () => {
   const { batcher, last, sent, clock } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   for (const pauseMs of [100, 200, 400]) {
@@ -84,7 +84,7 @@ test("with a time limit a lost connection is retried after 100 ms and then with 
   assert.equal(await asked, "done");
 });
 
-test("operations are not retried while the database is unreachable, and nothing needs undoing", async () => {
+test("does not retry while the database is unreachable, and undoes nothing that was not sent", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
@@ -94,7 +94,7 @@ test("operations are not retried while the database is unreachable, and nothing 
   assert.deepEqual(undone, []);
 });
 
-test("a batch that failed because the database became unreachable is undone, not retried", async () => {
+test("undoes instead of retrying a batch that failed because the database became unreachable", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();
@@ -104,7 +104,7 @@ test("a batch that failed because the database became unreachable is undone, not
   assert.deepEqual(undone, ["a"]);
 });
 
-test("callers do not wait for a hanging database: sent operations are undone later, unsent ones dropped", async () => {
+test("rejects callers of a hanging database: sent operations are undone later, unsent ones dropped", async () => {
   const { batcher, last, sent, clock, undone } = open({ waitMaxMs: 2_000 });
   const first = batcher.add("sent").catch((error) => error);
   await turn();
@@ -126,7 +126,7 @@ test("callers do not wait for a hanging database: sent operations are undone lat
   assert.equal(await third, "done");
 });
 
-test("an operation that timed out after its connection was lost is undone", async () => {
+test("undoes an operation that timed out after its connection was lost", async () => {
   const { batcher, last, clock, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a").catch((error) => error.code);
   await turn();
@@ -141,7 +141,7 @@ test("an operation that timed out after its connection was lost is undone", asyn
   assert.deepEqual(undone, ["a"]);
 });
 
-test("only the operation that the database refuses fails", async () => {
+test("fails only the operation that the database refuses", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = ["good", "bad"].map((op) => batcher.add(op).catch((error) => error.code));
   await turn();
@@ -154,7 +154,7 @@ test("only the operation that the database refuses fails", async () => {
   assert.deepEqual(undone, []);
 });
 
-test("a batch that waits for a lock continues without the locked account, whose operations run separately", async () => {
+test("continues a batch that waits for a lock without the locked account, whose operations run separately", async () => {
   const { batcher, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
   const asked = ["a1", "b1", "a2", "b2"].map((op) => batcher.add(op));
   await turn();
@@ -176,7 +176,7 @@ test("a batch that waits for a lock continues without the locked account, whose 
   assert.equal(sent.length, 4);
 });
 
-test("a lock that is held too long fails the operations waiting for it, and the next one starts separately", async () => {
+test("fails the operations that wait for a lock too long, and starts the account's next one separately", async () => {
   const { batcher, clock, sent, aside, last, lastAside } = open({ locked: new Set(["a"]) });
   const asked = ["a1", "a2"].map((op) => batcher.add(op).catch((error) => error.code));
   await turn();
@@ -201,7 +201,7 @@ test("a lock that is held too long fails the operations waiting for it, and the 
   assert.deepEqual(last().ops, ["a4"]);
 });
 
-test("an operation that timed out waiting for a lock is undone if it ran after all", async () => {
+test("undoes an operation that timed out at a lock but was executed", async () => {
   const { batcher, clock, last, lastAside, undone } = open({ waitMaxMs: 2_000, locked: new Set(["a"]) });
   const asked = batcher.add("a1").catch((error) => error.code);
   await turn();
@@ -215,7 +215,7 @@ test("an operation that timed out waiting for a lock is undone if it ran after a
   assert.deepEqual(undone, ["a1"]);
 });
 
-test("at most two accounts wait separately at the same time", async () => {
+test("runs the operations of at most two locked accounts separately at the same time", async () => {
   const { batcher, aside, last } = open({ locked: new Set(["a", "b", "c"]) });
   const asked = ["a1", "b1", "c1"].map((op) => batcher.add(op));
   await turn();
@@ -232,7 +232,7 @@ test("at most two accounts wait separately at the same time", async () => {
   assert.deepEqual(await Promise.all(asked), ["a1", "b1", "c1"]);
 });
 
-test("reports batch sizes, waiting times and how long each operation takes", async () => {
+test("reports batch sizes, waiting times and the duration of operations", async () => {
   const { batcher, last, clock } = open();
   const first = batcher.add("a");
   await turn();

@@ -7,7 +7,7 @@
  * passed; without it the caller decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
-import { type Due, openDeadlines } from "../base/deadlines.ts";
+import { type Deadline, openDeadlines } from "../base/deadlines.ts";
 import { Away } from "../base/dependency.ts";
 import { Distribution } from "../base/figures.ts";
 import { invariant } from "../base/invariant.ts";
@@ -63,7 +63,7 @@ interface Waiting<Op, Result> {
   /** Sent, with an unknown outcome. */
   isInDoubt: boolean;
   trouble: unknown;
-  due: Due<Waiting<Op, Result>> | undefined;
+  due: Deadline<Waiting<Op, Result>> | undefined;
 }
 
 export class Batcher<Op, Result> {

@@ -22,6 +22,8 @@ export const ACCOUNT_TOPIC = "account";
 export const TEAM_TOPIC = "team";
 /** The ID of a node whose records changed: `node_…`. */
 export const NODE_TOPIC = "node";
+/** Rows changed in a way that has no other topic: gateways clear their caches. */
+export const FORGET_TOPIC = "forget";
 /** The name of a shared setting that an operator changed. */
 export const DEPLOYMENT_TOPIC = "deployment";
 

@@ -13,8 +13,8 @@ import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { parseDatabaseUrl } from "./address.ts";
-import { DatabaseClient, placesOf, settingsOf } from "./client.ts";
-import { cut } from "./cut.ts";
+import { DatabaseClient, databaseHostsOf, settingsOf } from "./client.ts";
+import { closeImmediately } from "./cut.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { type Lineage, WrongHistory } from "./lineage/lineage.ts";
 import { type Connection, clientConfig, openPool } from "./pool.ts";
@@ -43,7 +43,7 @@ const urlWith = (hosts: string, query = ""): Connection => {
   const url = (first as DatabaseProxy).connection.connectionString;
   return { connectionString: url.replace(/127\.0\.0\.1:\d+/, hosts) + query };
 };
-type PlacesKey = Parameters<typeof placesOf>[0];
+type PlacesKey = Parameters<typeof databaseHostsOf>[0];
 const connected = async (t: TestContext, connection: Connection): Promise<DatabaseClient> => {
   const client = new DatabaseClient(clientConfig(connection, "test"));
   client.on("error", () => {});
@@ -53,7 +53,7 @@ const connected = async (t: TestContext, connection: Connection): Promise<Databa
 };
 
 describe("a URL with several hosts", () => {
-  test("connects to the first host that answers, and to another when that one is gone", async (t) => {
+  test("connects to the first host that answers, and to another when that host is gone", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");
     assert.equal((await connected(t, connection)).port, a);
@@ -75,22 +75,22 @@ describe("a URL with several hosts", () => {
     assert.equal(next.port, b, "the first host still answers");
     client.forsake();
     assert.equal((await connected(t, connection)).port, b, "what was found wrong with another host says nothing of it");
-    placesOf(connection).suits = async ({ port }) => {
+    databaseHostsOf(connection).suits = async ({ port }) => {
       if (port === a) throw new Error("it is an old primary");
     };
     next.forsake();
     assert.equal((await connected(t, connection)).port, b);
   });
 
-  test("keeps the host that was found for a client that timed out meanwhile", async (t) => {
+  test("remembers a host that was found for a client that timed out meanwhile", async (t) => {
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${portOf(second)}`) as PlacesKey;
     let looks = 0;
-    placesOf(connection).suits = async () => {
+    databaseHostsOf(connection).suits = async () => {
       looks += 1;
     };
     const impatient = new DatabaseClient(clientConfig(connection, "test"));
     const connecting = impatient.connect();
-    cut(impatient, new Error("it takes too long"));
+    closeImmediately(impatient, new Error("it takes too long"));
     await assert.rejects(connecting, /it takes too long/);
     await connected(t, connection);
     assert.equal(looks, 1);
@@ -118,7 +118,7 @@ describe("a URL with several hosts", () => {
     assert.deepEqual(asked, [a, b]);
   });
 
-  test("checks hosts with the password, which the pool hides from copies of its settings", async (t) => {
+  test("tests hosts with the password, which the pool hides from copies of its settings", async (t) => {
     const heard: string[] = [];
     const server = createServer((socket) => {
       socket.once("data", () => {
@@ -166,11 +166,11 @@ test("sslmode=prefer continues without TLS when the server has none; sslmode=req
   await assert.rejects(connected(t, urlWith(at, "?sslmode=require")), /does not support SSL/);
 });
 
-test("rejects with the reason when the connection is closed before it is established", async () => {
+test("rejects with the reason when a client is closed before it is connected", async () => {
   const client = new DatabaseClient(clientConfig(urlWith(`127.0.0.1:${portOf(second)}`, "?sslmode=prefer"), "test"));
   const connecting = client.connect();
   // Like the guard, which cuts every known client, including one that still reads its certificates.
-  cut(client, new Error("the database is away"));
+  closeImmediately(client, new Error("the database is away"));
   await assert.rejects(connecting, /the database is away/);
 });
 
@@ -232,7 +232,7 @@ describe("behind pgbouncer", { skip: isThere() ? false : `${PGBOUNCER} is not in
       // The first connection detects the pooler.
       await connected(t, connection).catch((error) => assert.match(error.message, /unsupported startup parameter/));
       const client = await connected(t, connection);
-      assert.equal(placesOf(connection).isPooled, true);
+      assert.equal(databaseHostsOf(connection).isPooled, true);
       await checkSession(client, "assumed");
       const { rows } = await client.query("show statement_timeout");
       assert.deepEqual(rows, [{ statement_timeout: "30s" }]);

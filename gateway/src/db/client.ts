@@ -22,7 +22,7 @@ interface Place {
 }
 
 /** What is known about the hosts of a URL, shared by all its connections. */
-export class Places {
+export class DatabaseHosts {
   readonly address: DatabaseAddress;
   /** Whether a pooler is in front of the server. Undefined before the first connection. */
   isPooled: boolean | undefined;
@@ -119,16 +119,16 @@ export function assertTakesWrites({ isStandby, readOnly }: { isStandby: boolean;
 }
 
 /** Keyed by the connection options object, so that its users share what is known. */
-const known = new WeakMap<object, Places>();
+const known = new WeakMap<object, DatabaseHosts>();
 
-export function placesOf(connection: { connectionString: string }): Places {
-  const places = known.get(connection) ?? new Places(parseDatabaseUrl(connection.connectionString));
+export function databaseHostsOf(connection: { connectionString: string }): DatabaseHosts {
+  const places = known.get(connection) ?? new DatabaseHosts(parseDatabaseUrl(connection.connectionString));
   known.set(connection, places);
   return places;
 }
 
 export interface DatabaseClientConfig extends pg.ClientConfig {
-  places?: Places;
+  places?: DatabaseHosts;
 }
 
 /** pg's internal state of an unconnected client, which its types omit. */
@@ -177,7 +177,7 @@ export class DatabaseClient extends pg.Client {
     if (this.#place !== undefined) this.#config.places?.failed(this.#place);
   }
 
-  async #connectTo(places: Places): Promise<pg.Client> {
+  async #connectTo(places: DatabaseHosts): Promise<pg.Client> {
     const place = await places.choose((one) => this.#look(places, one));
     this.#place = place;
     try {
@@ -192,7 +192,7 @@ export class DatabaseClient extends pg.Client {
   }
 
   /** Makes a short-lived test connection with another client. */
-  async #look(places: Places, place: Place): Promise<void> {
+  async #look(places: DatabaseHosts, place: Place): Promise<void> {
     const { places: _, ...config } = this.#config;
     // The pool makes the password non-enumerable, so spreading drops it.
     const { password } = this.#config;
@@ -210,7 +210,7 @@ export class DatabaseClient extends pg.Client {
     }
   }
 
-  async #open(places: Places, place: Place): Promise<void> {
+  async #open(places: DatabaseHosts, place: Place): Promise<void> {
     const startup = this as unknown as Startup;
     if (place.host !== undefined) this.host = place.host;
     if (place.port !== undefined) this.port = place.port;
@@ -257,7 +257,7 @@ export function settingsOf(options: string): Record<string, string> {
 }
 
 /** Read for each connection, so that replaced certificates are used without a restart. */
-async function tlsOptions(places: Places): Promise<ConnectionOptions> {
+async function tlsOptions(places: DatabaseHosts): Promise<ConnectionOptions> {
   const { rootcert, cert, key } = places.address.ssl;
   const mode = places.sslMode;
   const hasRoot = rootcert !== undefined && rootcert !== "system";

@@ -80,7 +80,7 @@ interface Span {
  * SQL for a `from`: rows with their start (`hour`; for a closed day its first hour), dimensions and amounts. `offset 0` makes the
  * planner read open hours by their index; otherwise it may scan the whole rollup.
  */
-export function usedIn(sums: keyof typeof SUMS, { from, to }: Span, hasDays: boolean): string {
+export function usageRows(sums: keyof typeof SUMS, { from, to }: Span, hasDays: boolean): string {
   const { table, when, joined, columns } = SUMS[sums];
   const isOwn = sums === "own";
   if (!hasDays) {

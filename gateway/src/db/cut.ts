@@ -2,6 +2,6 @@
 import type pg from "pg";
 
 /** Closes the socket. Pending queries fail with `error`. */
-export function cut(client: pg.Client, error: Error): void {
+export function closeImmediately(client: pg.Client, error: Error): void {
   client.connection.stream.destroy(error);
 }

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { clockTrouble, fixAfter, openDatabaseClock, uncertaintyOf } from "./database-clock.ts";
+import { clockTrouble, nextFix, openDatabaseClock, uncertaintyOf } from "./database-clock.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const JUMP_MS_MIN = 5_000;
@@ -28,7 +28,7 @@ function open() {
 }
 
 describe("the gateway's time of day", () => {
-  test("uses the machine's clock, marked as uncertain, before the first reading of the database's clock", () => {
+  test("follows the machine's clock, marked as uncertain, before the first reading of the database's clock", () => {
     const { time, hand, off } = open();
     off.machineMs = 7;
     assert.equal(time.clock.now(), hand.now() + 7);
@@ -110,18 +110,18 @@ describe("the gateway's time of day", () => {
 });
 
 describe("a reading of the database's clock", () => {
-  test("contains the true time, however the round trip is split between both directions", () => {
+  test("brackets the true time, however the round trip is split between both directions", () => {
     const legs = fc.array(fc.record({ pauseMs: fc.nat(5_000), thereMs: fc.nat(2_000), backMs: fc.nat(2_000) }), {
       minLength: 1,
     });
     fc.assert(
       fc.property(legs, fc.integer(), (trips, aheadMs) => {
         let at = 0;
-        let fix: Parameters<typeof fixAfter>[0];
+        let fix: Parameters<typeof nextFix>[0];
         for (const { pauseMs, thereMs, backMs } of trips) {
           const askedAt = at + pauseMs;
           at = askedAt + thereMs + backMs;
-          fix = fixAfter(fix, { theirs: askedAt + thereMs + aheadMs, askedAt, heardAt: at }, JUMP_MS_MIN);
+          fix = nextFix(fix, { theirs: askedAt + thereMs + aheadMs, askedAt, heardAt: at }, JUMP_MS_MIN);
           assert.ok(Math.abs(fix.aheadMs - aheadMs) <= uncertaintyOf(fix, at) + 1e-6);
           assert.equal(clockTrouble(fix, { at, msMax: JUMP_MS_MIN }), undefined);
         }
@@ -130,8 +130,8 @@ describe("a reading of the database's clock", () => {
   });
 
   test("is kept while later readings agree with it", () => {
-    const first = fixAfter(undefined, { theirs: 1_000, askedAt: 0, heardAt: 0 }, JUMP_MS_MIN);
-    const next = fixAfter(first, { theirs: 1_510, askedAt: 500, heardAt: 540 }, JUMP_MS_MIN);
+    const first = nextFix(undefined, { theirs: 1_000, askedAt: 0, heardAt: 0 }, JUMP_MS_MIN);
+    const next = nextFix(first, { theirs: 1_510, askedAt: 500, heardAt: 540 }, JUMP_MS_MIN);
     assert.equal(next.aheadMs, 1_000);
     assert.equal(next.errorMs.toFixed(3), "0.054");
   });

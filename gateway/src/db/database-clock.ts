@@ -7,7 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { sparingLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { queryOne, row } from "./rows.ts";
 
 /** A larger offset of the machine's clock is logged. */
@@ -38,7 +38,7 @@ interface ClockFix {
 }
 
 /** Combines a reading with the previous estimate. Keeps the estimate as long as the reading permits, so that time does not jitter. Pure. */
-export function fixAfter(
+export function nextFix(
   known: ClockFix | undefined,
   { theirs, askedAt, heardAt }: ClockReading,
   jumpMsMin: number,
@@ -102,7 +102,7 @@ export function openDatabaseClock({
   log,
   uncertaintyMsMax: msMax = CLOCK_UNCERTAINTY_MS_MAX,
 }: DatabaseClockOptions): DatabaseClock {
-  const sparing = sparingLog(log, machine);
+  const sparing = rateLimitedLog(log, machine);
   let fix: ClockFix | undefined;
   let isTroubled = false;
   const now = (): number => (fix === undefined ? machine.now() : Math.floor(machine.monotonic() + fix.aheadMs));
@@ -128,7 +128,7 @@ export function openDatabaseClock({
   return {
     clock: { ...machine, now },
     read(reading) {
-      fix = fixAfter(fix, reading, msMax);
+      fix = nextFix(fix, reading, msMax);
       report(reading);
     },
     state: () => {

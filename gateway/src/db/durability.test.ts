@@ -7,7 +7,7 @@ import pg from "pg";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { query, scratch } from "./embedded/testing.ts";
+import { query, temporaryPlace } from "./embedded/testing.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { openTestDatabase, urlOf } from "./testing.ts";
@@ -15,8 +15,8 @@ import { openTestDatabase, urlOf } from "./testing.ts";
 /** The breaker's intervals: between heartbeats, and before the first retry of an outage. */
 const [BEAT_MS, RETRY_MS] = [500, 250];
 
-test("a gateway refuses a database that can lose commits when a reconnection leads to it, until it is back on the other", async (t) => {
-  const durable = await (await scratch(t)).start();
+test("a gateway refuses a server that can lose commits after a reconnection, until a safe server is back", async (t) => {
+  const durable = await (await temporaryPlace(t)).start();
   const lossy = await openTestDatabase();
   const { database: name, user, ...lossyAt } = new pg.Client(urlOf(lossy.connection));
   await query(durable.connection, `create database ${name} owner ${durable.connection.user}`, "superuser");

@@ -10,7 +10,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./embedded/errors.ts";
 import { isPostmasterOf } from "./embedded/postmaster.ts";
-import { isRoot, otherGateway, query, scratch } from "./embedded/testing.ts";
+import { isRoot, otherGateway, query, temporaryPlace } from "./embedded/testing.ts";
 
 /** Refusals are a single line. */
 const oneLine = (pattern: RegExp) => (error: unknown) => {
@@ -30,7 +30,7 @@ function hasProcess(pid: number): boolean {
 }
 
 /** Most tests share one cluster: each begins without a running server and leaves usable data. */
-const place = await scratch({ after });
+const place = await temporaryPlace({ after });
 afterEach(() => place.stopAll());
 const home = join(place.dataDir, "postgres");
 
@@ -72,7 +72,7 @@ test("the first start creates a durable, private server; the second start finds 
   await second.stop();
 });
 
-test("stop ends all processes and can be called twice", async () => {
+test("stopping ends all processes and can be repeated", async () => {
   const postgres = await place.start();
   const idle = new pg.Client(postgres.connection);
   idle.on("error", () => undefined);
@@ -113,8 +113,8 @@ test("a second gateway on the same data directory is refused, and the server kee
   assert.equal(await isPostmasterOf(pid, place.cluster), false);
 });
 
-test("one of two gateways started at once on a new data directory serves", async (t) => {
-  const fresh = await scratch(t);
+test("one of two gateways that start at once on a new data directory serves", async (t) => {
+  const fresh = await temporaryPlace(t);
   const gateways = [otherGateway(t, fresh), otherGateway(t, fresh)];
   const ends = await Promise.allSettled(gateways.map((gateway) => gateway.next("ready")));
   const refusals = ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : []));
@@ -169,7 +169,7 @@ test("a start waits for a server that is shutting down", async (t) => {
 });
 
 test("a start removes leftovers of an interrupted first start", async (t) => {
-  const fresh = await scratch(t);
+  const fresh = await temporaryPlace(t);
   const interrupted = otherGateway(t, fresh);
   assert.equal((await interrupted.next("progress")).what, "creating the database cluster");
   await interrupted.kill();

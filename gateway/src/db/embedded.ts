@@ -12,7 +12,7 @@ import { orAbsent, PrivatePostgresError } from "./embedded/errors.ts";
 import { findHome, type Home, makeHome, openDataDir, writeNote } from "./embedded/home.ts";
 import { DirectoryLock } from "./embedded/lock.ts";
 import { lookForPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
-import { bringUp, type Server } from "./embedded/server.ts";
+import { type Server, startOrFindServer } from "./embedded/server.ts";
 import { ownUid } from "./embedded/user.ts";
 import { queryOne, row } from "./rows.ts";
 
@@ -64,7 +64,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
     await createCluster(home, binaries, { sync: true });
     await writeNote(dataDir, home);
   }
-  const server = await bringUp(home, binaries, { log, clock, progress, connectionsMax });
+  const server = await startOrFindServer(home, binaries, { log, clock, progress, connectionsMax });
   log.info({ pid: server.pid, adopted: server.adopted, cluster: home.cluster }, "private PostgreSQL is ready");
   return await takeOver(home, server, { ...options, dataDir });
 }

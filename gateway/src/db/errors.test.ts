@@ -88,7 +88,7 @@ describe("errors that make a settlement impossible", () => {
     });
   }
 
-  test("errors without a PostgreSQL code are not among them", () => {
+  test("errors without a PostgreSQL code do not count", () => {
     for (const error of [new TypeError("x"), coded("ENOSPC"), coded("ECONNRESET"), new Away("database", "x"), "x"])
       assert.equal(isDataFault(error), false, String(error));
     assert.equal(isDataFault(new Error("x", { cause: coded("23514") })), true);

@@ -9,6 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { watchChanges } from "./changes.ts";
 import { DatabaseClient, placesOf } from "./client.ts";
 import { cut } from "./cut.ts";
 import type { DatabaseClock } from "./database-clock.ts";
@@ -48,6 +49,8 @@ export class StoreGuard {
   #lost = 0;
   /** Connections refused by the database because there were too many. */
   tooMany = 0;
+  /** Called with each changed row of a committed transaction (`journal_change.sql`). */
+  onChange: (change: string) => void = () => {};
   readonly #sparing: SparingLog;
 
   constructor({ connection, clock, log, durability = "checked", lineage, time = { read() {} } }: GuardOptions) {
@@ -56,8 +59,8 @@ export class StoreGuard {
     this.#log = log;
     // Among several hosts an old primary is skipped although it accepts writes.
     if (lineage !== undefined && "connectionString" in connection)
-      placesOf(connection).suits = (client) => lineage.suits(client);
-    this.#sparing = sparingLog(log, clock);
+      databaseHostsOf(connection).suits = (client) => lineage.suits(client);
+    this.#sparing = rateLimitedLog(log, clock);
     this.#heartbeat = new Heartbeat({
       connection,
       clock,
@@ -144,7 +147,7 @@ export class StoreGuard {
   }
 
   #cutAll(reason: string): void {
-    for (const client of this.#connections) cut(client, new Away("database", reason, { maybeDone: true }));
+    for (const client of this.#connections) closeImmediately(client, new Away("database", reason, { maybeDone: true }));
   }
 }
 
@@ -178,9 +181,10 @@ export function guardedClients(guard: StoreGuard) {
         await guard.lineage?.check(this);
       } catch (error) {
         this.forsake();
-        cut(this, error as Error);
+        closeImmediately(this, error as Error);
         throw error;
       }
+      watchChanges(this, (change) => guard.onChange(change));
       return this;
     }
   };

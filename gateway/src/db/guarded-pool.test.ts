@@ -67,7 +67,7 @@ describe("a guarded pool", () => {
     await assert.rejects(own.query("select 1"), /Connection terminated unexpectedly/);
   });
 
-  test("fails queries that wait on a heartbeat's connection as unreachable when that connection is closed", async (t) => {
+  test("fails queries as unreachable when the heartbeat's connection that they wait for is closed", async (t) => {
     const asked = Promise.withResolvers<void>();
     const failed = Promise.withResolvers<unknown>();
     const lineage = {
@@ -134,7 +134,7 @@ describe("a guarded pool", () => {
     );
   });
 
-  test("detects a database that is gone immediately and logs one line for any number of connections", async () => {
+  test("detects a stopped database immediately and logs one line for any number of connections", async () => {
     const clients = await Promise.all(Array.from({ length: 3 }, () => pool.connect()));
     for (const client of clients) client.release();
     await proxy.refuse();
@@ -149,7 +149,7 @@ describe("a guarded pool", () => {
     );
   });
 
-  test("does not treat a lost connection as an outage, also not the heartbeat's", async () => {
+  test("does not treat a single lost connection as an outage, not even the heartbeat's", async () => {
     const end = async (where: string): Promise<void> => {
       await database.pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and ${where}`,
@@ -169,7 +169,7 @@ describe("a guarded pool", () => {
     assert.deepEqual([said("connection lost").length, said("is unreachable").length], [1, 0]);
   });
 
-  test("checks held connections for a response from the next heartbeat on", async (t) => {
+  test("checks at the next heartbeat whether connections in use still respond", async (t) => {
     const clock = manualClock();
     const log = createLog("silent");
     const resting = new StoreGuard({ connection: proxy.connection, clock, log, durability: "assumed" });

@@ -4,6 +4,7 @@
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
+import { DESCRIBES_CHANGES } from "./changes.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { guardedClients, type StoreGuard } from "./guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
@@ -23,9 +24,13 @@ interface GuardedPoolOptions {
 }
 
 export function openGuardedPool(connection: Connection, options: GuardedPoolOptions): pg.Pool {
-  const { guard, log, lockMsMax = LOCK_MS_MAX, ...rest } = options;
+  const { guard, log, lockMsMax = LOCK_MS_MAX, sessionOptions = "", ...rest } = options;
   const pool = new GuardedPool(guard, {
-    ...poolConfig(connection, { ...rest, connectMsMax: CONNECT_MS_MAX }),
+    ...poolConfig(connection, {
+      ...rest,
+      sessionOptions: `${DESCRIBES_CHANGES} ${sessionOptions}`,
+      connectMsMax: CONNECT_MS_MAX,
+    }),
     lock_timeout: lockMsMax,
     Client: guardedClients(guard),
   });

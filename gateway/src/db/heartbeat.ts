@@ -9,22 +9,22 @@ import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { assertTakesWrites, DatabaseClient } from "./client.ts";
 import { connectionName } from "./connected.ts";
-import { cut } from "./cut.ts";
+import { closeImmediately } from "./cut.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { isConnectionLoss } from "./errors.ts";
-import { type Lineage, LOOK, Looked } from "./lineage/lineage.ts";
+import { HistoryReading, type Lineage, READ_HISTORY } from "./lineage/lineage.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 import { checkPooler } from "./pooler.ts";
 import { queryOne, row } from "./rows.ts";
 import { checkSession, type Durability } from "./session.ts";
 
-const Life = row({ ms: z.number(), isStandby: z.boolean(), readOnly: z.boolean(), history: Looked.optional() });
+const Life = row({ ms: z.number(), isStandby: z.boolean(), readOnly: z.boolean(), history: HistoryReading.optional() });
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
                         pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 /** A logical message without a meaning: committing it writes to the WAL. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
 /** A single query, to save round trips. */
-const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${LOOK}) l) as history`;
+const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${READ_HISTORY}) l) as history`;
 const QUESTIONS = {
   read: { name: "heartbeat", text: READING },
   write: { name: "heartbeat_write", text: WRITING },
@@ -117,6 +117,6 @@ export class Heartbeat {
   #drop(client: pg.Client): void {
     if (this.#client === client) this.#client = undefined;
     // Waiting queries learn that a retry is safe.
-    cut(client, new Away("database", "its connection is no longer used", { maybeDone: true }));
+    closeImmediately(client, new Away("database", "its connection is no longer used", { maybeDone: true }));
   }
 }

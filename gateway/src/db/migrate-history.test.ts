@@ -10,7 +10,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from 0042 keeps the account, and a gateway starts the first epoch only afterwards", async (t) => {
+test("migrating from 0042 keeps accounts and starts no epoch, which the first gateway does", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0042") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");

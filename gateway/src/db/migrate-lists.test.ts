@@ -19,7 +19,7 @@ const ROWS = `
          'chat', 'model-' || i % 3, false, 'ok', 200, case when i % 2 = 0 then md5('node')::uuid end, case when i % 5 = 0 then 'a label' end, at
     from generate_series(1, 3000) i, lateral (select now() - i * interval '1 hour' as at) made`;
 
-test("migrating from 0033 replaces the narrow indexes of every month, and lists read no other records", async (t) => {
+test("migrating from 0033 replaces the indexes of every month with wider ones, and lists still read only their own records", async (t) => {
   const database = await openTestDatabase({ sql: await sqlUpTo(t, "0033") });
   t.after(database.close);
   const { pool } = database;

@@ -30,7 +30,7 @@ async function served(n: number, account: unknown, charge: number): Promise<void
   );
 }
 
-test("migrating from 0014 finds own requests, pays an open batch as promised and sets off debts afterwards", async (t) => {
+test("migrating from 0014 marks hosts' own requests, pays an open batch as promised and sets off debts afterwards", async (t) => {
   database = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(database.close);
   const { pool } = database;

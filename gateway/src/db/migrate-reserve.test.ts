@@ -18,7 +18,7 @@ import { openTestDatabase } from "./testing.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
-test("migrating from 0038 keeps balances and entries, and sets granted credit to what is left of grants", async (t) => {
+test("migrating from 0038 keeps balances and entries, and sets granted credit to the unspent part of grants", async (t) => {
   // Uses the functions of that version, which gateways call while the last migrations are applied.
   const directory = await sqlUpTo(t, "0038");
   for (const { name, since } of await readFunctions(join(SQL, "functions")))

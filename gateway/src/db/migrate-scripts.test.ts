@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("from 0049 with sessions: each stays a browser's session", async (t) => {
+test("migrating from 0049 keeps each session as a browser's session", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0049") });
   t.after(close);
   await pool.query(

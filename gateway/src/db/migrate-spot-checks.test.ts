@@ -6,7 +6,7 @@ import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("from 0049 with checked nodes: each model that was checked keeps the node's count, and so does the number of checks", async (t) => {
+test("migrating from 0049 gives each checked model the node's count of answers, and keeps the number of checks", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0049") });
   t.after(close);
   await pool.query(

@@ -58,6 +58,14 @@ test("runs each migration once, in order", async (t) => {
   assert.deepEqual(rows[2], { version: 3, name: "0003_third.sql", hex: 64 });
 });
 
+test("switches the journal of changes off for migrations, which may update every row", async (t) => {
+  const text = "create table mode as select current_setting('tollgate.journal', true) as journal;";
+  const directory = await files(t, { "0001_first.sql": text });
+  await migrate(database.pool, { directory, log });
+  const { rows } = await database.pool.query("select journal from mode");
+  assert.deepEqual(rows, [{ journal: "off" }]);
+});
+
 test("rolls back a failed migration and those before it in the same run", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table first (a int);",
@@ -87,14 +95,14 @@ test("refuses a migration that commits its own transaction", async (t) => {
   await refuses(directory, /0001_own\.sql failed: it ends its own transaction/);
 });
 
-test("refuses a gap in the numbers", async (t) => {
+test("refuses migrations with a gap in their numbers", async (t) => {
   await refuses(
     await files(t, { ...TWO, "0004_fourth.sql": "" }),
     /^Migration 0003 is missing: .* 0004_fourth\.sql\.$/,
   );
 });
 
-test("refuses a duplicate number", async (t) => {
+test("refuses two migrations with the same number", async (t) => {
   await refuses(await files(t, { ...TWO, "0002_other.sql": "" }), /0002_other\.sql and 0002_second\.sql have the same/);
 });
 
@@ -122,7 +130,7 @@ test("refuses a database newer than the program, unless its migrations declare c
   await refuses(older, /newer than this program/);
 });
 
-test("waits for locks as long as needed, also where other statements time out", async (t) => {
+test("waits for locks without a limit, unlike other statements", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table bound as select current_setting('lock_timeout') as lock",
   });
@@ -135,7 +143,7 @@ test("waits for locks as long as needed, also where other statements time out", 
   ]);
 });
 
-test("runs migrations in one of two processes that start at once, while the other waits", async (t) => {
+test("runs migrations in one of two processes that start at once; the other waits", async (t) => {
   const directory = await files(t, TWO);
   const other = openPool(database.connection, { log, sizeMax: 2 });
   t.after(() => other.end());

@@ -16,7 +16,7 @@ after(() => database.close());
 const items = async (): Promise<number[]> =>
   (await database.pool.query<{ a: number }>("select a from item order by a")).rows.map((row) => row.a);
 
-test("amounts never become floating-point numbers", async () => {
+test("amounts are never parsed to floating-point numbers", async () => {
   const big = 9_007_199_254_740_993n;
   const { rows } = await database.pool.query(
     `select $1::int8 as one, array[$1::int8, null] as many, '{{1,2},{3,4}}'::int8[] as nested, null::int8 as none,
@@ -39,18 +39,18 @@ test("amounts never become floating-point numbers", async () => {
   });
 });
 
-test("a fractional numeric is refused, not rounded", async () => {
+test("the pool refuses a fractional numeric instead of rounding it", async () => {
   await assert.rejects(database.pool.query("select 0.1::numeric as part"), /0\.1 is not a whole number/);
   await assert.rejects(database.pool.query("select array[1.50::numeric] as parts"), /1\.50 is not a whole number/);
   const { rows } = await database.pool.query("select 1 as after");
   assert.deepEqual(rows, [{ after: 1 }], "the connection is as good as before");
 });
 
-test("pg's parsers for the rest of the process are unchanged", () => {
+test("the pool leaves pg's parsers for the rest of the process unchanged", () => {
   assert.equal(pg.types.getTypeParser(pg.types.builtins.INT8)("1"), "1");
 });
 
-test("statements have a timeout", async () => {
+test("statements time out", async () => {
   const { rows } = await database.pool.query("show statement_timeout");
   assert.deepEqual(rows, [{ statement_timeout: "30s" }]);
 });
@@ -72,7 +72,7 @@ test("a transaction commits completely or not at all", async () => {
   assert.deepEqual(await items(), [1]);
 });
 
-test("a transaction with an ignored failure is not reported as committed", async () => {
+test("a transaction with an ignored failure is reported as failed", async () => {
   await assert.rejects(
     inTransaction(database.pool, async (client) => {
       await client.query("insert into item values (3)");
@@ -83,7 +83,7 @@ test("a transaction with an ignored failure is not reported as committed", async
   assert.ok(!(await items()).includes(3));
 });
 
-test("a connection that cannot roll back is closed, and the first error is thrown", async (t) => {
+test("a connection that cannot roll back is closed, and its first error is thrown", async (t) => {
   const pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
   t.after(() => pool.end());
   await assert.rejects(
@@ -120,7 +120,7 @@ test("a lost connection is logged and replaced, within a transaction or idle", a
   await pool.query("select 1");
 });
 
-test("the minimum number of connections survives idling, without opening more for it", async (t) => {
+test("an idle pool keeps its minimum number of connections, but opens none to reach it", async (t) => {
   const options = poolConfig(database.connection, { sizeMax: 4, sizeKept: 2 });
   const pool = new pg.Pool({ ...options, idleTimeoutMillis: 1 });
   // A connection that is being closed may report the dropped database.

@@ -2,7 +2,7 @@
 import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { DatabaseUrlError } from "./address.ts";
-import { DatabaseClient, type DatabaseClientConfig, type Places, placesOf } from "./client.ts";
+import { DatabaseClient, type DatabaseClientConfig, type DatabaseHosts, databaseHostsOf } from "./client.ts";
 import { connectionName } from "./connected.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { sessionOptions } from "./session.ts";
@@ -77,9 +77,12 @@ function addressed(connection: { connectionString: string }, options: string): D
   };
 }
 
-function placesFor(connection: { connectionString: string }): { address: Places["address"]; places: Places } {
+function placesFor(connection: { connectionString: string }): {
+  address: DatabaseHosts["address"];
+  places: DatabaseHosts;
+} {
   try {
-    const places = placesOf(connection);
+    const places = databaseHostsOf(connection);
     return { address: places.address, places };
   } catch (error) {
     throw error instanceof DatabaseUrlError ? new DatabaseUrlError(`The database URL ${error.message}.`) : error;

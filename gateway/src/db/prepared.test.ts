@@ -23,7 +23,7 @@ after(async () => {
 const ask = (name: string, text: string, values: unknown[] = []): Promise<unknown[]> =>
   queryRows(pool, z.unknown(), { name, text }, values);
 
-test("values are returned as they were sent, every time", async () => {
+test("values are returned unchanged by every call", async () => {
   const text = 'select $1::text as "text", $2::bigint as big, $3::int as small, $4::boolean as truth, $5::text as none';
   for (const word of ["plain", "naïve Zürich", "日本語 🙂", "", "a\\'\"\n"]) {
     const big = 2n ** 62n;
@@ -64,7 +64,7 @@ test("a statement whose first call failed is prepared again", async () => {
   assert.deepEqual(await whole("1"), [{ n: 1 }]);
 });
 
-test("pg can prepare a query of the same name on the same connection", async () => {
+test("pg can prepare a query with the same name on the same connection", async () => {
   const query = { name: "both", text: "select 1 as n" };
   const byPg = async (): Promise<unknown[]> => {
     const client = await pool.connect();
@@ -90,7 +90,7 @@ test("a statement whose columns changed is refused once, then described again", 
   assert.deepEqual(await read(), [{ value: 1n }]);
 });
 
-test("a row that cannot be parsed fails its own query only", async () => {
+test("a row that cannot be parsed fails only its own query", async () => {
   const half = (n: string) => ask("half", "select $1::numeric as n", [n]);
   assert.deepEqual(await half("2"), [{ n: 2n }]);
   await assert.rejects(half("0.5"), /not a whole number/);
@@ -102,7 +102,7 @@ test("parameters that are not plain values are refused before anything is sent",
     assert.throws(() => new PreparedQuery({ name: "plain", text: "select $1::text as t" }, [value]), TypeError);
 });
 
-test("a call that is waiting when its connection breaks fails", async () => {
+test("a call fails when its connection breaks while it waits", async () => {
   const failed = assert.rejects(ask("sleep", "select pg_sleep(60)::text as t"), { code: "57P01" });
   const end = `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and query like 'select pg_sleep(60)%' and state = 'active'`;

@@ -9,7 +9,7 @@ import { migrate } from "./migrate.ts";
 import { PROGRAM_SCHEMA, padded, readMigrations } from "./migrations.ts";
 import { OLDEST_SCHEMA } from "./standing.ts";
 import { statementsOf } from "./statements.ts";
-import { type Form, formsOf, lastRelease, standIn, whyBroken } from "./testing/release.ts";
+import { emptyFunction, type FunctionForm, formsOf, lastRelease, whyBroken } from "./testing/release.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
@@ -52,14 +52,14 @@ describe("migrations since the last release", () => {
     t.after(close);
     // Migrations up to 0017 created functions, some in other forms than the release has.
     for (const { name } of await formsOf(pool)) await pool.query(`drop function if exists ${name} cascade`);
-    for (const form of release.functions) await pool.query(standIn(form));
+    for (const form of release.functions) await pool.query(emptyFunction(form));
     assert.deepEqual(await formsOf(pool), release.functions, "the database is as the release had it");
     await migrate(pool, { directory: SQL, log, after: "leave" });
     assert.deepEqual(broken(release.functions, await formsOf(pool)), []);
   });
 });
 
-const broken = (before: Form[], now: Form[]): string[] =>
+const broken = (before: FunctionForm[], now: FunctionForm[]): string[] =>
   before.flatMap((old) => {
     const why = whyBroken(
       old,
@@ -124,13 +124,13 @@ describe("the release checks", () => {
   });
 
   test("refuse a function that gateways of the last release could not call", () => {
-    const old: Form = {
+    const old: FunctionForm = {
       name: "f",
       parameters: ["in a uuid", "in b integer", "out c text"],
       optional: 1,
       result: "text",
     };
-    const as = (change: Partial<Form>): string | undefined => whyBroken(old, { ...old, ...change });
+    const as = (change: Partial<FunctionForm>): string | undefined => whyBroken(old, { ...old, ...change });
     assert.equal(as({}), undefined);
     assert.equal(as({ parameters: [...old.parameters, "in d text"], optional: 2 }), undefined);
     assert.match(whyBroken(old, undefined) ?? "", /is gone/);

@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test("rows have the schema's type and the pool's values", async () => {
+test("rows are typed by the schema and keep the pool's values", async () => {
   const [item] = await queryRows(database.pool, Item, FITS);
   const kind: "a" | "b" | undefined = item?.kind;
   assert.deepEqual({ ...item, kind }, { id: ID, kind: "a", amount: 5n });
@@ -27,7 +27,7 @@ test("rows have the schema's type and the pool's values", async () => {
   assert.equal((await queryOne(database.pool, Item, FITS)).amount, 5n);
 });
 
-test("parameters are passed, and a query can have a name", async () => {
+test("a query accepts parameters and a name", async () => {
   const { pool } = database;
   const Sum = row({ sum: column.bigint });
   assert.deepEqual(await queryOne(pool, Sum, "select $1::int8 + $2 as sum", [1, 2]), { sum: 3n });
@@ -52,7 +52,7 @@ test("an error for a row that does not match the schema names the query and the 
   await assert.rejects(queryRow(database.pool, Item, named), /id: expected a uuid; kind: .*; amount: .*item_of_old$/);
 });
 
-test("a column that is not in the schema is refused", async () => {
+test("a row with a column that the schema lacks is refused", async () => {
   await assert.rejects(queryRow(database.pool, Item, `${FITS}, 1 as more`), /"more"/);
 });
 
@@ -63,7 +63,7 @@ test("rows of a transaction's client are checked like the pool's", async () => {
   );
 });
 
-test("a query that must return a row throws an invariant error when it returns none", async () => {
+test("a query that must return a row throws an invariant error without one", async () => {
   await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /no row returned by: select/);
 });
 

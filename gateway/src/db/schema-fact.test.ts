@@ -52,11 +52,11 @@ async function open(t: TestContext, known: number, mode: "auto" | "check", oldes
   return { schema, lost, look: () => look() };
 }
 
-test("auto migrates the database", async (t) => {
+test("MIGRATE=auto migrates the database", async (t) => {
   assert.equal((await open(t, 2, "auto")).schema.number, 2);
 });
 
-test("check starts on the previous release's schema without changes and says so", async (t) => {
+test("MIGRATE=check starts on the previous release's schema without changing it, and logs that", async (t) => {
   await apply(t, 1);
   const { schema } = await open(t, 2, "check");
   assert.equal(schema.number, 1);
@@ -64,7 +64,7 @@ test("check starts on the previous release's schema without changes and says so"
   assert.equal((await database.pool.query("select from migration")).rowCount, 1);
 });
 
-test("check refuses an older schema and a database without one", async (t) => {
+test("MIGRATE=check refuses an older schema and a database without a schema", async (t) => {
   await assert.rejects(
     open(t, 2, "check"),
     /has no schema yet, and this program needs 0001 or newer. Run tollgate migrate/,
@@ -74,7 +74,7 @@ test("check refuses an older schema and a database without one", async (t) => {
 });
 
 for (const mode of ["auto", "check"] as const) {
-  test(`${mode}: serves a newer database with additions and says so, and refuses one with removals`, async (t) => {
+  test(`${mode}: serves a newer database that only has additions and logs that, and refuses one with removals`, async (t) => {
     await apply(t, 2);
     assert.equal((await open(t, 1, mode)).schema.number, 2);
     assert.match(lines.find(({ level }) => level === 40)?.msg ?? "", /newer than this program; it is compatible/);

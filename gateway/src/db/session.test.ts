@@ -62,13 +62,13 @@ describe("connection settings", () => {
     for (const each of Object.keys(FOREIGN)) assert.equal(settings[each], GOOD[each as keyof typeof GOOD], each);
   };
 
-  test("are our own, not those of the role, the database or the server", async () => {
+  test("override those of the role, the database and the server", async () => {
     assert.deepEqual(await ask({ ...(database.connection as pg.ClientConfig) }), FOREIGN, "the database's own");
     own(await ask(clientConfig(database.connection, "test")));
     own(await ask(clientConfig({ connectionString: urlOf(database.connection) }, "test")));
   });
 
-  test("are applied beside options in the URL", async () => {
+  test("are applied in addition to options in the URL", async () => {
     const url = `${urlOf(database.connection)}&options=${encodeURIComponent("-c synchronous_commit=remote_apply")}`;
     const { synchronous_commit: commit, ...others } = await ask(clientConfig({ connectionString: url }, "test"));
     assert.equal(commit, "remote_apply");
@@ -98,7 +98,7 @@ describe("connection settings", () => {
 });
 
 describe("required database settings", () => {
-  test("refuse, by name, each setting that can lose a confirmed charge", () => {
+  test("refuse each setting that can lose a confirmed charge, by name", () => {
     assert.equal(mistakeOf(GOOD, "checked"), undefined);
     for (const name of ["fsync", "full_page_writes", "synchronous_commit"]) {
       assert.match(

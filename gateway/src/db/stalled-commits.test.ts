@@ -6,12 +6,12 @@ import { systemClock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { connectionName } from "./connected.ts";
-import { query, scratch } from "./embedded/testing.ts";
+import { query, temporaryPlace } from "./embedded/testing.ts";
 import { StoreGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 
 test("a hanging commit is an outage, even while the server still answers reads", async (t) => {
-  const { connection } = await (await scratch(t)).start();
+  const { connection } = await (await temporaryPlace(t)).start();
   const lines: { msg: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
   const guard = new StoreGuard({ connection, clock: systemClock, log, durability: "assumed" });

@@ -6,7 +6,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("every test database is migrated and separate", async (t) => {
+test("every test gets a migrated database of its own", async (t) => {
   const sql = await makeSqlDirectory(t, { migrations: { "0001_item.sql": "create table item (a int);" } });
   const [one, two] = await Promise.all([openTestDatabase({ sql }), openTestDatabase({ sql })]);
   await one.pool.query("insert into item values (1)");

@@ -109,7 +109,7 @@ describe("after-phase migrations", () => {
     assert.equal(await connectedGateways(database.pool), 4);
   });
 
-  test("of an unfinished upgrade run before the next release's additions, or block them", async (t) => {
+  test("of an unfinished upgrade run before the next release's additions, or block those", async (t) => {
     await run(t, FIRST);
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT };
     const end = await connect("tollgate 0.1.0 schema 2");
@@ -122,7 +122,7 @@ describe("after-phase migrations", () => {
     assert.deepEqual((await run(t, files, "leave")).migrations, ["0002_add.sql", "0003_drop.sql", "0004_next.sql"]);
   });
 
-  test("of an unfinished upgrade run while its own gateways serve, and the next release's wait", async (t) => {
+  test("of an unfinished upgrade run while its gateways serve, and those of the next release wait", async (t) => {
     await run(t, FIRST);
     await connect("tollgate 0.2.0 schema 3");
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT, "0005_drop.sql": "-- phase: after\ndrop table other;" };
@@ -137,7 +137,7 @@ describe("after-phase migrations", () => {
     );
   });
 
-  test('have a phase of "before" or "after" only', async (t) => {
+  test('are declared as "before" or "after" only', async (t) => {
     await assert.rejects(
       run(t, { "0001_a.sql": "-- phase: later\nselect 1;" }),
       /^MigrationError: Migration 0001_a\.sql: phase must be before or after, not "later"\.$/,
@@ -154,7 +154,7 @@ describe("after-phase migrations", () => {
     });
 });
 
-test("counts a gateway's connections by version, without counting listeners twice", async () => {
+test("the count of gateways by version counts each listening gateway once", async () => {
   await connect(connectionName("heartbeat"));
   await connect("tollgate broadcast");
   await connect("tollgate heartbeat");
@@ -324,7 +324,7 @@ describe("a migration without a transaction", () => {
     }
   });
 
-  test("is not blocked by a session that waits for it", async (t) => {
+  test("is not blocked by a session that waits for the migration lock", async (t) => {
     const directory = await makeSqlDirectory(t, { migrations: { ...FIRST, "0002_made.sql": ALONE } });
     const runs = Array.from({ length: 4 }, () => migrate(database.pool, { directory, log, oldestSchema }));
     assert.equal((await Promise.all(runs)).flatMap(({ migrations }) => migrations).length, 2);

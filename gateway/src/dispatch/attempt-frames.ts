@@ -3,12 +3,12 @@ import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { isOver } from "./attempt.ts";
 import type { Blame } from "./blame.ts";
 import { type FrameRates, idleCost } from "./frame-rates.ts";
 import type { DispatchSink } from "./order.ts";
-import { type RunningAttempt, type RunningAttempts, step } from "./running-attempt.ts";
+import { applyEvent, type RunningAttempt, type RunningAttempts } from "./running-attempt.ts";
 import { hearOutput, hearProgress } from "./silence.ts";
 
 interface AttemptFramesOptions {
@@ -25,12 +25,12 @@ export class AttemptFrames {
   readonly #options: AttemptFramesOptions;
   readonly #running: RunningAttempts;
   /** Limits log lines that a node could cause without end. */
-  readonly #log: SparingLog;
+  readonly #log: RateLimitedLog;
 
   constructor(options: AttemptFramesOptions) {
     this.#options = options;
     this.#running = options.running;
-    this.#log = sparingLog(options.log, options.clock);
+    this.#log = rateLimitedLog(options.log, options.clock);
   }
 
   /** Handles a message that a node published to this gateway. */
@@ -46,7 +46,7 @@ export class AttemptFrames {
       if (!(error instanceof FrameError)) throw error;
       // The log gets the message alone, because a cause could quote what the node sent.
       this.#log.warn(nodeId, { node: nodeId, why: error.message }, "node sent a malformed frame");
-      for (const attempt of this.#about(nodeId, payload)) step(attempt, "broken");
+      for (const attempt of this.#about(nodeId, payload)) applyEvent(attempt, "broken");
       rates.count(nodeId, "malformed");
     }
   }
@@ -98,14 +98,14 @@ export class AttemptFrames {
           attempt.sink.begin(attempt.node.id);
           this.#options.accepted(attempt);
         }
-        step(attempt, "accept");
+        applyEvent(attempt, "accept");
         break;
       case "busy":
-        step(attempt, "busy");
+        applyEvent(attempt, "busy");
         break;
       case "progress":
         hearProgress(attempt, frame.fraction, now);
-        step(attempt, "progress");
+        applyEvent(attempt, "progress");
         break;
       case "done":
         attempt.finish = frame.finish;
@@ -120,13 +120,13 @@ export class AttemptFrames {
           // No engine accepts every schema. Without this a builder could get nodes barred with a schema.
           attempt.unbuilt = attempt.formatted && cause !== "agent" && attempt.firstOutputAt === null;
           if (!attempt.unbuilt) attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
-          step(attempt, "fail");
+          applyEvent(attempt, "fail");
         }
         break;
       }
       default:
         // Only gateways send this kind.
-        step(attempt, "broken");
+        applyEvent(attempt, "broken");
     }
   }
 
@@ -134,7 +134,7 @@ export class AttemptFrames {
   #done(attempt: RunningAttempt): void {
     const output = attempt.state === "offered" ? "broken" : attempt.sink.finished();
     attempt.blank = output === "empty";
-    step(attempt, output === "answered" ? "done" : output);
+    applyEvent(attempt, output === "answered" ? "done" : output);
   }
 
   #delta(nodeId: string, delta: Delta | TimedDelta): void {
@@ -152,7 +152,7 @@ export class AttemptFrames {
     take: (sink: DispatchSink) => ReturnType<DispatchSink["delta"]>,
   ): void {
     const now = this.#options.clock.monotonic();
-    step(attempt, hearOutput(attempt, times, now));
+    applyEvent(attempt, hearOutput(attempt, times, now));
     if (isOver(attempt.state)) return;
     attempt.aliveAt = now;
     if (attempt.firstOutputAt === null) {
@@ -161,11 +161,11 @@ export class AttemptFrames {
     }
     attempt.lastOutputAt = now;
     const answer = take(attempt.sink);
-    if (answer === "broken") step(attempt, "broken");
+    if (answer === "broken") applyEvent(attempt, "broken");
     if (answer === "enough") {
       attempt.enough = true;
       attempt.blank = attempt.sink.finished() === "empty";
-      step(attempt, "cancel");
+      applyEvent(attempt, "cancel");
     }
   }
 

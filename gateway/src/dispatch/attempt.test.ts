@@ -49,7 +49,7 @@ describe("attempt state machine", () => {
     });
   }
 
-  test("lets every open state break, so that an event that is not allowed ends the attempt", () => {
+  test("lets every running state break on an event that the protocol does not allow", () => {
     for (const state of Object.keys(table) as AttemptState[]) {
       assert.equal(isOver(state), advance(state, "broken") === undefined);
     }
@@ -75,7 +75,7 @@ test("retries an attempt that the plane cut off, regardless of earlier retries, 
   assert.equal(decideRetry("cut", { reachedClient: true, retriesLeft: 1 }), "end");
 });
 
-test("asks for a second opinion on an empty answer", () => {
+test("asks another node for a second opinion on an empty answer", () => {
   const came = { enough: false, blank: false, hadOutput: true };
   const none = { enough: false, blank: false, hadOutput: false };
   assert.equal(decideOpinion({ state: "finished", ...came }), "refuted");

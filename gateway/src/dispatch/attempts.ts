@@ -16,7 +16,7 @@ import { Blame } from "./blame.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
-import { type Attempt, type RunningAttempt, RunningAttempts, step } from "./running-attempt.ts";
+import { type Attempt, applyEvent, type RunningAttempt, RunningAttempts } from "./running-attempt.ts";
 import { waitOn } from "./silence.ts";
 import { watch } from "./watch.ts";
 
@@ -94,7 +94,7 @@ export class Attempts {
       if (movedAt !== undefined) blame.moved(nodeId, movedAt, running.on(nodeId));
     });
     plane.onAway(() => {
-      for (const attempt of running.all()) step(attempt, "cut");
+      for (const attempt of running.all()) applyEvent(attempt, "cut");
     });
     plane.onBack(() => {
       for (const attempt of this.#uncancelled) this.#cancel(attempt);
@@ -118,7 +118,7 @@ export class Attempts {
     const frames = this.#framesOf(order, job, { node, later, ending });
     const [now, rest] = later ? [frames.slice(0, 1), frames.slice(1)] : [frames, []];
     return new Promise((resolve) => {
-      const onAbort = (): void => step(attempt, "cancel");
+      const onAbort = (): void => applyEvent(attempt, "cancel");
       const attempt: RunningAttempt = {
         job,
         model: order.header.model,
@@ -173,7 +173,7 @@ export class Attempts {
           if (event === "quiet") this.#blame.orCut(attempt, event);
           else if (event === "late" && (!this.#isOverdue(attempt) || mayPassOver?.() !== true))
             waitOn(attempt, clock.monotonic());
-          else step(attempt, event);
+          else applyEvent(attempt, event);
         },
       });
       if (signal.aborted) onAbort();

@@ -8,7 +8,7 @@ import type { Plane } from "../plane/plane.ts";
 import { Excuses } from "./excuses.ts";
 import type { Roster } from "./roster.ts";
 import { isOnProbation, type RosterNode } from "./roster-node.ts";
-import { type RunningAttempt, step } from "./running-attempt.ts";
+import { applyEvent, type RunningAttempt } from "./running-attempt.ts";
 
 interface BlameOptions {
   plane: Plane;
@@ -33,7 +33,7 @@ export class Blame {
 
   /** Ends the attempt with an event that blames the node, or as `cut` if the plane may have lost the node. */
   orCut(attempt: RunningAttempt, event: "quiet" | "broken" | "lost"): void {
-    step(attempt, this.#isExcused(attempt) ? "cut" : event);
+    applyEvent(attempt, this.#isExcused(attempt) ? "cut" : event);
   }
 
   fellSilent(node: RosterNode): void {
@@ -44,7 +44,7 @@ export class Blame {
   gone(nodeId: string, by: "node" | "plane", attempts: RunningAttempt[]): void {
     this.#silent.delete(nodeId);
     for (const attempt of attempts) {
-      if (by === "plane") step(attempt, "cut");
+      if (by === "plane") applyEvent(attempt, "cut");
       else this.orCut(attempt, "lost");
     }
   }
@@ -54,7 +54,7 @@ export class Blame {
     const { roster, clock, excused } = this.#options;
     const node = roster.find(nodeId);
     if (node !== undefined) this.#note(node, movedAt, clock.monotonic());
-    for (const attempt of attempts) if (this.#hasMoved(attempt) && this.#isExcused(attempt)) step(attempt, "cut");
+    for (const attempt of attempts) if (this.#hasMoved(attempt) && this.#isExcused(attempt)) applyEvent(attempt, "cut");
     const silent = this.#silent.get(nodeId);
     if (silent === undefined) return;
     if (movedAt - silent.at > NOTICED_MS_MAX) this.#silent.delete(nodeId);

@@ -19,7 +19,7 @@ interface Failing {
   shunnedUntil: number;
 }
 
-export class Conducts {
+export class OfferRecords {
   readonly #nodes = new Map<string, Conduct>();
   readonly #failing = new Map<string, Failing>();
 

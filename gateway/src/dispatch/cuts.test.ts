@@ -5,10 +5,10 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
-import type { DispatchOrder, DispatchSink } from "./order.ts";
+import type { DispatchOrder } from "./order.ts";
 import { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
-import { FakeNode, MemoryPlane } from "./testing.ts";
+import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
 
 const MODEL = "tiny-3b";
 const order: DispatchOrder = {
@@ -16,25 +16,6 @@ const order: DispatchOrder = {
   header: { model: MODEL, endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
   body: { messages: [{ role: "user", content: "hi" }] },
 };
-
-class TextSink implements DispatchSink {
-  text = "";
-  reachedClient = false;
-  readonly #streams: boolean;
-  constructor({ streams = false } = {}) {
-    this.#streams = streams;
-  }
-  begin(): void {
-    this.text = "";
-  }
-  delta(_channel: string, text: string): "more" {
-    this.text += text;
-    this.reachedClient ||= this.#streams;
-    return "more";
-  }
-  vectors = (): "broken" => "broken";
-  finished = (): "answered" | "empty" => (this.text === "" ? "empty" : "answered");
-}
 
 describe("dispatch when the plane loses a running request", () => {
   let clock: ManualClock;
@@ -79,7 +60,7 @@ describe("dispatch when the plane loses a running request", () => {
     node.heard.flatMap((frame) => (frame.kind === "cancel" ? [frame.job] : []));
 
   describe("when the whole plane is unreachable", () => {
-    test("retries what a frozen gateway process missed, and blames no node", async () => {
+    test("retries requests whose messages a frozen gateway process missed, and blames no node", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
       const running = run(sink);
@@ -241,7 +222,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null"], "nobody showed that the request can be answered");
     });
 
-    test("ends as cut when the plane stays away for the dispatch deadline, counted from the loss", async () => {
+    test("ends as cut when the plane stays unreachable until the dispatch deadline after the loss", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await node.job();
@@ -344,7 +325,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("retries on reachable nodes when the node's server hangs, without spending the retry", async () => {
+    test("retries on reachable nodes when the node's server hangs, without using the request's one retry", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await turn();
@@ -401,7 +382,7 @@ describe("dispatch when the plane loses a running request", () => {
       assert.deepEqual(states(), ["cut null", "finished null", "cut null", "finished null"]);
     });
 
-    test("lets a job continue when its node reconnects to renew its credentials", async () => {
+    test("lets a job continue when its node reconnects with renewed credentials", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await begin(node);

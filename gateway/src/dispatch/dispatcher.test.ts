@@ -7,7 +7,7 @@ import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts"
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
-import { FakeNode, MemoryPlane } from "./testing.ts";
+import { TextSink as CollectingSink, FakeNode, MemoryPlane } from "./testing.ts";
 
 const REQUEST = "06dfk3zq9v8n2x4m7t1c5w0rbe";
 const order: DispatchOrder = {
@@ -16,33 +16,25 @@ const order: DispatchOrder = {
   body: { messages: [{ role: "user", content: "hi" }] },
 };
 
-class TextSink implements DispatchSink {
-  text = "";
+class TextSink extends CollectingSink {
   begun = 0;
-  reachedClient = false;
   /** The node has not sent the vectors that it owes. */
   owes = false;
-  streams: boolean;
-  enoughAt: number;
+  readonly #enoughAt: number;
   constructor({ streams = false, enoughAt = Number.POSITIVE_INFINITY } = {}) {
-    this.streams = streams;
-    this.enoughAt = enoughAt;
+    super({ streams });
+    this.#enoughAt = enoughAt;
   }
-  begin(): void {
+  override begin(): void {
+    super.begin();
     this.begun += 1;
-    this.text = "";
   }
-  delta(_channel: string, text: string): "more" | "enough" {
-    this.text += text;
-    this.reachedClient ||= this.streams;
-    return this.text.length >= this.enoughAt ? "enough" : "more";
+  override delta(channel: string, text: string): "more" | "enough" {
+    super.delta(channel, text);
+    return this.text.length >= this.#enoughAt ? "enough" : "more";
   }
-  vectors(): "more" | "broken" {
-    return "broken";
-  }
-  finished(): "answered" | "empty" | "broken" {
-    if (this.owes) return "broken";
-    return this.text.trim() === "" ? "empty" : "answered";
+  override finished(): "answered" | "empty" | "broken" {
+    return this.owes ? "broken" : super.finished();
   }
 }
 
@@ -123,14 +115,14 @@ describe("dispatcher", () => {
     assert.deepEqual(heard(node), ["job"]);
   });
 
-  test("fails immediately when no connected node serves the model", async () => {
+  test("fails immediately if no connected node serves the model", async () => {
     assert.equal((await run(new TextSink())).end, "no_capacity");
     licensed = ["other"];
     await online("a");
     assert.equal((await run(new TextSink())).end, "no_capacity", "a node serves only what its host elected");
   });
 
-  test("waits while all nodes are busy, takes the slot that gets free, or gives up at the deadline", async () => {
+  test("waits while all nodes are busy, takes the first free slot, or gives up at the deadline", async () => {
     const node = await online("a");
     const offered = node.job();
     const first = run(new TextSink());
@@ -166,7 +158,7 @@ describe("dispatcher", () => {
     assert.equal((await second).end, "failed");
   });
 
-  test("asks the next node after a busy reply without spending the retry", async () => {
+  test("asks the next node after a busy reply without using the one retry", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const sink = new TextSink();
     const running = run(sink);
@@ -190,7 +182,7 @@ describe("dispatcher", () => {
     assert.equal(sink.text, "ok");
   });
 
-  test("asks a node that replied busy again after a moment, although another node may become free", async () => {
+  test("asks a node that replied busy again after a moment while no other node is free", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);
@@ -212,7 +204,7 @@ describe("dispatcher", () => {
     assert.equal((await first).end, "finished");
   });
 
-  test("stops asking a node last after its refusal expires", async () => {
+  test("treats a node normally again when the time in which it is asked last has passed", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);
@@ -250,7 +242,7 @@ describe("dispatcher", () => {
     assert.equal((await waiting).end, "no_capacity");
   });
 
-  test("retries on another node after silence and returns only that node's output when nothing reached the client", async () => {
+  test("retries on another node after silence, and returns only that node's output", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const sink = new TextSink();
     const running = run(sink);
@@ -285,7 +277,7 @@ describe("dispatcher", () => {
     assert.equal(dispatcher.slots("tiny-3b"), 1);
   });
 
-  test("asks a node that stalled last for a while, unless it is the only one", async () => {
+  test("asks a node that stalled after all others for a while, unless no other node serves the model", async () => {
     const [a, b] = [await online("a", 4), await online("b", 4)];
     const running = run(new TextSink());
     const { node: silent, other } = await firstOffered(a, b);
@@ -355,7 +347,7 @@ describe("dispatcher", () => {
     assert.equal((await running).end, "quiet");
   });
 
-  test("waits for at most one minute while the node reports prompt progress", async () => {
+  test("waits at most one minute while the node reports prompt progress", async () => {
     const node = await online("a");
     const offered = node.job();
     const running = run(new TextSink());
@@ -406,7 +398,7 @@ describe("dispatcher", () => {
     }
   });
 
-  test("fails the job, not the gateway, on missing, malformed or early frames", async () => {
+  test("fails the job, and not the gateway, on missing, malformed or early frames", async () => {
     const node = await online("a", 4);
     const breaks = [
       (job: string) => node.delta(job, 1, "gap"),
@@ -529,7 +521,7 @@ describe("dispatcher", () => {
       assert.equal(heard(first).includes("cancel"), false, "it is done by its own word");
     });
 
-    test("stops the second answer at the output cap and counts it as output", async () => {
+    test("counts the second answer as output when it is stopped at the output cap", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 3 }));
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, "abc");
@@ -545,7 +537,7 @@ describe("dispatcher", () => {
       assert.equal(new Map(judged).get(first.id), null);
     });
 
-    test("takes two empty answers as agreement, and the second node as the server of the request", async () => {
+    test("ends as empty after two empty answers and names the second node as the server", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink());
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, "");
@@ -593,7 +585,7 @@ describe("dispatcher", () => {
       assert.equal(first.heard.filter(({ kind }) => kind === "job").length, 1, "the same node is not asked again");
     });
 
-    test("ignores a second node that fails before output, and ends by its outcome after output", async () => {
+    test("ignores a second node that fails before output, and takes its outcome after output", async () => {
       const ways: [string, (node: FakeNode, job: string, seq: number) => void, string][] = [
         ["fails", (node, job, seq) => node.say({ kind: "failed", job, seq, cause: "engine", message: "" }), "failed"],
         ["breaks the protocol", (node, job) => node.say({ kind: "accepted", job }), "broken"],
@@ -626,7 +618,7 @@ describe("dispatcher", () => {
       assert.equal(new Map(judged).get(first.id), null);
     });
 
-    test("ends as unconfirmed when the retry was already spent on silence", async () => {
+    test("ends as unconfirmed when silence has already used the retry", async () => {
       const [a, b] = [await online("a"), await online("b")];
       await online("c");
       plane.drop("c");
@@ -692,7 +684,7 @@ describe("dispatcher", () => {
       );
     });
 
-    test("accepts pauses of 1.99 s after acceptance, even when the output arrives moderately late", async () => {
+    test("accepts pauses of 1.99 s after acceptance, even if the output arrives slightly late", async () => {
       const { node, timed, done, running, sink } = await begun();
       for (let n = 1; n <= 20; n++) {
         // Frames arrive after 0 to 300 ms, each with its own delay.
@@ -734,7 +726,7 @@ describe("dispatcher", () => {
       assert.equal((await running).end, "quiet");
     });
 
-    test("uses the first and last timestamps of tokens that were merged into one frame", async () => {
+    test("uses the first and last timestamps of a frame with merged tokens", async () => {
       const { timed, done, running } = await begun();
       clock.advance(2000);
       timed(100, "many words", 2000);
@@ -760,7 +752,7 @@ describe("dispatcher", () => {
       assert.equal((await ahead.running).end, "finished", "arrival counts in their place");
     });
 
-    test("accepts progress as a sign of life before the first token, on either clock", async () => {
+    test("takes progress as a sign of life before the first token, by either clock", async () => {
       const { node, job, timed, done, running } = await begun();
       for (let s = 1; s <= 5; s++) {
         clock.advance(1000);
@@ -789,7 +781,7 @@ describe("dispatcher", () => {
       }
     });
 
-    test("reads what waits in the socket before it blames a node for the gateway's own delay", async () => {
+    test("reads pending data from the socket before it blames a node for the gateway's own delay", async () => {
       const judged: (string | null)[] = [];
       dispatcher.onAttempt(({ failure }) => judged.push(failure));
       const { timed, done, running } = await begun();
@@ -807,7 +799,7 @@ describe("dispatcher", () => {
       assert.deepEqual(judged, [null]);
     });
 
-    test("ends the attempt of a node that stayed silent once the delayed gateway has given it its full time", async () => {
+    test("ends the attempt of a silent node once a delayed gateway has given the node its full time", async () => {
       const { timed, running } = await begun();
       timed(0);
       // The acceptance timer, due at 250 ms, runs 2550 ms late.
@@ -820,7 +812,7 @@ describe("dispatcher", () => {
       assert.equal((await running).end, "quiet");
     });
 
-    test("reads the last frames in the socket before it decides on a timeout", async () => {
+    test("reads the last frames from the socket before it decides on a timeout", async () => {
       const { timed, done, running } = await begun();
       timed(0);
       clock.advance(2300);

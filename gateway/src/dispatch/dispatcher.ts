@@ -13,7 +13,7 @@ import type { Plane } from "../plane/plane.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { Peers } from "./exchange/peers.ts";
-import type { Need } from "./node-index.ts";
+import type { NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
@@ -269,7 +269,7 @@ class Run {
   readonly #silent = new Set<string>();
   /** Whether the first silence counts against its node. */
   #isSilenceJudged = false;
-  readonly #need: Need;
+  readonly #need: NodeRequirements;
   /** The platform's own jobs share one account. */
   readonly #account: string;
   #accepted = 0;
@@ -436,7 +436,7 @@ class Run {
   }
 }
 
-const needOf = (model: string, keywords: readonly KeywordUse[]): Need => ({
+const needOf = (model: string, keywords: readonly KeywordUse[]): NodeRequirements => ({
   model,
   formatted: true,
   keywords: keywords.map(({ needs }) => needs),

@@ -117,7 +117,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.equal(two.roster.find("n")?.outstanding, 0);
   });
 
-  test("raises a node's slots with its record, up to the number it reports", async () => {
+  test("raises a node's slots with its record, at most to the number that the node reports", async () => {
     const { roster, dispatcher } = open("gw1");
     nodeRecords = { young: { slotsMax: 4 }, old: {} };
     await online("young", { slots: 4096 });
@@ -135,7 +135,7 @@ describe("dispatch by the gateways' own records", () => {
   };
 
   describe("acceptance", () => {
-    test("cancels an offer that is not accepted within 250 ms and asks that node last", async () => {
+    test("cancels an offer that is not accepted within 250 ms and asks that node after all others", async () => {
       const { roster, dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
@@ -203,7 +203,7 @@ describe("dispatch by the gateways' own records", () => {
       assert.deepEqual(refused, []);
     });
 
-    test("counts a refusal when the gateways know of a free slot, and reduces the node's slots to what it runs until it proves more", async () => {
+    test("counts a refusal if the gateways know of a free slot, and limits the node to its running jobs until it accepts more", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { slots: 8 });
       const running = [ask(dispatcher), ask(dispatcher), ask(dispatcher)];
@@ -245,7 +245,7 @@ describe("dispatch by the gateways' own records", () => {
       assert.deepEqual(refused, [], "told a moment later");
     });
 
-    test("offers less and less, and no prompt, to a node that keeps declining", async () => {
+    test("offers fewer and fewer jobs, without the prompt, to a node that keeps declining", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { accepts_early: true });
       for (let nth = 1; nth <= 4; nth++) {
@@ -405,7 +405,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.deepEqual(seen, [`${first.id} silent`, `${second.id} silent`]);
   });
 
-  test("abandons a node that only reports progress after two seconds, without blame", async () => {
+  test("abandons a node after two seconds that only reports progress, without blaming it", async () => {
     const { dispatcher } = open("gw1");
     const seen = judged(dispatcher);
     const node = await online("slow");
@@ -426,7 +426,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.deepEqual(refused, ["slow late"]);
   });
 
-  test("asks a failing node last for 15 s, then 30 s, until one of its jobs succeeds", async () => {
+  test("asks a failing node after all others for 15 s, then 30 s, until one of its jobs succeeds", async () => {
     const { roster, dispatcher } = open("gw1");
     const node = await online("n");
     let nth = 0;
@@ -449,7 +449,7 @@ describe("dispatch by the gateways' own records", () => {
     assert.equal(await runJob(fails), 15_000);
   });
 
-  test("asks new nodes of a host last after another of its nodes failed, but not its established ones", async () => {
+  test("asks new nodes of a host after all others when another of its nodes failed, but not its established ones", async () => {
     const host = { hostAccountId: "one" as Uuid };
     nodeRecords = { fails: host, new: { ...host, slotsMax: 4 }, known: { ...host, slotsMax: 16 } };
     const { roster, dispatcher } = open("gw1");
@@ -474,7 +474,7 @@ describe("dispatch by the gateways' own records", () => {
   });
 
   for (const stream of [true, false])
-    test(`asks a node last for a minute when its ${stream ? "stream" : "whole answer"} crawls, also when the client gives up`, async () => {
+    test(`asks a node after all others for a minute when its ${stream ? "stream" : "whole answer"} crawls, even if the client gives up`, async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("n");
       const client = new AbortController();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Excuses, type Hit } from "./excuses.ts";
+import { Excuses, type ServerLoss } from "./excuses.ts";
 
-const hit = (nodeId: string, more: Partial<Hit> = {}): Hit => ({
+const hit = (nodeId: string, more: Partial<ServerLoss> = {}): ServerLoss => ({
   nodeId,
   owners: [`owner of ${nodeId}`],
   established: true,
@@ -10,29 +10,29 @@ const hit = (nodeId: string, more: Partial<Hit> = {}): Hit => ({
   at: 0,
   ...more,
 });
-const believes = (others: Hit[], node = hit("a")): boolean => {
+const believes = (others: ServerLoss[], node = hit("a")): boolean => {
   const excuses = new Excuses();
   for (const each of [node, ...others]) excuses.note(each, 0);
   return excuses.believes(node);
 };
 
-test("believes a node when nodes of two other established hosts lost the same server at the same time", () => {
+test("excuses a node when nodes of two other established hosts lost the same server at the same time", () => {
   assert.equal(believes([hit("b"), hit("c", { at: 4_999 })]), true);
 });
 
-test("does not believe a node when at most one other node was affected", () => {
+test("does not excuse a node when at most one other node was affected", () => {
   assert.equal(believes([]), false);
   assert.equal(believes([hit("b")]), false);
   assert.equal(believes([hit("b"), hit("b", { at: 1 })]), false, "one node twice is one witness");
 });
 
-test("ignores witnesses that were on another server, lost it at another time, or are new", () => {
+test("ignores witnesses that are new, were on another server, or lost it at another time", () => {
   assert.equal(believes([hit("b"), hit("c", { server: "s2" })]), false);
   assert.equal(believes([hit("b"), hit("c", { at: 5_000 })]), false);
   assert.equal(believes([hit("b"), hit("c", { established: false })]), false);
 });
 
-test("counts nodes of one owner as one witness, and never for each other", () => {
+test("counts nodes of one owner as one witness, and never as witnesses for each other", () => {
   const owners = ["one person"];
   assert.equal(believes([hit("b", { owners }), hit("c", { owners })]), false);
   assert.equal(believes([hit("b"), hit("c")], hit("a", { owners: ["owner of b"] })), false);

@@ -9,7 +9,7 @@ import { WITNESS_MS, WITNESSES_MIN } from "../base/node-thresholds.ts";
 const KEPT_MS = 60_000;
 
 /** A node reconnected, and the plane reported no end of its former connection. */
-export interface Hit {
+export interface ServerLoss {
   nodeId: string;
   /** The people who own its host's account. */
   owners: readonly string[];
@@ -21,9 +21,9 @@ export interface Hit {
 }
 
 export class Excuses {
-  #hits: Hit[] = [];
+  #hits: ServerLoss[] = [];
 
-  note(hit: Hit, now: number): void {
+  note(hit: ServerLoss, now: number): void {
     this.#hits = this.#hits.filter(({ at }) => now - at < KEPT_MS);
     if (hit.established && !this.#hits.some(({ nodeId, at }) => nodeId === hit.nodeId && at === hit.at))
       this.#hits.push(hit);
@@ -32,7 +32,7 @@ export class Excuses {
   /**
    * Whether enough other nodes lost the server at the same time. Each must have an owner that neither this node nor another witness has.
    */
-  believes({ owners, server, at }: Pick<Hit, "owners" | "server" | "at">): boolean {
+  believes({ owners, server, at }: Pick<ServerLoss, "owners" | "server" | "at">): boolean {
     const known = new Set(owners);
     let witnesses = 0;
     for (const hit of this.#hits) {

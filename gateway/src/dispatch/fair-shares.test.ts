@@ -6,7 +6,7 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, seeded, turn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
-import { Crowd, InService, serveFairly } from "./fair-shares.ts";
+import { InService, RecentDemand, serveFairly } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -87,7 +87,7 @@ test("gives a single account every slot, and a second account each freed slot un
   assert.equal(order.join(""), "aaaaaaaa" + "bbbb" + "aa");
 });
 
-test("lets other accounts have their turn on a node's slots when one account has many requests", async () => {
+test("gives other accounts their turn on a node's slots when one account has many requests", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
   const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
@@ -124,8 +124,8 @@ test("lets other accounts have their turn on a node's slots when one account has
   assert.equal(order.join(""), "aabcabaaa");
 });
 
-test("leaves free what other accounts used recently plus one slot, once an account has its equal share", () => {
-  const crowd = new Crowd();
+test("reserves as many slots as other accounts recently used, plus one, when an account has its equal share", () => {
+  const crowd = new RecentDemand();
   const leaves = (has: number, others: number, now: number) =>
     crowd.leaves("a", { has, othersHave: others, accounts: 2 }, 16, now);
   crowd.asked("a", 0);
@@ -143,8 +143,8 @@ test("leaves free what other accounts used recently plus one slot, once an accou
   assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
-test("starts to leave slots free at the equal share: one of two slots, a quarter with four accounts", () => {
-  const crowd = new Crowd();
+test("reserves slots from the equal share on: one of two slots, a quarter with four accounts", () => {
+  const crowd = new RecentDemand();
   crowd.asked("b", 0);
   crowd.asked("a", 0);
   assert.equal(crowd.leaves("a", { has: 1, othersHave: 0, accounts: 1 }, 2, 0), true);

@@ -15,7 +15,7 @@ interface Served {
 }
 
 /** Tracks how many of a model's slots accounts use, to limit an account above its equal share. */
-export class Crowd {
+export class RecentDemand {
   #last = { account: "", at: Number.NEGATIVE_INFINITY };
   /** The latest request from another account than the previous one. */
   #other = this.#last;

@@ -95,7 +95,7 @@ describe("bounds on what nodes may send", () => {
     assert.ok(roster.find("a") !== undefined);
   });
 
-  test("applies a state that changes 20 times a second only a few times a second, and always the last one", async () => {
+  test("applies a state that changes 20 times a second only a few times a second, and always the latest", async () => {
     const node = await online("a");
     let heard = 0;
     roster.onState(() => {
@@ -124,7 +124,7 @@ describe("bounds on what nodes may send", () => {
     assert.deepEqual(plane.cuts, ["a"]);
   });
 
-  test("logs a node that is disconnected repeatedly once a minute, with the count", async () => {
+  test("logs a repeatedly disconnected node once a minute, with the count", async () => {
     for (let round = 0; round < 20; round++) {
       for (let i = 0; i < 300; i++) plane.publish(nodeState("bad"), JUNK);
       await turn();
@@ -136,7 +136,7 @@ describe("bounds on what nodes may send", () => {
     assert.equal(second?.unsaid, 14);
   });
 
-  test("replaces states that wait for the node's records by the newest, and reads the records once", async () => {
+  test("replaces states that wait for the node's record by the newest, and reads the record once", async () => {
     const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
     answerLookups = [];
     for (let i = 1; i <= 150; i++) node.report({ models: ["tiny-3b"], slots: i });
@@ -188,7 +188,7 @@ describe("bounds on what nodes may send", () => {
     assert.deepEqual(plane.cuts, ["bad"]);
   });
 
-  test("allows stray output, signs of life and unknown frames up to a bound, and disconnects a flood", async () => {
+  test("allows stray output, signs of life and unknown frames up to a limit, and disconnects a node above it", async () => {
     const foreign = {
       kind: "deltas" as const,
       deltas: [{ job: FOREIGN, seq: 0, channel: "answer" as const, text: "x" }],

@@ -82,7 +82,7 @@ describe("requests with an output format", () => {
   const hasFormat = (node: FakeNode): boolean[] =>
     jobsAt(node).map((frame) => "format" in (new JobJoiner(frame).body() as object));
 
-  test("go to the one free node that supports the format, with the format in the job", async () => {
+  test("go to the only free node that supports the format, with the format in the job", async () => {
     const others = await Promise.all(["a", "b", "c", "d", "e", "f"].map((id) => online(id, { slots: 8 })));
     const node = await online("g", { ...able, slots: 4, busy: 3 });
     const running = run(true);
@@ -114,7 +114,7 @@ describe("requests with an output format", () => {
     assert.equal(dispatcher.keepsFormat(MODEL), false);
   });
 
-  test("count as supported only while a node that supports the format is connected", async () => {
+  test("are supported only while a node that supports the format is connected", async () => {
     assert.equal(dispatcher.keepsFormat(MODEL), false);
     const node = await online("a", able);
     assert.equal(dispatcher.keepsFormat(MODEL), true);
@@ -145,7 +145,7 @@ describe("requests with an output format", () => {
     assert.deepEqual([hasFormat(node), hasFormat(older)], [[true, true], [false]]);
   });
 
-  test("keep their place in line: no later request takes the supporting node", async () => {
+  test("keep their place in the queue: no later request takes the supporting node", async () => {
     const node = await online("able", able);
     const older = await online("older");
     // Both nodes are busy with plain requests.
@@ -207,7 +207,7 @@ describe("requests with an output format", () => {
     assert.deepEqual([(await held).end, (await plain).end], ["finished", "finished"]);
   });
 
-  test("wait until the deadline and no longer", async () => {
+  test("wait at most until the deadline", async () => {
     const node = await online("able", able);
     await online("older");
     const running = run(true);
@@ -265,7 +265,7 @@ describe("requests with an output format", () => {
     }
   });
 
-  test("return to the same node after it declines, and to no other", async () => {
+  test("return to the node that declined, and to no other", async () => {
     const older = await online("older");
     const node = await online("able", able);
     const formatted = run(true);
@@ -298,7 +298,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(failures, ["agent", "prompt", "engine"]);
   });
 
-  test("with a schema go only to nodes that announce its keywords, or the proven ones when a node announces none", async () => {
+  test("with a schema go only to nodes that announce its keywords, or to nodes without announced keywords if it needs only proven ones", async () => {
     const keeps = (schema_keywords: string[]) => ({ ...able, schema_keywords });
     const older = await online("older", { ...able, slots: 9 });
     const ranges = await online("ranges", keeps(["type", "minimum"]));

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { ProcessPauses } from "./process-pauses.ts";
 
@@ -53,13 +53,13 @@ interface FrameRatesOptions {
 
 export class FrameRates {
   readonly #options: FrameRatesOptions;
-  readonly #log: SparingLog;
+  readonly #log: RateLimitedLog;
   readonly #nodes = new Map<string, Allowance>();
   #forgetAt = 0;
 
   constructor(options: FrameRatesOptions) {
     this.#options = options;
-    this.#log = sparingLog(options.log, options.clock);
+    this.#log = rateLimitedLog(options.log, options.clock);
   }
 
   /** Whether the node's frames are read at all. */

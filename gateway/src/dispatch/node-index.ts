@@ -5,7 +5,7 @@
 import { type Position, RandomSet } from "./random-set.ts";
 
 /** What a request needs from a node. */
-export interface Need {
+export interface NodeRequirements {
   model: string;
   /** The engine must enforce an output format. Absent: it need not. */
   formatted?: boolean;
@@ -48,7 +48,7 @@ export class NodeIndex<Node extends Filed> {
   readonly #places = new Map<Node, Place<Node>>();
 
   /** The able nodes; undefined while there are none. */
-  of({ model, formatted = false }: Need): NodeList<Node> | undefined {
+  of({ model, formatted = false }: NodeRequirements): NodeList<Node> | undefined {
     return (formatted ? this.#formatted : this.#plain).get(model);
   }
 

@@ -6,7 +6,7 @@ import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts"
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
-describe("node permissions", () => {
+describe("records of nodes", () => {
   let clock: ManualClock;
   let plane: MemoryPlane;
   let roster: Roster;
@@ -37,7 +37,7 @@ describe("node permissions", () => {
     }
   };
 
-  test("keep connected nodes in and others out while the records are unreadable, with one log line a minute", async () => {
+  test("keep connected nodes working and others out while the database is unreadable, with one log line a minute", async () => {
     await report("a");
     away = true;
     await passMinutes(3, "a", "new");
@@ -52,7 +52,7 @@ describe("node permissions", () => {
     assert.deepEqual(roster.nodes(), [], "what they say when they are back holds");
   });
 
-  test("are read as soon as possible when they change while the records are unreadable", async () => {
+  test("are read as soon as possible when they change while the database is unreadable", async () => {
     await report("a");
     [away, allowed] = [true, false];
     await roster.review("a");
@@ -66,7 +66,7 @@ describe("node permissions", () => {
     assert.equal(roster.nodes().length, 0);
   });
 
-  test("remove a node that left from the remembered capacity when they forbid it to work", async () => {
+  test("remove a node that left from the remembered capacity when they forbid the node to work", async () => {
     await report("a");
     plane.drop("a");
     assert.equal(roster.slots("m"), 1);

@@ -5,7 +5,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 
 /** The database's record of a node. */
 export interface NodeRecord {
@@ -42,7 +42,7 @@ interface NodeRecordsOptions {
 
 export class NodeRecords {
   readonly #options: NodeRecordsOptions;
-  readonly #log: SparingLog;
+  readonly #log: RateLimitedLog;
   readonly #known = new Map<string, Known>();
   /** Reads in flight. */
   readonly #lookups = new Map<string, Promise<NodeRecord | undefined>>();
@@ -51,7 +51,7 @@ export class NodeRecords {
 
   constructor(options: NodeRecordsOptions) {
     this.#options = options;
-    this.#log = sparingLog(options.log, options.clock);
+    this.#log = rateLimitedLog(options.log, options.clock);
   }
 
   /** Returns undefined when the node may not work. Rejects when the records cannot be read and none are cached. */

@@ -6,7 +6,7 @@ import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import { ALL_NODE_STATES, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
-import type { SparingLog } from "../base/sparing-log.ts";
+import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { FrameRates } from "./frame-rates.ts";
 import type { NodeRecord, NodeRecords } from "./node-records.ts";
@@ -16,7 +16,7 @@ interface NodeStatesOptions {
   rates: FrameRates;
   nodeRecords: NodeRecords;
   clock: Clock;
-  log: SparingLog;
+  log: RateLimitedLog;
   /** A state takes effect. Without a `nodeRecord` the node may not work. */
   apply: (nodeId: string, nodeRecord: NodeRecord | undefined, state: NodeState) => void;
   /** The node repeated its previous state. Returns false when it must be processed all the same. */

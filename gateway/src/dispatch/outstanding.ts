@@ -2,18 +2,18 @@
  * The jobs of each node, by the gateways' own records: this gateway's jobs, and those that the others report (exchange/peers.ts). A node's
  * own report does not count. Times are monotonic milliseconds.
  */
-import { LargestLately } from "./exchange/largest-lately.ts";
+import { RecentMaximum } from "./exchange/largest-lately.ts";
 
 /** How long other gateways' work is remembered, to judge a refusal: their reports arrive within this time. */
 const REMEMBERED_MS = 2_000;
 /** An engine may take this long to free the slot of a cancelled job. */
 const LINGERS_MS = 5_000;
 
-export class Outstanding {
+export class OutstandingJobs {
   readonly #own = new Map<string, number>();
   /** By node, then by gateway. */
   readonly #told = new Map<string, Map<string, number>>();
-  readonly #lately = new Map<string, LargestLately>();
+  readonly #lately = new Map<string, RecentMaximum>();
   /** Cancellation times of jobs whose slots may not be free yet. */
   readonly #cancelled = new Map<string, number[]>();
 
@@ -82,7 +82,7 @@ export class Outstanding {
     else by.delete(from);
     if (by.size > 0) this.#told.set(nodeId, by);
     else this.#told.delete(nodeId);
-    const lately = this.#lately.get(nodeId) ?? new LargestLately(REMEMBERED_MS);
+    const lately = this.#lately.get(nodeId) ?? new RecentMaximum(REMEMBERED_MS);
     this.#lately.set(nodeId, lately);
     lately.note(this.#toldOf(nodeId), now);
     return true;

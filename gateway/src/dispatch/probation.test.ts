@@ -76,7 +76,7 @@ describe("a node on probation", () => {
     assert.deepEqual(roster.capacity(MODEL), { nodes: 1, slots: 1, busy: 0 });
   });
 
-  test("gets its second request after the first one ends, however often it reports itself as free", async () => {
+  test("gets its second request after the first ends, however often it reports itself as free", async () => {
     const node = await join();
     const answers = [ask(), ask()];
     const first = await node.job(1);
@@ -112,7 +112,7 @@ describe("a node on probation", () => {
     await Promise.all(answers);
   });
 
-  test("gets all its slots at the review once it owes no more honest answers", async () => {
+  test("gets all its slots when its probation ends", async () => {
     const node = await join();
     const answers = [ask(), ask(), ask()];
     const first = await node.job(1);
@@ -126,7 +126,7 @@ describe("a node on probation", () => {
     await Promise.all(answers);
   });
 
-  test("counts answers to user requests and to the platform's own checks separately", async () => {
+  test("is counted separately for users' requests and for the platform's own checks", async () => {
     const node = await join();
     const seen: Measured[] = [];
     dispatcher.onMeasured((measured) => seen.push(measured));

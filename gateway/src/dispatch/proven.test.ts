@@ -17,7 +17,7 @@ const SINK = {
   reachedClient: false,
 };
 
-test("sends a request for proven nodes only to a node with 1,000 checked answers, and fails immediately without one", async () => {
+test("a request for proven nodes goes only to a node with 1,000 checked answers, and fails immediately without one", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   let checked = 999;
   const roster = new Roster({

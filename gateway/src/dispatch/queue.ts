@@ -6,8 +6,8 @@
 
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
-import { Crowd, InService, serveFairly } from "./fair-shares.ts";
-import type { Need } from "./node-index.ts";
+import { InService, RecentDemand, serveFairly } from "./fair-shares.ts";
+import type { NodeRequirements } from "./node-index.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 
@@ -20,7 +20,7 @@ export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } 
 interface Wanted {
   /** The request's account. */
   account: string;
-  need: Need;
+  need: NodeRequirements;
   excluded: ReadonlySet<string>;
   /** Nodes that declined it a moment ago. It waits for them; they are asked again when this set is cleared. */
   declined: Set<string>;
@@ -46,7 +46,7 @@ export class NodeQueue {
   readonly #waiting = new Map<string, Set<Waiting>>();
   /** By model. */
   readonly #inService = new Map<string, InService>();
-  readonly #crowds = new Map<string, Crowd>();
+  readonly #crowds = new Map<string, RecentDemand>();
 
   constructor(options: QueueOptions) {
     this.#roster = options.roster;
@@ -57,7 +57,10 @@ export class NodeQueue {
   }
 
   /** Resolves with a node whose slot is already counted as taken. Call `ended` here and then `roster.ended` to return it. */
-  wait(need: Need, order: Omit<Wanted, "need"> & { deadline: number; signal: CancelSignal }): Promise<Turn> {
+  wait(
+    need: NodeRequirements,
+    order: Omit<Wanted, "need"> & { deadline: number; signal: CancelSignal },
+  ): Promise<Turn> {
     const { account, excluded, declined, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
     const crowd = this.#asked(need.model, account);
@@ -93,7 +96,7 @@ export class NodeQueue {
   }
 
   /** The job on the node that `wait` returned has ended. */
-  ended({ model }: Need, account: string): void {
+  ended({ model }: NodeRequirements, account: string): void {
     const inService = this.#inServiceOf(model);
     inService.ended(account);
     if (inService.isEmpty && this.waiting(model) === 0) this.#inService.delete(model);
@@ -138,10 +141,10 @@ export class NodeQueue {
   }
 
   /** The platform's own jobs take no account's share. */
-  #asked(model: string, account: string): Crowd | undefined {
+  #asked(model: string, account: string): RecentDemand | undefined {
     if (account === "") return undefined;
     const known = this.#crowds.get(model);
-    const crowd = known ?? new Crowd();
+    const crowd = known ?? new RecentDemand();
     if (known === undefined) this.#crowds.set(model, crowd);
     crowd.asked(account, this.#clock.monotonic());
     return crowd;

@@ -2,7 +2,7 @@
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import { REFUSALS } from "../base/node-thresholds.ts";
-import { mayWork, type Need } from "./node-index.ts";
+import { mayWork, type NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 
 export interface RosterNode {
@@ -92,10 +92,10 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
 }
 
 /** The same rule as the index applies to connected nodes. */
-export const isAble = (node: RosterNode, need: Need): boolean =>
+export const isAble = (node: RosterNode, need: NodeRequirements): boolean =>
   node.models.has(need.model) &&
   (!need.formatted || node.formats.has(need.model)) &&
-  suits(node, need) &&
+  meetsRequirements(node, need) &&
   !node.draining &&
   mayWork(node);
 
@@ -104,10 +104,10 @@ const CHECKED_MIN = 1_000;
 const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ?? 0) >= CHECKED_MIN;
 
 /** The conditions of a need that the index does not cover. */
-export const suits = (node: RosterNode, need: Need): boolean =>
+export const meetsRequirements = (node: RosterNode, need: NodeRequirements): boolean =>
   keepsKeywords(node, need) && (need.proven !== true || isProven(node));
 
-export const keepsKeywords = ({ keywords }: RosterNode, need: Need): boolean =>
+export const keepsKeywords = ({ keywords }: RosterNode, need: NodeRequirements): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));
 
 export const isOnProbation = ({ answersOwed = 0 }: NodeRecord): boolean => answersOwed > 0;

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, seeded, turn } from "../base/testing.ts";
-import type { Need } from "./node-index.ts";
+import type { NodeRequirements } from "./node-index.ts";
 import { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -13,7 +13,7 @@ import { FakeNode, MemoryPlane } from "./testing.ts";
 const MODELS = ["m", "n"];
 /** At most as many as are looked at per request, so that the choice is deterministic. */
 const IDS = ["a", "b", "c", "d"];
-const NEEDS: Need[] = MODELS.flatMap((model) => [{ model }, { model, formatted: true }]);
+const NEEDS: NodeRequirements[] = MODELS.flatMap((model) => [{ model }, { model, formatted: true }]);
 
 const who = fc.constantFrom(...IDS);
 const models = fc.subarray(MODELS, { minLength: 1 });
@@ -107,7 +107,7 @@ function openWorld() {
     await turn();
   };
 
-  const compare = (need: Need, excluded: Set<string>): void => {
+  const compare = (need: NodeRequirements, excluded: Set<string>): void => {
     const serving = roster.nodes().filter(({ models, formats, draining }) => {
       return models.has(need.model) && (!need.formatted || formats.has(need.model)) && !draining;
     });

@@ -8,26 +8,26 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { SLOTS_OF_NEW_MAX } from "../base/node-thresholds.ts";
 import type { Random } from "../base/random.ts";
-import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
 import { pickNode } from "./choice.ts";
-import { Conducts } from "./conduct.ts";
+import { OfferRecords } from "./conduct.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { NodeMemory } from "./memory.ts";
-import { type Need, NodeIndex } from "./node-index.ts";
+import { NodeIndex, type NodeRequirements } from "./node-index.ts";
 import { type NodeRecord, NodeRecords } from "./node-records.ts";
 import { NodeStates } from "./node-states.ts";
-import { Outstanding } from "./outstanding.ts";
+import { OutstandingJobs } from "./outstanding.ts";
 import { ProcessPauses } from "./process-pauses.ts";
 import {
   applyRecord,
   applyState,
   isAble,
   keepsKeywords,
+  meetsRequirements,
   newRosterNode,
   type RosterNode,
   slotsTrusted,
-  suits,
 } from "./roster-node.ts";
 
 const STALE_AFTER_MS = 15_000;
@@ -38,7 +38,7 @@ export class Roster {
   readonly processPauses: ProcessPauses;
   /** Limits how much each node may send. */
   readonly rates: FrameRates;
-  readonly #log: SparingLog;
+  readonly #log: RateLimitedLog;
   readonly #nodes = new Map<string, RosterNode>();
   /** The same nodes, filed again whenever one changes. */
   readonly #index = new NodeIndex<RosterNode>();
@@ -51,8 +51,8 @@ export class Roster {
   readonly #memory: NodeMemory<RosterNode>;
   readonly #stopSweeping: () => void;
   /** Independent of nodes' reports and reconnections. */
-  readonly #outstanding = new Outstanding();
-  readonly #conducts = new Conducts();
+  readonly #outstanding = new OutstandingJobs();
+  readonly #conducts = new OfferRecords();
   /** The timers of nodes that are asked after all others. */
   readonly #shuns = new Map<string, () => void>();
   readonly #worked = new Set<(nodeId: string) => void>();
@@ -64,7 +64,7 @@ export class Roster {
     this.rates = new FrameRates({ plane, processPauses: this.processPauses, clock, log });
     this.#nodeRecords = new NodeRecords({ read: options.nodeRecord, clock, log });
     this.#memory = new NodeMemory(clock, () => this.#notify());
-    this.#log = sparingLog(log, clock);
+    this.#log = rateLimitedLog(log, clock);
     this.#states = new NodeStates({
       plane,
       rates: this.rates,
@@ -86,8 +86,9 @@ export class Roster {
   }
 
   /** Whether a node that is not excluded is able, busy or not: connected, or expected in a moment. */
-  serves(need: Need, excluded: ReadonlySet<string>): boolean {
-    const isThere = this.#index.of(need)?.able.some((node) => !excluded.has(node.id) && suits(node, need)) ?? false;
+  serves(need: NodeRequirements, excluded: ReadonlySet<string>): boolean {
+    const isThere =
+      this.#index.of(need)?.able.some((node) => !excluded.has(node.id) && meetsRequirements(node, need)) ?? false;
     return isThere || this.#memory.expected().some((node) => isAble(node, need) && !excluded.has(node.id));
   }
 
@@ -104,7 +105,7 @@ export class Roster {
   }
 
   /** The ids of the connected nodes that are able. */
-  serving(need: Need): string[] {
+  serving(need: NodeRequirements): string[] {
     return (
       this.#index
         .of(need)
@@ -115,12 +116,16 @@ export class Roster {
   }
 
   /** A free able node; undefined when all are busy. */
-  pick(need: Need, excluded: ReadonlySet<string>, ttftMs: (nodeId: string) => number | null): RosterNode | undefined {
+  pick(
+    need: NodeRequirements,
+    excluded: ReadonlySet<string>,
+    ttftMs: (nodeId: string) => number | null,
+  ): RosterNode | undefined {
     const list = this.#index.of(need);
     if (list === undefined) return undefined;
     const { clock, plane, random } = this.#options;
     const now = clock.monotonic();
-    const isAsked = (node: RosterNode): boolean => !excluded.has(node.id) && suits(node, need);
+    const isAsked = (node: RosterNode): boolean => !excluded.has(node.id) && meetsRequirements(node, need);
     const isTrusted = (node: RosterNode): boolean => isAsked(node) && this.#shunnedUntil(node) <= now;
     const isReached = (node: RosterNode): boolean => isAsked(node) && plane.reaches(node.id);
     return pickNode(list, [isTrusted, isReached, isAsked], { ttftMs: ({ id }) => ttftMs(id), random });

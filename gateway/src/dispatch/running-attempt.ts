@@ -1,10 +1,10 @@
 /** An attempt in flight, and its transitions by the table in attempt.ts. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
-import { PassingMap } from "../base/passing.ts";
+import { ShortLivedMap } from "../base/short-lived.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
 import type { DispatchOrder, DispatchSink } from "./order.ts";
 import type { RosterNode } from "./roster-node.ts";
-import type { Heard } from "./silence.ts";
+import type { SignsOfLife } from "./silence.ts";
 
 /**
  * Why an attempt failed, as the gateway saw it: the node reported a fault of its engine, its agent or the prompt; it broke the protocol; it
@@ -39,7 +39,7 @@ export interface Attempt {
   refusal: "busy" | "late" | null;
 }
 
-export interface RunningAttempt extends Attempt, Heard {
+export interface RunningAttempt extends Attempt, SignsOfLife {
   /** The frames to send once the node accepts. */
   rest: [head: Uint8Array, rest?: Uint8Array][];
   formatted: boolean;
@@ -51,7 +51,7 @@ export interface RunningAttempt extends Attempt, Heard {
 
 const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost: "lost", broken: "protocol" };
 
-export function step(attempt: RunningAttempt, event: AttemptEvent): void {
+export function applyEvent(attempt: RunningAttempt, event: AttemptEvent): void {
   if (isOver(attempt.state)) return;
   // An event that the protocol does not allow breaks the attempt. Every state accepts "broken".
   const next = advance(attempt.state, event);
@@ -62,7 +62,7 @@ export function step(attempt: RunningAttempt, event: AttemptEvent): void {
 }
 
 /** This gateway's attempts in flight, by their jobs. */
-export class RunningAttempts extends PassingMap<string, RunningAttempt> {
+export class RunningAttempts extends ShortLivedMap<string, RunningAttempt> {
   /** Frames about an ended attempt, or about another node's job, are ignored. */
   find(nodeId: string, job: string): RunningAttempt | undefined {
     const attempt = this.get(job);

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { stuckMsMax } from "../base/node-thresholds.ts";
 import { manualClock } from "../base/testing.ts";
-import { type Heard, hearOutput, hearProgress, patience, waitOn } from "./silence.ts";
+import { hearOutput, hearProgress, type SignsOfLife, silenceTimeout, waitOn } from "./silence.ts";
 import { watch } from "./watch.ts";
 
-const accepted = (at = 0): Heard => ({
+const accepted = (at = 0): SignsOfLife => ({
   offeredAt: 0,
   acceptBy: Number.POSITIVE_INFINITY,
   acceptedAt: at,
@@ -19,27 +19,33 @@ const accepted = (at = 0): Heard => ({
 const HOUR_MS = 3_600_000;
 
 describe("silence timeouts", () => {
-  test("checks a node that reads the prompt again after two seconds while another node is available", () => {
+  test("checks again after two seconds, while another node is available, whether a node still reads the prompt", () => {
     const reads = { ...accepted(100), lateAt: 250 };
     hearProgress(reads, 0.5, 1_500);
-    assert.deepEqual(patience(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
+    assert.deepEqual(silenceTimeout(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
     waitOn(reads, 2_100);
-    assert.deepEqual(patience(reads, 2_100, HOUR_MS), { leftMs: 250, event: "late" });
-    assert.equal(patience({ ...reads, lastOutputAt: 1_500 }, 1_500, HOUR_MS).event, "quiet");
+    assert.deepEqual(silenceTimeout(reads, 2_100, HOUR_MS), { leftMs: 250, event: "late" });
+    assert.equal(silenceTimeout({ ...reads, lastOutputAt: 1_500 }, 1_500, HOUR_MS).event, "quiet");
   });
 
   test("allow 250 ms to accept while another node is available and 2 s otherwise, then 2.3 s without output", () => {
     const offered = { ...accepted(), acceptedAt: null, lateAt: 250 };
-    assert.deepEqual(patience(offered, 100, HOUR_MS), { leftMs: 150, event: "late" });
+    assert.deepEqual(silenceTimeout(offered, 100, HOUR_MS), { leftMs: 150, event: "late" });
     waitOn(offered, 250);
-    assert.deepEqual(patience(offered, 250, HOUR_MS), { leftMs: 250, event: "late" });
-    assert.deepEqual(patience({ ...accepted(), acceptedAt: null }, 500, HOUR_MS), { leftMs: 1500, event: "quiet" });
+    assert.deepEqual(silenceTimeout(offered, 250, HOUR_MS), { leftMs: 250, event: "late" });
+    assert.deepEqual(silenceTimeout({ ...accepted(), acceptedAt: null }, 500, HOUR_MS), {
+      leftMs: 1500,
+      event: "quiet",
+    });
     const hurried = { ...accepted(), acceptedAt: null, acceptBy: 800 };
-    assert.deepEqual(patience(hurried, 500, HOUR_MS), { leftMs: 300, event: "cut" }, "too late for the request");
-    assert.deepEqual(patience(accepted(100), 500, HOUR_MS), { leftMs: 1900, event: "quiet" });
-    assert.deepEqual(patience({ ...accepted(), aliveAt: 9_900 }, 9_900, 10_000), { leftMs: 100, event: "expire" });
-    assert.equal(patience({ ...accepted(), aliveAt: 9_900 }, 10_000, 10_000).event, "expire");
-    assert.equal(patience(accepted(), 20_000, 10_000).event, "quiet", "silent and over: it was silent");
+    assert.deepEqual(silenceTimeout(hurried, 500, HOUR_MS), { leftMs: 300, event: "cut" }, "too late for the request");
+    assert.deepEqual(silenceTimeout(accepted(100), 500, HOUR_MS), { leftMs: 1900, event: "quiet" });
+    assert.deepEqual(silenceTimeout({ ...accepted(), aliveAt: 9_900 }, 9_900, 10_000), {
+      leftMs: 100,
+      event: "expire",
+    });
+    assert.equal(silenceTimeout({ ...accepted(), aliveAt: 9_900 }, 10_000, 10_000).event, "expire");
+    assert.equal(silenceTimeout(accepted(), 20_000, 10_000).event, "quiet", "silent and over: it was silent");
   });
 
   test("take prompt progress as a sign of life for one minute, and only before output", () => {
@@ -63,8 +69,8 @@ describe("silence timeouts", () => {
     assert.equal(stuckMsMax(1_000_000), 60_000);
   });
 
-  test("restart after each vector of an embedding, when the next input is read", () => {
-    const reading: Heard = { ...accepted(), endpoint: "embedding", lastOutputAt: 70_000 };
+  test("restart after each vector of an embedding", () => {
+    const reading: SignsOfLife = { ...accepted(), endpoint: "embedding", lastOutputAt: 70_000 };
     hearProgress(reading, 0.5, 79_999);
     hearProgress(reading, 0.6, 129_999);
     hearProgress(reading, 0.7, 130_000);
@@ -96,7 +102,7 @@ describe("a node's own timestamps", () => {
     assert.equal(hearOutput({ ...accepted(), acceptedAt: null }, at(1), 1), "broken");
   });
 
-  test("are replaced by arrival times when the node sends none or only some", () => {
+  test("are replaced by arrival times when the node sends no timestamps, or not always", () => {
     const heard = accepted();
     for (const ms of [2_200, 4_400, 6_600]) assert.equal(hearOutput(heard, undefined, ms), "output");
     assert.equal(hearOutput(heard, at(8_000), 8_000), "output");

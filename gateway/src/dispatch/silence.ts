@@ -27,7 +27,7 @@ interface OwnTimes {
 }
 
 /** The signs of life of an attempt, by this gateway's clock and by the node's. */
-export interface Heard {
+export interface SignsOfLife {
   readonly offeredAt: number;
   /** The deadline for any node to accept the request. */
   readonly acceptBy: number;
@@ -53,7 +53,7 @@ interface Reading {
 }
 
 /** The node reports progress on the prompt; for embeddings, on the next input. */
-export function hearProgress(heard: Heard, fraction: number, now: number): void {
+export function hearProgress(heard: SignsOfLife, fraction: number, now: number): void {
   const { acceptedAt, lastOutputAt, own, endpoint, reading } = heard;
   const readsSince = endpoint === "embedding" ? (lastOutputAt ?? acceptedAt) : acceptedAt;
   if (acceptedAt === null || readsSince === null || now - readsSince >= reading.msMax) return;
@@ -66,7 +66,7 @@ export function hearProgress(heard: Heard, fraction: number, now: number): void 
 
 /** Counts output as a sign of life: by the node's own times if it sends them, otherwise by arrival. */
 export function hearOutput(
-  { acceptedAt, offeredAt, own }: Heard,
+  { acceptedAt, offeredAt, own }: SignsOfLife,
   times: { firstMs: number; lastMs: number } | undefined,
   now: number,
 ): "output" | "quiet" | "broken" {
@@ -92,8 +92,8 @@ function readTimes(
 }
 
 /** How long the node may stay silent, and the event that follows. */
-export function patience(
-  attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt" | "lastOutputAt">,
+export function silenceTimeout(
+  attempt: Pick<SignsOfLife, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt" | "lastOutputAt">,
   now: number,
   jobMsMax: number,
 ): { leftMs: number; event: "quiet" | "late" | "expire" | "cut" } {
@@ -122,6 +122,6 @@ export function patience(
 }
 
 /** The node is late, but no other node can take over now, so it is checked again later. */
-export function waitOn(heard: Pick<Heard, "lateAt">, now: number): void {
+export function waitOn(heard: Pick<SignsOfLife, "lateAt">, now: number): void {
   heard.lateAt = now + ACCEPT_MS_MAX;
 }

@@ -4,14 +4,14 @@ import { median, Speeds } from "./speeds.ts";
 
 const UNMEASURED = { ttftMs: null, ttftMsPerToken: null, tokensPerSecond: null };
 
-test("takes the median of the known values", () => {
+test("the median ignores unknown values", () => {
   assert.equal(median([]), null);
   assert.equal(median([null]), null);
   assert.equal(median([3, null, 1, 2]), 2);
   assert.equal(median([4, 1]), 2.5);
 });
 
-test("keeps a moving median per node, and the median over nodes per model", () => {
+test("the median of a node follows its latest answers, and the median of a model is that of its nodes", () => {
   const speeds = new Speeds();
   assert.deepEqual(speeds.ofModel(["a"], "m"), UNMEASURED);
   for (let i = 0; i < 100; i++) speeds.note("a", "m", { at: i, ttftMs: 1000, tokensPerSecond: null });
@@ -27,7 +27,7 @@ test("keeps a moving median per node, and the median over nodes per model", () =
   assert.deepEqual(speeds.ofModel(["a"], "other"), UNMEASURED);
 });
 
-test("orders measurements of other gateways by their time, whatever order they arrive in", () => {
+test("measurements of other gateways are ordered by their time, whatever order they arrive in", () => {
   const [here, there] = [new Speeds(), new Speeds()];
   const told = (at: number, ttftMs: number) => ({ model: "m", at, ttftMs, tokensPerSecond: null });
   for (let i = 0; i < 40; i++) here.note("a", "m", told(2 * i, i));

@@ -182,7 +182,7 @@ export class TextSink implements DispatchSink {
   begin(): void {
     this.text = "";
   }
-  delta(_channel: string, text: string): "more" {
+  delta(_channel: string, text: string): "more" | "enough" {
     this.text += text;
     this.reachedClient ||= this.#streams;
     return "more";
@@ -190,7 +190,7 @@ export class TextSink implements DispatchSink {
   vectors(): "broken" {
     return "broken";
   }
-  finished(): "answered" | "empty" {
-    return this.text === "" ? "empty" : "answered";
+  finished(): "answered" | "empty" | "broken" {
+    return this.text.trim() === "" ? "empty" : "answered";
   }
 }

@@ -3,7 +3,7 @@
  * per frame. Delays of this gateway itself never count as a node's silence.
  */
 import type { Clock } from "../base/clock.ts";
-import { type Heard, LATE_MS_MAX, patience } from "./silence.ts";
+import { LATE_MS_MAX, type SignsOfLife, silenceTimeout } from "./silence.ts";
 
 interface WatchOptions {
   clock: Clock;
@@ -13,12 +13,12 @@ interface WatchOptions {
 }
 
 /** Calls `passed` when the node's time has passed. Returns the way out. */
-export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): () => void {
+export function watch(heard: SignsOfLife, { clock, jobMsMax, passed }: WatchOptions): () => void {
   let stopped = false;
   let stopTimer = (): void => {};
   /** The silence that was extended. Extended once only, or a gateway that is always late would never end one. */
   let prolonged: number | undefined;
-  const left = (): ReturnType<typeof patience> => patience(heard, clock.monotonic(), jobMsMax);
+  const left = (): ReturnType<typeof silenceTimeout> => silenceTimeout(heard, clock.monotonic(), jobMsMax);
 
   const wait = (waitMs: number): void => {
     const dueAt = clock.monotonic() + waitMs;

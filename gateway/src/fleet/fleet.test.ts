@@ -10,7 +10,7 @@ import { moveNode, NODE_RULES, type NodeMove } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
-test("follows the table of node standings for every state and event", () => {
+test("standings follow the transition table for every state and event", () => {
   const table: [NodeStanding, Partial<Record<NodeMove, NodeStanding>>][] = [
     ["registered", { elect: "ready", unelect: "registered", quarantine: "quarantined", retire: "retired" }],
     [
@@ -69,13 +69,13 @@ describe("the fleet's records", () => {
     return (outcome as { node: Node }).node;
   };
 
-  test("return the same node when a name is registered again", async () => {
+  test("return the same node when its name is registered again", async () => {
     const first = await register("box");
     assert.equal((await register("box")).id, first.id);
     assert.notEqual((await register("box", await openHost())).id, first.id);
   });
 
-  test("replace elections, and update the standing in the same statement", async () => {
+  test("store an election and the resulting standing in one statement", async () => {
     const { id } = await register("elects");
     assert.deepEqual(node(await fleet.elect(host, id, ["b", "a"])).models, ["a", "b"]);
     const less = node(await fleet.elect(host, id, ["b", "c"]));
@@ -84,7 +84,7 @@ describe("the fleet's records", () => {
     assert.deepEqual([none.models, none.standing], [[], "registered"]);
   });
 
-  test("treat another account's node as absent", async () => {
+  test("treat the node of another account as unknown", async () => {
     const { id } = await register("mine");
     const other = await openHost();
     assert.equal(await fleet.find(other, id), undefined);
@@ -93,7 +93,7 @@ describe("the fleet's records", () => {
     assert.equal((await fleet.list(other, { limit: 100 })).length, 0);
   });
 
-  test("keep evidence of a quarantine, bar the node, and set it to paused on release", async () => {
+  test("store a quarantine with evidence, exclude the node, and set it to paused on release", async () => {
     const { id } = await register("bad");
     await fleet.elect(host, id, ["a"]);
     const before = new Date(Date.now() - 1000);
@@ -113,7 +113,7 @@ describe("the fleet's records", () => {
     assert.deepEqual(rows, [{ released_by: "idn_1" }]);
   });
 
-  test("keep one standing and a matching record over twenty quarantines and releases at once", async () => {
+  test("have one standing and a matching record after twenty concurrent quarantines and releases", async () => {
     const { id } = await register("raced");
     await fleet.elect(host, id, ["a"]);
     await Promise.all(

@@ -12,9 +12,11 @@ import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fle
 import { NOTHING_SEEN } from "./record.ts";
 
 const newId = newIds(systemClock, systemRandom());
+/** Host, hour, node, requests. */
+const EARNED = "insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)";
 const PLATFORM = { reason: "canary", evidence: {}, by: "platform" };
 
-describe("trust in the records", () => {
+describe("trust in a node's record", () => {
   let db: TestDatabase;
   let fleet: Fleet;
   before(async () => {
@@ -48,7 +50,7 @@ describe("trust in the records", () => {
   const withheld = async (id: Uuid): Promise<boolean> => (await read(id)).withheld === "host_quarantine";
 
   describe("probation", () => {
-    test("ends at the twentieth honest answer, reported once, and begins again with a quarantine", async () => {
+    test("ends at the twentieth good answer, is reported once, and begins again with a quarantine", async () => {
       const { id, probation } = await register(await openHost());
       assert.deepEqual(probation, { answers: 0, needed: 20 });
       assert.equal(await answered(id, 19), false);
@@ -63,7 +65,7 @@ describe("trust in the records", () => {
       assert.deepEqual((await read(id)).probation, { answers: 0, needed: 20 });
     });
 
-    test("reports its end to exactly one of several gateways that count at once", async () => {
+    test("reports its end to exactly one of several gateways that count concurrently", async () => {
       const { id } = await register(await openHost());
       const heard = await Promise.all(Array.from({ length: 40 }, () => answered(id, 1)));
       assert.equal(heard.filter(Boolean).length, 1);
@@ -76,7 +78,7 @@ describe("trust in the records", () => {
     });
   });
 
-  test("adds slots with good answers, which continue to be counted", async () => {
+  test("adds slots with good answers, also after the probation", async () => {
     const { id, slotsMax } = await register(await openHost());
     assert.equal(slotsMax, 1);
     const slots: number[] = [];
@@ -103,7 +105,7 @@ describe("trust in the records", () => {
     await register(host, "four");
   });
 
-  test("keeps a retired node's history, which counts for the next node of its host", async () => {
+  test("keeps a retired node's record, which counts for the next node of its host", async () => {
     const host = await openHost(await openIdentity());
     const bad = await register(host, "bad");
     const seen = { answers: 3, failures: 4, silences: 2, refusals: 7, late: 1 };
@@ -118,7 +120,7 @@ describe("trust in the records", () => {
     assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NOTHING_SEEN);
   });
 
-  test("deletes old entries of a node's history hour by hour", async () => {
+  test("deletes old hours of a node's record", async () => {
     const { id } = await register(await openHost());
     const hour = "date_trunc('hour', now()) - make_interval(days => d)";
     await db.pool.query(`insert into node_record select $1, ${hour}, 1, 0, 0, 0, 0 from unnest(array[89, 90, 91]) d`, [
@@ -133,7 +135,7 @@ describe("trust in the records", () => {
   });
 
   describe("a host with a node in quarantine", () => {
-    test("gets no work on nodes registered afterwards, while earlier nodes continue", async () => {
+    test("gets no work on nodes registered later, while its earlier nodes continue", async () => {
       const host = await openHost(await openIdentity());
       const [bad, old] = [await register(host), await register(host)];
       await fleet.quarantine(bad.id, PLATFORM);
@@ -149,7 +151,7 @@ describe("trust in the records", () => {
       assert.equal(await withheld(next.id), false);
     });
 
-    test("is identified by the account's owners, so another account of the same owner is affected too", async () => {
+    test("is identified by the account's owners, so other accounts of an owner are affected too", async () => {
       const [person, partner] = [await openIdentity(), await openIdentity()];
       const [first, second, shared] = [await openHost(person), await openHost(person), await openHost(partner, person)];
       const stranger = await openHost(partner);
@@ -160,7 +162,7 @@ describe("trust in the records", () => {
       assert.equal((await register(await openHost())).withheld, null);
     });
 
-    test("gains nothing by the same name, another name, a retired node or a newer account", async () => {
+    test("gains nothing by reusing a name, by another name, by retiring the node or by a new account", async () => {
       const person = await openIdentity();
       const host = await openHost(person);
       const bad = await register(host, "box");
@@ -180,7 +182,7 @@ describe("trust in the records", () => {
       assert.equal(await withheld(renamed.id), true);
     });
 
-    test("needs an operator to review and clear each new node", async () => {
+    test("needs an operator to clear each new node", async () => {
       const host = await openHost(await openIdentity());
       const bad = await register(host);
       await fleet.quarantine(bad.id, PLATFORM);
@@ -243,7 +245,7 @@ describe("trust in the records", () => {
   });
 });
 
-test("migrates nodes from before probation: served nodes are through, barred ones begin again", async (t) => {
+test("migrating adds probation: nodes that have served are through, quarantined ones begin again", async (t) => {
   const db = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(db.close);
   const [host, busy, fresh, barred] = [newId(), newId(), newId(), newId()];
@@ -264,12 +266,7 @@ test("migrates nodes from before probation: served nodes are through, barred one
     [fresh, "2026-01-01T00:00Z", 19],
     [barred, "2026-01-01T00:00Z", 500],
   ]) {
-    await db.pool.query("insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)", [
-      host,
-      hour,
-      id,
-      requests,
-    ]);
+    await db.pool.query(EARNED, [host, hour, id, requests]);
   }
   const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
   assert.ok(migrations.includes("0016_probation.sql"));
@@ -283,7 +280,7 @@ test("migrates nodes from before probation: served nodes are through, barred one
   assert.equal(JSON.stringify((await fleet.find(host, busy))?.hardware).length > 60_000, true);
 });
 
-test("migrates nodes from before growing slots: counts earnings since their last quarantine as good answers", async (t) => {
+test("migrating adds growing slots: earnings since the last quarantine count as good answers", async (t) => {
   const db = await openTestDatabase({ sql: await sqlUpTo(t, "0038") });
   t.after(db.close);
   const [host, busy, fresh, released] = [newId(), newId(), newId(), newId()];
@@ -309,12 +306,7 @@ test("migrates nodes from before growing slots: counts earnings since their last
     [released, "2026-01-01T00:00Z", 9_000],
     [released, "2026-01-04T00:00Z", 120],
   ]) {
-    await db.pool.query("insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)", [
-      host,
-      hour,
-      id,
-      requests,
-    ]);
+    await db.pool.query(EARNED, [host, hour, id, requests]);
   }
   const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
   assert.ok(migrations.includes("0040_node_record.sql"));

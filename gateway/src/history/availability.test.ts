@@ -47,7 +47,7 @@ describe("availability", () => {
       [at(minute), model, counts.ok, counts.failed],
     );
 
-  test("several gateways count a minute once, and it counts as up when one of them sees a node", async () => {
+  test("several gateways count each minute once, as up if one of them sees a node", async () => {
     for (let minute = 0; minute < 20; minute++) {
       const looks = gateways.map((gateway, i) =>
         gateway.sample([minute % 3 === i ? up("a") : down("a"), down("b")], at(minute, 5 * i)),
@@ -88,7 +88,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["a", "unavailable", 1, 75]]);
   });
 
-  test("a model that is listed again does not count as down for the time between", async () => {
+  test("the time in which a model was not listed does not count as down", async () => {
     for (let minute = 0; minute < 3; minute++) await one.sample([up("a"), down("b")], at(minute));
     for (let minute = 3; minute < 6; minute++) await one.sample([up("a")], at(minute));
     assert.deepEqual(await incidents(), [["b", "unavailable", 0, 3]]);
@@ -97,7 +97,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["b", "unavailable", 0, 3]]);
   });
 
-  test("two minutes without a node are an incident, which ends with the first minute that has one", async () => {
+  test("two minutes without a node are an incident, which ends with the first minute that has a node", async () => {
     const course = "uduudddduudduuu";
     const told: unknown[][] = [];
     for (const [minute, state] of [...course].entries()) {
@@ -113,7 +113,7 @@ describe("availability", () => {
     ]);
   });
 
-  test("errors in a fifth of 20 requests within 5 minutes are an incident, until 5 minutes without any", async () => {
+  test("errors in a fifth of 20 requests within 5 minutes are an incident, which ends after 5 minutes without errors", async () => {
     await one.sample([up("a")], at(0));
     await failures(0, { ok: 15, failed: 4 });
     await one.sample([up("a")], at(1));
@@ -137,7 +137,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["a", "errors", 0, 15]]);
   });
 
-  test("old incidents are deleted, and a model that comes and goes keeps a bounded number", async () => {
+  test("old incidents are deleted, and a model that flaps keeps a bounded number", async () => {
     await one.sample([up("a")], at(0));
     await db.pool.query(
       `insert into incident (model, kind, began_at, ended_at)

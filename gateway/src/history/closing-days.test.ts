@@ -162,7 +162,7 @@ describe("closed days", () => {
     keys = [newId(), newId()];
   });
 
-  test("have the sums of their hours, in any order of events, and the ledger check includes them", async () => {
+  test("have the sums of their hours for any order of events, and the ledger check includes them", async () => {
     const what = fc.constantFrom<Step["what"][]>(
       "serve",
       "serve",
@@ -196,7 +196,7 @@ describe("closed days", () => {
     assert.ok(!days.includes(dayOf(noonAgo(1))) && !days.includes(dayOf(noonAgo(0))));
   });
 
-  test("open again as soon as a late record can be seen, and closing waits for no transaction", async () => {
+  test("reopen as soon as a late record is visible, and closing waits for no transaction", async () => {
     const serve: Step = { what: "serve", ago: 10, minutes: 1, builder: 0, model: 0 };
     await take(serve);
     await closing.run();
@@ -226,7 +226,7 @@ describe("closed days", () => {
     ]);
   });
 
-  test("ended 24 hours ago, whatever happens on later days", async () => {
+  test("are days that ended 24 hours ago, whatever happens later", async () => {
     for (const ago of [4, 1, 0]) await take({ what: "lose", ago, minutes: 1, builder: 0, model: 0 });
     const { rows } = await db.pool.query("select history_day_to_close('usage') as day");
     assert.equal(rows[0].day, dayOf(noonAgo(4)));
@@ -239,7 +239,7 @@ describe("closed days", () => {
     ["usage_day_account", "update usage_day_account set requests = requests + $1::int where account_id = $2"],
     ["usage_hour_all", "update usage_hour_all set prompt_tokens = prompt_tokens + $1::int where $2::uuid is not null"],
   ] as const) {
-    test(`${table}: the ledger check finds a figure that was changed by hand`, async () => {
+    test(`${table}: the ledger check finds a manually changed figure`, async () => {
       await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
       await closing.run();
       assert.deepEqual(await differing(), []);
@@ -279,7 +279,7 @@ describe("closed days", () => {
          else substring(duration for length(duration) - 6) end where subject = $2`,
     ],
   ] as const) {
-    test(`include ${table}: the ledger check finds a changed figure, with its day`, async () => {
+    test(`include ${table}: the ledger check finds a changed figure and names the day`, async () => {
       await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
       await take({ what: "roll up", ago: 0, minutes: 0, builder: 0, model: 0 });
       await closing.run();
@@ -297,7 +297,7 @@ describe("closed days", () => {
     });
   }
 
-  test("include every row: the ledger check finds a missing one", async () => {
+  test("include every row: the ledger check finds a missing row", async () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     await closing.run();
     await db.pool.query("delete from usage_day where account_id = $1", [builders[0]]);
@@ -307,7 +307,7 @@ describe("closed days", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("include labels and performance: missing rows are found, unless their requests wait for the rollup", async () => {
+  test("include labels and performance: the ledger check finds missing rows, unless their requests wait for the rollup", async () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     assert.deepEqual(await differing(), [], "waits");
     await take({ what: "roll up", ago: 0, minutes: 0, builder: 0, model: 0 });
@@ -321,7 +321,7 @@ describe("closed days", () => {
   });
 });
 
-test("migrating the previous schema with rows changes no figure, before and after days are closed", async (t) => {
+test("migrating the previous schema with rows changes no figure, neither before nor after days are closed", async (t) => {
   await pastMidnight();
   db = await openTestDatabase({ sql: await sqlUpTo(t, padded(CLOSED_DAYS_SINCE - 1)) });
   t.after(db.close);
@@ -353,7 +353,7 @@ test("migrating the previous schema with rows changes no figure, before and afte
   assert.deepEqual(await told(pool), was);
 });
 
-test("migrating from 0036 closes days again that lack models, and changes no figure meanwhile", async (t) => {
+test("migrating from 0036 closes days without models again, and changes no figure", async (t) => {
   await pastMidnight();
   db = await openTestDatabase({ sql: await sqlUpTo(t, "0036") });
   t.after(db.close);

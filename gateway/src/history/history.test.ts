@@ -35,7 +35,7 @@ describe("history", () => {
     client: "curl",
   });
 
-  test("records each of many refusals once, with its rollup, also when repeated", async () => {
+  test("records each of many refusals once, with its rollup, even if it is repeated", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
     const account = newId();
     const flood = Array.from({ length: 1000 }, () => refusal(account));
@@ -53,7 +53,7 @@ describe("history", () => {
     assert.deepEqual([records[0]?.httpStatus, records[0]?.charge, records[0]?.model], [429, 0n, null]);
   });
 
-  test("shares records among refusals above 1,000 an hour of a key, with exact sums, counting a batch once", async () => {
+  test("combines refusals above 1,000 an hour of a key into shared records with exact sums, and counts each batch once", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
     const account = newId();
     const [flooded, calm] = [newId(), newId()];
@@ -129,7 +129,7 @@ describe("history", () => {
     );
   });
 
-  test("continues each page where the last one ended, newest first, each record once", async () => {
+  test("lists each record once, newest first, over all pages", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
     const account = newId();
     const ids = Array.from({ length: 25 }, (_, i) => newIdAt(new Date(Date.now() + i)));
@@ -147,7 +147,7 @@ describe("history", () => {
     assert.equal((await history.find(account, ids[0] as Uuid))?.id, ids[0]);
   });
 
-  test("filters return what a plain search would, page by page, and sums agree with them", async () => {
+  test("returns the same records with filters as a simple search, page by page, with matching sums", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: systemClock });
     const [account, random] = [newId(), seeded(1)];
     const pick = <T>(values: T[]): T => values[random.below(values.length)] as T;
@@ -212,7 +212,7 @@ describe("history", () => {
     assert.equal((await usage.byKey(account, whole.from)).size, 2);
   });
 
-  test("creates every month's partition in advance, and accepts a record of any other time", async () => {
+  test("creates every month's partition in advance, and stores records of other times too", async () => {
     // Before they are created, possibly in the next month.
     const now = new Date();
     await openHistory({ pool: db.pool }).makePartitions();

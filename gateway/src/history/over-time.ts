@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
-import { hasClosedDays, usedIn } from "../db/closed-days.ts";
+import { hasClosedDays, usageRows } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { binderOf, type Filter, isSearched, named } from "./filter.ts";
 import { HOUR_MS, inFilter, labelledRequests, parted, type Span, totalOf } from "./totals.ts";
@@ -131,7 +131,7 @@ async function ofHours(
   const at = begins("hour", bind(bucketMs));
   // A closed day is one row, usable when buckets are whole days.
   const hasDays = bucketMs % DAY_MS === 0 && (await hasClosedDays(pool));
-  const used = usedIn("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, hasDays);
+  const used = usageRows("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, hasDays);
   return await queryRows(
     pool,
     OutcomeCount,

@@ -4,7 +4,7 @@ import { openTestDatabase } from "../db/testing.ts";
 import { newId } from "../ledger/testing.ts";
 import { openPresence } from "./presence.ts";
 
-test("counts every node and slot once per sample, whichever gateway samples", async (t) => {
+test("each node and slot is counted once per sample, whichever gateway samples", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   // Two gateways.

@@ -51,7 +51,7 @@ describe("usage receipts", () => {
   });
   after(() => db.close());
 
-  test("verify offline with the published keys, also after a round trip through JSON", async () => {
+  test("verify offline with the published keys, even after conversion to JSON and back", async () => {
     const receipts = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const receipt = receipts.of(record());
     const keys = await receipts.keys();
@@ -62,7 +62,7 @@ describe("usage receipts", () => {
     for (const secret of ["nodeId", "keyName", "accountId", "node_id"]) assert.ok(!(secret in receipt));
   });
 
-  test("have the values of the request's record, with its start and end", async () => {
+  test("contain the values of the request's record, with its start and end", async () => {
     const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
     const account = newId();
     await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [account]);
@@ -114,7 +114,7 @@ describe("usage receipts", () => {
     for (const nothing of [null, 7, [], {}, "x"]) assert.equal(verifyReceipt(nothing, keys).valid, false);
   });
 
-  test("verify with an old key after a new one is set, and not with a foreign key", async () => {
+  test("verify with an old key after a new one is set, and not with another platform's key", async () => {
     const before = (await openReceipts({ pool: db.pool, seed: randomBytes(32) })).of(record());
     const rotated = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const keys = await rotated.keys();

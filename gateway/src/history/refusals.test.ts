@@ -15,7 +15,7 @@ import { openUsage } from "./usage.ts";
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
 
-test("migrating from before 0015 keeps records, marks their unknown fields and adds to them", async (t) => {
+test("migrating from before 0015 keeps records, leaves their new fields unknown, and adds refusals to them", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(close);
 

@@ -52,7 +52,7 @@ const sums = async (calls = refused, account = ACCOUNT) =>
 const rows = async (table: string): Promise<number> =>
   Number((await db.pool.query(`select count(*)::int as n from ${table}`)).rows[0].n);
 
-test("counts a flood in one row per key, code and hour, and keeps its last 20 calls", async () => {
+test("counts a flood in one row per key, code and hour, and stores its last 20 calls", async () => {
   const by = { id: KEY, accountId: ACCOUNT };
   for (let i = 0; i < 1_000; i++) {
     clock.advance(1);
@@ -69,7 +69,7 @@ test("counts a flood in one row per key, code and hour, and keeps its last 20 ca
   );
 });
 
-test("keeps accounts, keys, codes and hours apart", async () => {
+test("counts accounts, keys, codes and hours separately", async () => {
   refused.note({ id: KEY, accountId: ACCOUNT }, NO_MODEL);
   refused.note({ id: SECOND, accountId: ACCOUNT }, NO_MODEL);
   refused.note({ id: SECOND, accountId: ACCOUNT }, { ...NO_MODEL, code: "insufficient_credits", status: 402 });
@@ -86,7 +86,7 @@ test("keeps accounts, keys, codes and hours apart", async () => {
   assert.deepEqual(await sums(refused, OTHER), [[THIRD, "model_not_found", 1]]);
 });
 
-test("finds the owner of the key in a refused secret and the reason, and drops unknown references", async () => {
+test("finds the owner of an invalid secret by its reference, with the reason, and drops unknown references", async () => {
   await db.pool.query("update api_key set revoked_at = now() where id = $1", [SECOND]);
   refused.note({ reference: "aaaaaaaaaaaa" }, BAD_KEY);
   refused.note({ reference: "bbbbbbbbbbbb" }, BAD_KEY);
@@ -104,7 +104,7 @@ test("finds the owner of the key in a refused secret and the reason, and drops u
   ]);
 });
 
-test("keeps a model's name only if it is a valid model name", async () => {
+test("stores a model's name only if it is a valid model name", async () => {
   refused.note({ id: KEY, accountId: ACCOUNT }, { ...NO_MODEL, model: "Write me a letter, please." });
   await refused.flush();
   const [last] = await refused.examples(ACCOUNT);
@@ -127,7 +127,7 @@ test("deletes counts and calls that are older than 7 days", async () => {
   );
 });
 
-test("counts calls that the database missed while it was unreachable, once it is back", async () => {
+test("counts calls refused during an outage of the database once the database is back", async () => {
   let isAway = true;
   const pool = {
     query: (text: string, values: unknown[]) =>
@@ -142,7 +142,7 @@ test("counts calls that the database missed while it was unreachable, once it is
   assert.deepEqual(await sums(), [[KEY, "model_not_found", 2]]);
 });
 
-test("keeps a bounded number of calls while the database is unreachable, and reports how many it dropped", async () => {
+test("keeps a limited number of calls during an outage of the database, and logs how many were dropped", async () => {
   const lines: Record<string, unknown>[] = [];
   const telling = createLog("warn", { write: (text: string) => void lines.push(JSON.parse(text)) });
   let isThere = false;

@@ -196,7 +196,7 @@ describe("months that reached their maximum age", () => {
     assert.deepEqual(await openHistory({ pool: db.pool }).keptFrom(), monthsAgo(2));
   });
 
-  test("are dropped together, and none is dropped without a configured maximum age", async () => {
+  test("are dropped together, and none is dropped if no maximum age is configured", async () => {
     await openPast();
     const all = await partitions();
     assert.deepEqual(await retentionOf().retain(), { refusals: 0n, closed: [], waiting: [] });
@@ -209,7 +209,7 @@ describe("months that reached their maximum age", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("are dropped only when their last day is old enough", async () => {
+  test("are dropped only once their last day is old enough", async () => {
     const days = daysFor(1);
     assert.deepEqual(
       (await retentionOf({ historyDays: days + 1 }).kept()).map(({ isDue }) => isDue).includes(true),
@@ -218,7 +218,7 @@ describe("months that reached their maximum age", () => {
     assert.deepEqual((await retentionOf({ historyDays: days }).kept()).map(({ isDue }) => isDue).indexOf(false), 1);
   });
 
-  test("are closed once when two gateways try at the same time", async () => {
+  test("are closed once when two gateways try concurrently", async () => {
     await openPast();
     const rules = { historyDays: daysFor(3) };
     const [mine, theirs] = await Promise.all([retentionOf(rules).retain(), retentionOf(rules).retain()]);
@@ -231,7 +231,7 @@ describe("months that reached their maximum age", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("are closed once by the SQL function, also for concurrent callers", async () => {
+  test("are closed once by concurrent calls of the SQL function", async () => {
     await openPast();
     const month = monthsAgo(MONTHS);
     const call = () => db.pool.query("select history_close_month($1::date, 0) as code", [`${nameOfMonth(month)}-01`]);
@@ -280,7 +280,7 @@ describe("a month is not dropped", () => {
     assert.equal((await retentionOf(due).kept()).at(-1)?.isDue, false);
   });
 
-  test("while a long read of its records runs, which nothing waits for", async () => {
+  test("while a long read of its records runs, without blocking others", async () => {
     await openPast();
     const reader = await db.pool.connect();
     await reader.query("begin");
@@ -400,7 +400,7 @@ describe("closed months", () => {
     assert.deepEqual(await differing(), [ROLLUPS]);
   });
 
-  test("do not change under a running ledger check, which sees one snapshot", async () => {
+  test("do not change during a ledger check, which reads one snapshot", async () => {
     await openPast();
     const client = await db.pool.connect();
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -423,7 +423,7 @@ describe("closed months", () => {
     );
   });
 
-  test("accept no late settlement: it is given up and recorded, and no money moves", async (t) => {
+  test("refuse a late settlement: it is given up and recorded, and no money moves", async (t) => {
     const order = await lost(new Date(monthsAgo(MONTHS).getTime() + DAY_MS));
     await rollUp();
     await retentionOf({ historyDays: daysFor(1) }).retain();
@@ -443,7 +443,7 @@ describe("closed months", () => {
     await spool.close();
   });
 
-  test("record a late charge separately when a gateway's clock is months off, and the ledger check passes", async () => {
+  test("keep a late charge of a gateway with a wrong clock separately, and the ledger check passes", async () => {
     await openPast();
     await retentionOf({ historyDays: daysFor(2) }).retain();
     await served({ at: new Date(monthsAgo(MONTHS).getTime() + DAY_MS) });
@@ -457,7 +457,7 @@ describe("closed months", () => {
 });
 
 describe("lists at the boundary of dropped months", () => {
-  test("start at the oldest record, with filters and in both directions, and no page is short", async () => {
+  test("start at the oldest record, with filters and in both directions, and have no short page", async () => {
     const key = newId();
     const ids: Uuid[] = [];
     for (let ago = MONTHS; ago > 0; ago--) {
@@ -529,7 +529,7 @@ describe("an export", () => {
       .split("\r\n")
       .slice(0, -1);
 
-  test("has every exact record, and a manifest that verifies it", async (t) => {
+  test("contains every record exactly, and a manifest that verifies it", async (t) => {
     const exportDir = await newFolder(t);
     await openPast();
     const month = nameOfMonth(monthsAgo(MONTHS));
@@ -584,7 +584,7 @@ describe("an export", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("is written again identically when its gateway died after completing it, and the month is dropped then", async (t) => {
+  test("is repeated identically when its gateway died after completing it, and then the month is dropped", async (t) => {
     const exportDir = await newFolder(t);
     await openPast();
     const month = nameOfMonth(monthsAgo(MONTHS));
@@ -601,7 +601,7 @@ describe("an export", () => {
     assert.equal((await readdir(exportDir)).length, 2);
   });
 
-  test("with outdated records is not accepted in place of a new one", async (t) => {
+  test("is written again if an existing one contains outdated records", async (t) => {
     const exportDir = await newFolder(t);
     const at = new Date(monthsAgo(MONTHS).getTime() + DAY_MS);
     const order = await lost(at);
@@ -619,7 +619,7 @@ describe("an export", () => {
     assert.match(lines.join(), /,ok,200,/);
   });
 
-  test("that cannot be written keeps the month", async (t) => {
+  test("keeps the month if it cannot be written", async (t) => {
     const folder = await newFolder(t);
     const exportDir = join(folder, "a file");
     await writeFile(exportDir, "");
@@ -632,7 +632,7 @@ describe("an export", () => {
 });
 
 describe("refused requests", () => {
-  test("are dropped by their own age, and served requests, sums and checks stay", async () => {
+  test("are dropped by their own retention, while served requests, sums and checks stay", async () => {
     await openPast();
     const before = await told();
     const days = 40;
@@ -684,7 +684,7 @@ describe("a gateway", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("that stops during a drop cancels it and leaves everything unchanged", async () => {
+  test("cancels a drop that is in progress when it stops, and leaves everything unchanged", async () => {
     await openPast();
     const before = await partitions();
     const reader = await db.pool.connect();

@@ -13,7 +13,7 @@ import { bucketOf, middleOf } from "./histogram.ts";
 import { openPerformance, slotsOf } from "./performance.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
-test("a week is seven UTC days, as in sums of usage", () => {
+test("a week has seven UTC days, as in sums of usage", () => {
   const { from, to } = slotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
   assert.deepEqual([from.toISOString(), to.toISOString()], ["2026-11-12T00:00:00.000Z", "2026-11-18T07:00:00.000Z"]);
 });
@@ -150,7 +150,7 @@ describe("performance rollups", () => {
     await mine.stop();
   });
 
-  test("report a request after its settlement only, and one that ends during a run in the next run", async () => {
+  test("include a request only after its settlement", async () => {
     const clock = manualClock(Date.now());
     const turns: { found: Promise<unknown>; arrive: () => void }[] = [];
     const query = async (text: string, values: unknown[]) => {
@@ -254,7 +254,7 @@ describe("performance rollups", () => {
     assert.equal(await rollups.run(), 0);
   });
 
-  test("add a late charge to the label's day, whether the lost request was counted before or not", async () => {
+  test("add a late charge to the label's day, whether or not the lost request was counted before", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();
       const label = "team red";
@@ -281,7 +281,7 @@ describe("performance rollups", () => {
     }
   });
 
-  test("replace the lost request by a late settlement, counted before or not", async () => {
+  test("replace a lost request by its late settlement, whether or not it was counted before", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();
       const hold = holdOf(account, 1_000_000n);

@@ -9,7 +9,7 @@ import { keepSamplingNodes } from "./sampling-nodes.ts";
 
 const EVERY_MS = 60_000;
 
-test("every gateway samples, each slot of time counts once, and a gateway that cannot see nodes skips", async (t) => {
+test("every gateway samples, each time slot counts once, and a gateway that sees no nodes skips its sample", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const seen: SeenNode[] = [

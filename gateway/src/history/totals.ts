@@ -7,7 +7,7 @@ import type { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
-import { hasClosedDays, usedIn } from "../db/closed-days.ts";
+import { hasClosedDays, usageRows } from "../db/closed-days.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import { type Bind, binderOf, type Filter, isNamed, isSearched, named, recorded } from "./filter.ts";
 
@@ -78,7 +78,7 @@ export function inFilter(filter: Filter, bind: Bind): string {
 async function ofHours(pool: pg.Pool, accountId: Uuid, { from, to, ...filter }: Filter): Promise<RequestTotal> {
   const span = { from: "coalesce($2::timestamptz, '-infinity')", to: "coalesce($3::timestamptz, 'infinity')" };
   const values: unknown[] = [accountId, from ?? null, to ?? null];
-  const used = usedIn("own", span, await hasClosedDays(pool));
+  const used = usageRows("own", span, await hasClosedDays(pool));
   return await queryOne(
     pool,
     Total,

@@ -8,9 +8,9 @@ import { fault } from "../faults.ts";
 import { testDoor } from "../routes/testing/door.ts";
 import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
+import { answerUnknownPaths } from "./unknown-paths.ts";
 
-test("counts responses by method, route and status: 499 for disconnected clients, no route for malformed requests", async (t) => {
+test("responses are counted by method, route and status: 499 for disconnected clients, no route for malformed requests", async (t) => {
   const answers: string[] = [];
   const refusals: string[] = [];
   let counted = Promise.withResolvers<void>();
@@ -25,7 +25,7 @@ test("counts responses by method, route and status: 499 for disconnected clients
       },
     }),
   );
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   const asked = Promise.withResolvers<void>();
   app.get("/things/:id", async () => ({ a: 1 }));
   app.get("/stream", (request, reply) =>

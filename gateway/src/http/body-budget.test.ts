@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openBodyBudget } from "./body-budget.ts";
 
-test("limits each payer to its part and all payers to the total, and reuses released memory", () => {
+test("limits the memory of each payer and of all payers together, and reuses released memory", () => {
   const budget = openBodyBudget({ gatewayBytesMax: 100, payerBytesMax: 60 });
   const [a, more, b] = [budget.open("a"), budget.open("a"), budget.open("b")];
   assert.equal(a.resize(50), true);

@@ -61,7 +61,7 @@ describe("memory for large bodies", () => {
   };
 
   for (const chunked of [false, true]) {
-    test(`is limited per payer and in total, and small bodies need none: ${chunked ? "chunked" : "declared"}`, async () => {
+    test(`is limited per payer and in total, and small bodies use none: ${chunked ? "chunked" : "declared"}`, async () => {
       const one = send("a", 100_000, { chunked });
       await untilRead(1);
       assert.equal(budget.bytes, 100_000);
@@ -92,7 +92,7 @@ describe("memory for large bodies", () => {
     await eventually("the room is free", () => budget.bytes === 0);
   });
 
-  test("is free for others once a body is released, while its request continues", async () => {
+  test("is available to others once a body is released, while its request continues", async () => {
     const one = send("a", 100_000, { keeps: "10000" });
     await untilRead(1);
     assert.equal(budget.bytes, 10_000);
@@ -142,7 +142,7 @@ describe("a slow body", () => {
     return { text: () => text, clock };
   }
 
-  test("is read for as long as it takes while bytes arrive steadily", async (t) => {
+  test("is read without a time limit while bytes arrive steadily", async (t) => {
     const { text } = await arrive(t, { bytes: 1_000_000, perSecond: 9_000, seconds: 120 });
     await eventually("it is answered", () => text() !== "");
     assert.match(text(), /^HTTP\/1\.1 200 [\s\S]*\r\n1000000$/);
@@ -267,7 +267,7 @@ describe("a request body", () => {
   }
 });
 
-test("values are counted outside of strings, for any quotes and backslashes", () => {
+test("the count of values ignores the contents of strings, for any quotes and backslashes", () => {
   const parts = ['"', "\\", ",", "[", "{", "é", "x".repeat(15), "y".repeat(40), '\\"'];
   let state = 1;
   const below = (max: number): number => {

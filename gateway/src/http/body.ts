@@ -71,7 +71,7 @@ function refuseEncoded({ headers }: IncomingMessage): void {
  * The body if it is small and arrived completely with the headers, as most do. Null: wait for it. Fault: 415. Node has not reported the
  * end yet, but all declared bytes are here.
  */
-export function atHand(request: IncomingMessage, bytesMax: number): Buffer<ArrayBuffer> | null {
+export function receivedPieces(request: IncomingMessage, bytesMax: number): Buffer<ArrayBuffer> | null {
   const { destroyed, headers, readableLength: bytes } = request;
   if (destroyed || bytes === 0 || bytes > SMALL_BYTES_MAX || bytes > bytesMax) return null;
   if (Number(headers["content-length"]) !== bytes) return null;

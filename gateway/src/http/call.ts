@@ -9,26 +9,26 @@ import { Away } from "../base/dependency.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { FileWatch } from "../base/open-files.ts";
-import type { SparingLog } from "../base/sparing-log.ts";
+import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Body, Call } from "../inference/call.ts";
 import type { Sdk } from "../inference/endpoint.ts";
 import {
-  atHand,
   BODY_BYTES_MAX,
   checkDeclaredLength,
   discardRest,
   FORM_VALUES_MAX,
   parseJson,
   readPieces,
+  receivedPieces,
   SMALL_BYTES_MAX,
   STRANGER_BYTES_MAX,
 } from "./body.ts";
 import type { BodyBudget, BudgetShare } from "./body-budget.ts";
 import { clientAddress } from "./client-address.ts";
 import { type CorsOrigins, corsHeaders } from "./cors.ts";
-import { watchForLeaving } from "./half-close.ts";
+import { watchHalfClose } from "./half-close.ts";
 import { HttpReply } from "./reply.ts";
 import { type Scheme, schemeOf, transportHeaders } from "./scheme.ts";
 
@@ -45,7 +45,7 @@ export interface DoorOptions {
   newId: NewId;
   log: Log;
   /** For database failures, which come in floods. */
-  troubles: SparingLog;
+  troubles: RateLimitedLog;
   bodies: Bodies;
   /** The origins that may call the public API; none by default. */
   cors?: CorsOrigins;
@@ -56,6 +56,8 @@ export interface DoorOptions {
   files?: FileWatch | undefined;
   /** The public URL: with HTTPS, answers carry Strict-Transport-Security. */
   publicUrl?: string | undefined;
+  /** Resolves when what was committed is in the journal. An answer waits for it, so that a failover loses no change that was confirmed. */
+  journaled?: (() => Promise<void>) | undefined;
   /** In tests: an undeclared answer or error throws. */
   checkAnswers?: boolean;
 }
@@ -131,7 +133,7 @@ class HttpCall implements OpenCall {
     this.scheme = schemeOf(request, door.trustedProxies);
     reply.setHeaders(transportHeaders(this.scheme, door.publicUrl));
     reply.setHeaders(corsHeaders(door.cors ?? [], request));
-    this.#stopWatching = watchForLeaving(request, clock, () => reply.probe());
+    this.#stopWatching = watchHalfClose(request, clock, () => reply.probe());
     response.on("close", () => this.#closed());
     this.#keptAfterAsking = expectsContinue(request) ? response.shouldKeepAlive : null;
     // The client may or may not send its body after a refusal, so the connection cannot be reused.
@@ -191,7 +193,7 @@ class HttpCall implements OpenCall {
 
   /** Reads the body at most once, and holds its memory until it is released. */
   #read(payer: string, bytesMax: number): HttpBody | Promise<HttpBody> {
-    const whole = this.#keptAfterAsking === null ? atHand(this.request, bytesMax) : null;
+    const whole = this.#keptAfterAsking === null ? receivedPieces(this.request, bytesMax) : null;
     return whole === null ? this.#gather(payer, bytesMax) : new HttpBody([whole], undefined);
   }
 

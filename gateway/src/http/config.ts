@@ -1,7 +1,7 @@
 /** The settings of the HTTP servers. */
 import { z } from "zod";
 import type { CertificateFiles } from "../base/certificate.ts";
-import { domain, number, parsed, port, text, together, webAddress } from "../base/settings.ts";
+import { bothOrNeither, domain, number, parsed, port, text, webAddress } from "../base/settings.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** At least one body must fit. */
@@ -87,7 +87,7 @@ this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the re
   },
   retired: { BODY_BUDGET_ACCOUNT_MB: `one account gets a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB` },
   mistakes: (variables) => {
-    const mistakes = together(variables, "TLS_CERT", "TLS_KEY");
+    const mistakes = bothOrNeither(variables, "TLS_CERT", "TLS_KEY");
     // Cookies and links depend on it, and without TLS nothing would answer at an https URL.
     if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
       mistakes.push("PUBLIC_URL must begin with https:// when TLS_CERT is set");

@@ -82,7 +82,7 @@ for (const [name, listener] of [
   ["under TLS", underTls],
 ] as const) {
   describe(`draining connections, ${name}`, () => {
-    test("refuses new ones, and answers a request on a kept one with Connection: close", async (t) => {
+    test("refuses new connections, and answers a request on an open one with Connection: close", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, told, closed } = await client(t, opened);
       socket.write(ASK);
@@ -109,7 +109,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["close"]);
     });
 
-    test("keeps an idle connection for the grace period, also one without any request", async (t) => {
+    test("keeps an idle connection open for the grace period, even one without any request", async (t) => {
       const opened = await open(t, listener);
       const [used, fresh] = [await client(t, opened), await client(t, opened)];
       used.socket.write(ASK);
@@ -156,7 +156,7 @@ for (const [name, listener] of [
       assert.deepEqual(connectionHeaders(text()), ["close"]);
     });
 
-    test("keeps a connection that was promised to be kept for the grace period after its answer", async (t) => {
+    test("keeps a connection open for the grace period after an answer that promised it", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, told, closed } = await client(t, opened);
       socket.write("GET /later HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -193,7 +193,7 @@ test("closes a connection without a TLS handshake when the server stops", async 
   await Promise.all([left, closed]);
 });
 
-test("closes a connection that does not speak TLS, and serves others", async (t) => {
+test("closes a connection that does not speak TLS, and serves other connections", async (t) => {
   const opened = await open(t, underTls);
   const silent = connect({ port: (opened.app.server.address() as AddressInfo).port, host: "127.0.0.1" });
   silent.write(ASK);

@@ -5,7 +5,7 @@ import type { FastifyInstance, LightMyRequestResponse } from "fastify";
 import { testDoor } from "../routes/testing/door.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { bareServer } from "./server.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
+import { answerUnknownPaths } from "./unknown-paths.ts";
 
 const APP = "https://app.example";
 
@@ -16,7 +16,7 @@ describe("CORS", () => {
   });
   const serverFor = (cors?: CorsOrigins): FastifyInstance => {
     const app = bareServer(testDoor({ ...(cors !== undefined && { cors }) }));
-    const finish = refuseTheRest(app);
+    const finish = answerUnknownPaths(app);
     app.get("/v1/things", async () => ({ ok: true }));
     app.get("/console/things", async () => ({ ok: true }));
     finish();
@@ -57,7 +57,7 @@ describe("CORS", () => {
     }
   });
 
-  test("covers only the public API", async () => {
+  test("applies to the public API only", async () => {
     const app = serverFor("any");
     for (const url of ["/console/things", "/v1x", "/V1/things", "/docs?/v1/things", "/"]) {
       assert.deepEqual(corsOf(await ask(app, url, APP)), {}, url);
@@ -67,7 +67,7 @@ describe("CORS", () => {
     }
   });
 
-  test("with a list of origins allows those only, and caches vary by origin", async () => {
+  test("with a list of origins allows only those, and makes caches vary by origin", async () => {
     const app = serverFor([APP, "http://localhost:5173"]);
     for (const origin of [APP, "http://localhost:5173"]) {
       for (const method of ["GET", "OPTIONS"] as const) {
@@ -82,7 +82,7 @@ describe("CORS", () => {
     }
   });
 
-  test("is off by default and adds no headers", async () => {
+  test("sends no headers by default", async () => {
     for (const app of [serverFor([]), serverFor()]) {
       assert.deepEqual(corsOf(await ask(app, "/v1/things", APP)), {});
       const asked = await ask(app, "/v1/things", APP, "OPTIONS");

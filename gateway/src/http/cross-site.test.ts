@@ -49,7 +49,7 @@ const ROWS: Row[] = [
 ];
 
 for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-  test(`refuses ${method} unless it came from our own pages`, () => {
+  test(`refuses ${method} unless the request came from the console's own pages`, () => {
     for (const { why, site, origin, host = "gate.test:8080", publicUrl, scheme = "http", refused } of ROWS) {
       assert.equal(isCrossSite({ method, site, origin, host, scheme }, publicUrl), refused, why);
     }

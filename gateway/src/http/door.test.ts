@@ -96,7 +96,7 @@ describe("errors in a handler", () => {
     }
   });
 
-  test("with almost no file descriptors left, a connection gets 503 and is closed before it asks anything", async (t) => {
+  test("answers a connection with 503 and closes it before its request when almost no file descriptors are left", async (t) => {
     const watch = watchOpenFiles({
       files: { count: () => 63, max: 64 },
       clock: manualClock(),

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { fault } from "../faults.ts";
 import { type DoorOptions, type OpenCall, openCall } from "./call.ts";
 import { faultHeaders } from "./reply.ts";
-import { turningAway } from "./turn-away.ts";
+import { refuseConnections } from "./turn-away.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -27,7 +27,7 @@ type Handler = (call: OpenCall) => Promise<void> | void;
 export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   const { files } = door;
   if (files !== undefined) {
-    const turnAway = turningAway(app.server, door);
+    const turnAway = refuseConnections(app.server, door);
     app.server.on("connection", (socket) => {
       if (files.refusesConnections()) turnAway(socket);
       else socket.once("close", files.connected());

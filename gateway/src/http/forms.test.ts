@@ -81,7 +81,7 @@ test("a form with too many values is refused, small or large", async () => {
   }
 });
 
-describe("413", () => {
+describe("413 for bodies above the limit", () => {
   for (const [how, payload] of [
     ["declared", (bytes: number) => body(bytes)],
     ["chunked, without a length", (bytes: number) => Readable.from([Buffer.from(body(bytes))])],

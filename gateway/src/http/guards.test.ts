@@ -7,7 +7,7 @@ import { testDoor } from "../routes/testing/door.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { consoleGuards } from "./guards.ts";
 import { bareServer } from "./server.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
+import { answerUnknownPaths } from "./unknown-paths.ts";
 
 /** One route behind each guard, on the same identities. */
 let platform: TestPlatform;
@@ -15,7 +15,7 @@ let app: TestPlatform["app"];
 before(async () => {
   platform = await openTestPlatform();
   app = bareServer(testDoor());
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   const guards = consoleGuards({ identities: platform.identities, publicUrl: undefined });
   for (const name of ["anyone", "signedIn", "operator"] as const) {
     app.get(`/console/api/${name}`, async ({ call }) => {
@@ -156,7 +156,7 @@ for (const { who, accounts, operator = false, outcome } of ROWS) {
   });
 }
 
-test("the account is named by a header, which is required for identities with several accounts", async () => {
+test("a header names the account, and is required for identities with several accounts", async () => {
   const { browser, accountIds } = await browserOf([builder, builder, host, { ...host, ...suspended }], false);
   const stranger = await platform.person([builder]);
   const [first, second, farm, closed] = accountIds.map((id) => publicId("acc", id));

@@ -7,7 +7,7 @@ import type { Guard } from "@tollgate/api/guards.ts";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
 import { mayDo, type Need, roleNeeded } from "@tollgate/api/roles.ts";
 import type { AccountKind, Membership } from "../accounts/accounts.ts";
-import { chooseActing } from "../accounts/acting.ts";
+import { chooseActingAccount } from "../accounts/acting.ts";
 import type { Identities, SignedIn } from "../accounts/identities.ts";
 import { scriptToken } from "../accounts/scripts.ts";
 import { parseId, type Uuid } from "../base/ids.ts";
@@ -79,7 +79,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
       const found = await person(call);
       const { identityId, operator } = found.who;
       const accounts = await identities.accountsOf(identityId);
-      const choice = chooseActing({ accounts, kind, named: namedAccount(call), operator });
+      const choice = chooseActingAccount({ accounts, kind, named: namedAccount(call), operator });
       if (choice.kind === "acts") {
         if (found.script === "read" && need !== "read") throw fault("session_read_only");
         requireRole(choice.account, need);

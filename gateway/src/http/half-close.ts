@@ -11,7 +11,7 @@ const FIRST_LOOKS_MS = [0, 10, 50, 250];
 const LOOK_EVERY_MS = 1_000;
 
 /** Calls `probe` after the client closed its side. Returns how to stop. */
-export function watchForLeaving({ socket }: IncomingMessage, clock: Clock, probe: () => void): () => void {
+export function watchHalfClose({ socket }: IncomingMessage, clock: Clock, probe: () => void): () => void {
   let isOver = false;
   let stopTimer: (() => void) | undefined;
   const look = (nth: number): void => {

@@ -113,7 +113,7 @@ test("an unknown path of the node API returns 404 for any method and token", asy
   }
 });
 
-test("a percent-encoded path is the same path", async () => {
+test("a path with percent-encoded characters equals the decoded path", async () => {
   for (const url of ["/v1/%6dodels", "/v1/models"]) {
     const { statusCode, headers } = await platform.app.inject({ method: "POST", url });
     assert.deepEqual([statusCode, headers.allow], [405, "GET, HEAD"], url);
@@ -168,7 +168,7 @@ test("HEAD returns no body", async () => {
   }
 });
 
-test("GET /health answers while the process runs, and other methods return 405", async () => {
+test("GET /health succeeds while the process runs, and other methods return 405", async () => {
   const answer = await platform.app.inject({ method: "GET", url: "/health" });
   assert.deepEqual([answer.statusCode, answer.json()], [200, { status: "ok" }]);
   assert.equal((await platform.app.inject({ method: "POST", url: "/health" })).statusCode, 405);

@@ -48,7 +48,7 @@ async function request(
   return { socket, read };
 }
 
-test("sends headers immediately, and joins chunks of one event-loop turn in one write", async (t) => {
+test("sends headers immediately, and joins the chunks of one event-loop turn in one write", async (t) => {
   const writes: string[] = [];
   const { read } = await request(t, systemClock, async ({ reply, request: { socket } }) => {
     const write = socket.write.bind(socket) as (chunk: string) => boolean;
@@ -70,7 +70,7 @@ test("sends headers immediately, and joins chunks of one event-loop turn in one 
   assert.ok(writes.some((chunk) => chunk.includes("data: one") && chunk.includes("data: three")));
 });
 
-test("counts a chunk's size in bytes, and sends a pipelined answer after the first", async (t) => {
+test("sends the size of a chunk in bytes, and a pipelined answer after the previous one", async (t) => {
   const calls: OpenCall[] = [];
   const both = Promise.withResolvers<void>();
   const { socket, read } = await request(t, systemClock, async (call) => {
@@ -103,7 +103,7 @@ test("streams without chunked encoding to an HTTP/1.0 client", async (t) => {
   assert.match(await read("data: one\n\n"), /\r\n\r\ndata: one\n\n$/);
 });
 
-test("sends a comment every 5 s while a stream is idle, and none otherwise", async (t) => {
+test("sends a comment every 5 s while a stream is idle, and none while it is active", async (t) => {
   const clock = manualClock();
   const opened = Promise.withResolvers<OpenCall>();
   const { read } = await request(t, clock, async (call) => {
@@ -156,7 +156,7 @@ test("keeps no reference to a client that disconnected before its stream opened"
   assert.equal(timers, 0);
 });
 
-test("closes a client that does not read when its buffer is full, as if it disconnected", async (t) => {
+test("closes the connection of a client that does not read when its buffer is full", async (t) => {
   const ended = Promise.withResolvers<number>();
   const { socket } = await request(t, systemClock, async ({ reply, cancelSignal }) => {
     reply.openStream();
@@ -175,7 +175,7 @@ test("closes a client that does not read when its buffer is full, as if it disco
   assert.ok(sent * 64 * 1024 > 1024 * 1024, "not before its buffer was full");
 });
 
-test("closes a failed stream whose client does not read the final event", async (t) => {
+test("closes the failed stream of a client that does not read its last event", async (t) => {
   const clock = manualClock();
   const ended = Promise.withResolvers<void>();
   const failed = Promise.withResolvers<void>();
@@ -197,7 +197,7 @@ test("closes a failed stream whose client does not read the final event", async 
   await ended.promise;
 });
 
-test("sends an error after the headers as the stream's last event, and before them as a status", async (t) => {
+test("sends an error as the stream's last event after the headers, and as a status before", async (t) => {
   const streamed = await request(t, systemClock, async ({ reply }) => {
     reply.openStream();
     throw fault("upstream_failed");

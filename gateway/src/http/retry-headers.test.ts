@@ -13,7 +13,7 @@ const wait = (seconds: number): { headers: Record<string, string> } => ({
   headers: { "retry-after": String(seconds) },
 });
 
-test("sets x-should-retry and Retry-After by whether and when a retry helps", async (t) => {
+test("sets x-should-retry and Retry-After according to whether and when a retry helps", async (t) => {
   let thrown: Fault;
   const server = createServer((request, response) => {
     void answer(openCall(door, { request, response }), async () => {

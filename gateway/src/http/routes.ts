@@ -109,6 +109,7 @@ export function serveRoutes<Table extends Guarded>(
         };
         const askedAt = door.clock.now();
         const answer = timed(route, await checked(handle(asked)), askedAt);
+        await door.journaled?.();
         check?.answer(answer);
         return send(route, answer, request, reply);
       },

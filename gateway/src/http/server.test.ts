@@ -17,7 +17,7 @@ import { testDoor } from "../routes/testing/door.ts";
 import type { OpenCall } from "./call.ts";
 import { takeOver } from "./door.ts";
 import { bareServer } from "./server.ts";
-import { refuseTheRest } from "./unknown-paths.ts";
+import { answerUnknownPaths } from "./unknown-paths.ts";
 
 /** Timeouts longer than any machine needs for these tests. */
 const PATIENT = { headersMs: HANG_LIMIT_MS, everyMs: 10 };
@@ -63,7 +63,7 @@ async function open(t: TestContext): Promise<Door> {
     },
   } as unknown as Gateway;
   const app = bareServer(door, { patience: PATIENT });
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   openAiRoutes(app, { gateway, base64Compat: false });
   const stream = Promise.withResolvers<OpenCall>();
   app.get("/stream", async (request, reply) => {
@@ -192,7 +192,7 @@ test("refuses a body that arrives too slowly, and frees its slot", async (t) => 
   assert.equal(await post(port), 400, "its slot is free");
 });
 
-test("frees the slot of a body that breaks off or is malformed", async (t) => {
+test("frees the slot of a request whose body breaks off or is malformed", async (t) => {
   const { clock, port, next } = await open(t);
   const leaver = client(t, port).socket;
   let arrived = next();
@@ -219,7 +219,7 @@ test("frees the slot of a body that breaks off or is malformed", async (t) => {
   assert.equal(await post(port), 400);
 });
 
-test("bytes after a request do not appear in its answer", async (t) => {
+test("keeps bytes after a request out of its answer", async (t) => {
   const { port, stream, broken } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.write("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -234,7 +234,7 @@ test("bytes after a request do not appear in its answer", async (t) => {
   assert.match(text(), /data: one\n\n.*data: two\n\n.*\r\n0\r\n\r\n$/s);
 });
 
-test("bytes after a request are not answered before it, and malformed ones get one error", async (t) => {
+test("answers a request before the bytes that follow it, and malformed bytes with one error", async (t) => {
   const { port } = await open(t);
   const pipelined = client(t, port);
   pipelined.socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n\0\0");
@@ -248,7 +248,7 @@ test("bytes after a request are not answered before it, and malformed ones get o
   assert.deepEqual(statuses(refused.text()), [401]);
 });
 
-test("malformed bytes after an answer get an error", async (t) => {
+test("answers malformed bytes after a request with an error", async (t) => {
   const { port } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n");
@@ -333,7 +333,7 @@ test("streams to the end to a client that half-closed its connection", async (t)
   assert.equal(cancelSignal.aborted, false);
 });
 
-test("sends a whole answer to a client that half-closed, however long it takes", async (t) => {
+test("sends a whole answer to a client that half-closed its connection, however long it takes", async (t) => {
   const { clock, port, whole } = await open(t);
   const { socket, text, ended } = client(t, port);
   socket.end("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");

@@ -13,7 +13,7 @@ import { lacksHost, openDirect, openDoor } from "./door.ts";
 import type { Figures } from "./metrics/page.ts";
 import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
-import { boundUnread } from "./unread.ts";
+import { limitUnread } from "./unread.ts";
 
 /** The deadline for headers. body.ts limits bodies; answers have no limit. */
 interface Patience {
@@ -119,7 +119,7 @@ export function bareServer(door?: DoorOptions, { certificate, patience = PATIENC
   // A client that half-closed its connection may be waiting (half-close.ts). Node has no option for this.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   watchConnections(app, door?.clock ?? systemClock);
-  boundUnread(app.server, { clock: door?.clock ?? systemClock });
+  limitUnread(app.server, { clock: door?.clock ?? systemClock });
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   return app;
 }

@@ -13,7 +13,7 @@ import { faultHeaders } from "./reply.ts";
 type Told = Pick<DoorOptions, "newId" | "watch">;
 
 /** For connections to this server. */
-export function turningAway(server: Server, { newId, watch }: Told): (socket: Socket) => void {
+export function refuseConnections(server: Server, { newId, watch }: Told): (socket: Socket) => void {
   const known = fault("no_capacity");
   const body = JSON.stringify(known.body());
   const headers = {

@@ -45,7 +45,7 @@ function compareUrls(a: string, b: string): number {
 }
 
 /** Call it before the first route is registered, and its result after the last. */
-export function refuseTheRest(app: FastifyInstance): () => void {
+export function answerUnknownPaths(app: FastifyInstance): () => void {
   const methods = new Map<string, string[]>();
   app.addHook("onRoute", ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), method].flat()));
   return () => {

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { manualClock } from "../base/testing.ts";
-import { boundUnread } from "./unread.ts";
+import { limitUnread } from "./unread.ts";
 
 const MIB = 1024 * 1024;
 /** More than the system itself takes for a connection. */
@@ -17,7 +17,7 @@ async function open(t: TestContext, bytesMax?: number) {
     response.end(ANSWER);
     answered += 1;
   });
-  const unread = boundUnread(server, { clock, ...(bytesMax !== undefined && { bytesMax }) });
+  const unread = limitUnread(server, { clock, ...(bytesMax !== undefined && { bytesMax }) });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     server.closeAllConnections();
@@ -38,7 +38,7 @@ async function open(t: TestContext, bytesMax?: number) {
   return { clock, unread, ask, connections };
 }
 
-test("unread output of slow clients is bounded in total, and the oldest clients are closed first", async (t) => {
+test("limits the unread output of all slow clients, and closes the oldest clients first", async (t) => {
   const { unread, ask, connections } = await open(t, 3 * ANSWER.length);
   for (let i = 0; i < 6; i++) {
     await ask();
@@ -48,7 +48,7 @@ test("unread output of slow clients is bounded in total, and the oldest clients 
   await eventually("the oldest are closed", async () => (await connections()) <= 3);
 });
 
-test("a client that reads nothing for 10 s is closed, and one that reads slowly is not", async (t) => {
+test("closes a client that reads nothing for 10 s, and not one that reads slowly", async (t) => {
   const { clock, unread, ask, connections } = await open(t);
   await ask();
   const { socket: slow } = await ask();

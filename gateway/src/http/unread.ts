@@ -27,7 +27,7 @@ interface Unread {
   readonly bytes: number;
 }
 
-export function boundUnread(server: Server, { clock, bytesMax = BYTES_MAX }: UnreadOptions): Unread {
+export function limitUnread(server: Server, { clock, bytesMax = BYTES_MAX }: UnreadOptions): Unread {
   /** Oldest first. */
   const waiting = new Map<Socket, Answer>();
   let stopLooking: (() => void) | undefined;

@@ -67,14 +67,14 @@ describe("admission: prompts and the context limit", () => {
     });
   });
 
-  test("stops counting a prompt that is far too long", async () => {
+  test("stops counting a prompt early that is far too long", async () => {
     const { message } = await refusal("tiny-3b", said(100_000));
     const tokens = Number(CLIENTS.mods.exec(message)?.[2]);
     assert.ok(tokens > 2 * (LIMIT - 1) && tokens < 100_000, message);
     assert.ok(message.includes(`resulted in ${tokens} tokens or more. `), message);
   });
 
-  test("uses the error wording that makes clients shorten their prompt, whether or not counting finished", async () => {
+  test("refuses with the wording that makes clients shorten their prompt, whether or not counting finished", async () => {
     for (const words of [LIMIT - around, LIMIT, 100_000]) {
       const { message } = await refusal("tiny-3b", said(words));
       for (const [client, pattern] of Object.entries(CLIENTS)) assert.match(message, pattern, client);
@@ -158,7 +158,7 @@ describe("the amounts of a 402", () => {
     });
   }
 
-  test("has the remedy of the model's kind: an embedding has no max_tokens to lower", async () => {
+  test("name the remedy for the kind of model: an embedding has no max_tokens to lower", async () => {
     for (const outcome of [
       { kind: "exceeds_balance", available: pico(1n) },
       { kind: "exceeds_budget", of: "month", available: pico(1n) },

@@ -2,7 +2,7 @@
 import type { Uuid } from "../base/ids.ts";
 import { ceilMicro, floorMicro, type Pico, pico, ZERO } from "../base/money.ts";
 import { fault, invalidRequest, modelNotFound } from "../faults.ts";
-import type { Holder } from "../keys/keys.ts";
+import type { KeyHolder } from "../keys/keys.ts";
 import { holdAmount } from "../ledger/rules.ts";
 import type { ActiveModel, CountedModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
@@ -71,7 +71,7 @@ export async function placeHold(
   gw: Gateway,
   parts: {
     call: Call;
-    key: Holder;
+    key: KeyHolder;
     endpoint: Endpoint;
     ask: Pick<Ask, "stream" | "outputTokensMax" | "label">;
     model: ActiveModel;

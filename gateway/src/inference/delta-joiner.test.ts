@@ -50,7 +50,7 @@ test("merges events that exceed the model's token rate until the next second", a
   assert.equal(events.at(-1), "h");
 });
 
-test("loses, repeats and reorders nothing", async () => {
+test("never loses, repeats or reorders text", async () => {
   const step = fc.oneof(fc.constant("turn"), fc.constant("time"), fc.constant("flush"), fc.string({ minLength: 1 }));
   await fc.assert(
     fc.asyncProperty(fc.array(step), async (steps) => {

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explainsPace, explainsWait, type Facts, judge } from "./endings.ts";
+import { type EndingFacts, explainsPace, explainsWait, judge } from "./endings.ts";
 
-const NONE: Facts = {
+const NONE: EndingFacts = {
   ...{ accepted: true, hadOutput: false, reachedClient: false },
   ...{ waitExplained: true, paceExplained: true },
 };
-const KEPT: Facts = { ...NONE, hadOutput: true };
-const SENT: Facts = { ...KEPT, reachedClient: true };
-const LONG: Facts = { ...NONE, waitExplained: false };
-const CRAWLED: Facts = { ...SENT, paceExplained: false };
-const NOBODY: Facts = { ...NONE, accepted: false };
+const KEPT: EndingFacts = { ...NONE, hadOutput: true };
+const SENT: EndingFacts = { ...KEPT, reachedClient: true };
+const LONG: EndingFacts = { ...NONE, waitExplained: false };
+const CRAWLED: EndingFacts = { ...SENT, paceExplained: false };
+const NOBODY: EndingFacts = { ...NONE, accepted: false };
 
-test("has one row in the endings table for each line of the specification", () => {
+test("the endings table has one row for each line of the specification", () => {
   const rows = [
     // event · end, facts → outcome, status, billed, host's share
     ["finished, with output", "finished", KEPT, "ok", 200, "all", "paid"],
@@ -62,7 +62,7 @@ test("has one row in the endings table for each line of the specification", () =
   }
 });
 
-test("accepts 3 times the model's usual time to first token for a prompt of that length", () => {
+test("a wait of up to 3 times the model's usual time to first token for that prompt length counts as normal", () => {
   const rows = [
     // prompt tokens, wait, model's median, its median per prompt token → explained
     [100, 600, 200, 2, true],
@@ -86,7 +86,7 @@ test("accepts 3 times the model's usual time to first token for a prompt of that
   }
 });
 
-test("accepts any output speed above a third of the model's usual speed", () => {
+test("any output speed above a third of the model's usual speed counts as normal", () => {
   const rows: [what: string, tokens: number, outputMs: number, usual: number | null, explained: boolean][] = [
     ["a word every 1.9 s", 5, 4 * 1_900, 60, false],
     ["2 tokens a second", 21, 10_000, 60, true],

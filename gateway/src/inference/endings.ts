@@ -23,7 +23,7 @@ export interface Ending {
   share: "paid" | WithheldReason | "none";
 }
 
-export interface Facts {
+export interface EndingFacts {
   /** A node accepted the request. */
   accepted: boolean;
   /** It returned at least one token or vector. */
@@ -84,7 +84,7 @@ export function explainsPace(
 }
 
 /** `stopped`: cancelled because the gateway stops. */
-export function judge(end: DispatchResult["end"] | "stopped", facts: Facts): Ending {
+export function judge(end: DispatchResult["end"] | "stopped", facts: EndingFacts): Ending {
   const { accepted, hadOutput, reachedClient, waitExplained, paceExplained } = facts;
   switch (end) {
     case "finished":

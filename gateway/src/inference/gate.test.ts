@@ -26,7 +26,7 @@ function open() {
   return { dispatcher: gateway.dispatcher, recorded, enter };
 }
 
-test("returns 429 and records it when the model is full", async () => {
+test("returns and records 429 when the model is full", async () => {
   const { enter, recorded } = open();
   const place = await enter();
   await assert.rejects(enter(), { code: "rate_limit_sku_capacity", status: 429 });
@@ -42,7 +42,7 @@ test("returns 503 while no node is reachable, whether or not the model is full",
   assert.deepEqual(recorded, []);
 });
 
-test("returns 503 for requests that piled up while nodes were unreachable, and continues those that still fit", async () => {
+test("returns 503 to requests that accumulated during an outage of the plane, and serves those that still fit", async () => {
   const { enter, recorded, dispatcher } = open();
   dispatcher.isTroubled = true;
   await enter();

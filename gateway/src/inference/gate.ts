@@ -4,7 +4,7 @@
  */
 import type { EndpointName, LimitOutcome } from "../base/states.ts";
 import { type Fault, fault } from "../faults.ts";
-import type { Holder } from "../keys/keys.ts";
+import type { KeyHolder } from "../keys/keys.ts";
 import { LimitsUnavailable, limitsInForce, rateLimitHeaders } from "../limits/limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Call } from "./call.ts";
@@ -16,7 +16,7 @@ const CEILING_MIN = 8;
 
 export interface Caller {
   call: Call;
-  key: Holder;
+  key: KeyHolder;
   endpoint: EndpointName;
 }
 
@@ -55,7 +55,7 @@ export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Pr
 }
 
 /** Refuses an account without any credit before its body is read. The hold checks the exact amount. */
-export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key: Holder): Promise<void> {
+export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key: KeyHolder): Promise<void> {
   if (await gw.ledger.hasCredit(key.accountId)) return;
   gw.unfunded.count(key, { kind: "no_credit" });
   throw fault("insufficient_credits");

@@ -3,7 +3,7 @@
  * wait no longer, and records which came first. The gateway exits when none is left.
  */
 import { type CancelSignal, CancelSource } from "../base/cancel.ts";
-import { PassingSet, type Seat } from "../base/passing.ts";
+import { type SetEntry, ShortLivedSet } from "../base/short-lived.ts";
 import { fault } from "../faults.ts";
 
 /** One request in flight. */
@@ -18,7 +18,7 @@ export interface InFlightEntry {
 }
 
 export class InFlight {
-  readonly #places = new PassingSet<Entry>();
+  readonly #places = new ShortLivedSet<Entry>();
   #isStopped = false;
   #whenNone: (() => void)[] = [];
 
@@ -64,7 +64,7 @@ class Entry implements InFlightEntry {
   #giveUp: ((reason: unknown) => void) | undefined;
   isStopped = false;
   /** Its entry among all requests. */
-  seat: Seat<Entry> | undefined;
+  seat: SetEntry<Entry> | undefined;
 
   constructor(cancelSignal: CancelSignal, left: (place: Entry) => void) {
     this.#cancelSignal = cancelSignal;

@@ -26,7 +26,7 @@ test("counts white space of all kinds as one run", () => {
   assert.equal(hasLongRun("\r\n\t ".repeat(RUN_CHARS_MAX / 4 + 1)), true);
 });
 
-test("examines few characters of prose, and a bounded part of any text", () => {
+test("reads few characters of prose, and a limited part of any text", () => {
   const work = (text: string): number => {
     let sum = 0;
     hasLongRun(text, (chars) => {
@@ -46,7 +46,7 @@ test("examines few characters of prose, and a bounded part of any text", () => {
   );
 });
 
-test("names the field", () => {
+test("the error names the field", () => {
   const run = long("\n");
   const message = (content: string) => ({ role: "user", content });
   for (const [ask, field] of [

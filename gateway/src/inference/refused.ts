@@ -5,7 +5,7 @@ import { bearerToken, referenceOf } from "../keys/secrets.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** The caller, as far as it is known. */
-export interface Asker {
+export interface RefusedCaller {
   authorization: string | undefined;
   key?: { id: Uuid; accountId: Uuid };
   /** Known once the body is read. */
@@ -13,7 +13,7 @@ export interface Asker {
 }
 
 /** Counts every 4xx, which clients can fix. A call without a key has no owner. */
-export function noteRefused(gw: Pick<Gateway, "refusedCalls">, asker: Asker, error: unknown): void {
+export function noteRefused(gw: Pick<Gateway, "refusedCalls">, asker: RefusedCaller, error: unknown): void {
   if (!(error instanceof Fault) || error.status >= 500) return;
   const by = asker.key ?? named(asker.authorization);
   if (by === undefined) return;

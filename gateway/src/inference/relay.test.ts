@@ -94,7 +94,7 @@ describe("relay", () => {
     assert.deepEqual([relay.text, relay.cut], ["a ", "stop"]);
   });
 
-  test("starts another attempt without text held back by the first", () => {
+  test("drops text held back from the first attempt when another attempt starts", () => {
     const relay = open({ stop: ["END"] });
     relay.delta("answer", "first EN");
     relay.begin("node_a");
@@ -111,7 +111,7 @@ describe("relay", () => {
     assert.equal(relay.cut, null);
   });
 
-  test("returns an answer of very many parts whole", () => {
+  test("returns an answer with very many parts completely", () => {
     const relay = open({ cap: 10_000 });
     const parts = Array.from({ length: 3_000 }, (_, i) => ` ${i % 10}`);
     for (const part of parts) relay.delta("answer", part);
@@ -194,7 +194,7 @@ describe("whether a finished node returned output", () => {
     assert.equal(bare.finished(), "empty");
   });
 
-  test("counts and sends text that was held back", () => {
+  test("counts held-back text as output and sends it", () => {
     const { relay, events } = relayOf({ thinks: true });
     relay.delta("answer", "<thin");
     assert.equal(relay.reachedClient, false);
@@ -224,7 +224,7 @@ describe("whether a finished node returned output", () => {
     assert.equal(relay.finished(), "answered");
   });
 
-  test("starts a new attempt without the output of the previous one", () => {
+  test("drops the output of the previous attempt when a new one starts", () => {
     const { relay } = relayOf({ thinks: true });
     relay.delta("answer", "<think>\n");
     assert.equal(relay.finished(), "empty");
@@ -240,7 +240,7 @@ describe("thinking opened by the chat template", () => {
   const thinks = true;
   const opened = true;
 
-  test("is all text before the first closing tag, whether or not the opening tag is repeated", () => {
+  test("is all text before the first closing tag, with or without a repeated opening tag", () => {
     for (const pieces of [["\nI ad", "d.\n</th", "ink>\n\n4"], ["<think>I add.</think>4"]]) {
       const { relay, events } = relayOf({ thinks, opened });
       for (const piece of pieces) relay.delta("answer", piece);
@@ -266,7 +266,7 @@ describe("thinking opened by the chat template", () => {
     assert.deepEqual([relay.reasoning, events.join(""), relay.cut], ["the END of it", "no ", "stop"]);
   });
 
-  test("is recognised by its channel when the engine separates it from the answer", () => {
+  test("is recognised by its channel if the engine separates it from the answer", () => {
     const { relay, events } = relayOf({ thinks, opened });
     relay.delta("reasoning", "hm");
     relay.delta("answer", "\nyes");
@@ -274,7 +274,7 @@ describe("thinking opened by the chat template", () => {
     assert.deepEqual([relay.reasoning, events.join("")], ["hm", "\nyes"]);
   });
 
-  test("is not expected for a prompt sent without the template, and is detected anew in each attempt", () => {
+  test("is not expected for a prompt without the template, and is detected again in each attempt", () => {
     const { relay, events } = relayOf({ thinks, opened, endpoint: "completion" });
     relay.delta("answer", "four");
     assert.deepEqual([relay.reasoning, events], ["", ["four"]]);
@@ -304,7 +304,7 @@ describe("the output that reached the client", () => {
     assert.equal(relay.reasoning, "hm", "all of it comes again with the end");
   });
 
-  test("includes the written answer, without thinking or held-back text", () => {
+  test("includes the answer as sent, without thinking or held-back text", () => {
     const { relay, events } = relayOf({ thinks: true });
     relay.delta("reasoning", "hm");
     assert.deepEqual([relay.delivered(), relay.reachedClient], [{ answerTokens: 0, reasoningTokens: 0 }, false]);

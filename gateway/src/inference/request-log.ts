@@ -8,13 +8,13 @@ import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { EndpointName } from "../base/states.ts";
 import type { Trace, Tracing } from "../base/tracing.ts";
 import { isStorageTrouble } from "../db/errors.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import { Fault } from "../faults.ts";
-import type { Holder } from "../keys/keys.ts";
+import type { KeyHolder } from "../keys/keys.ts";
 import type { OutputCount } from "../metering/meter.ts";
 import type { Call } from "./call.ts";
 import type { Ending } from "./endings.ts";
@@ -44,7 +44,7 @@ export interface RequestLog {
   end(error?: unknown): void;
 }
 
-type Caller = Pick<Holder, "id" | "accountId">;
+type Caller = Pick<KeyHolder, "id" | "accountId">;
 
 export interface RequestLogger {
   begin(endpoint: EndpointName, call: Call): RequestLog;
@@ -59,8 +59,8 @@ export function openRequestLogger({
   clock: Clock;
   tracing: Tracing;
 }): RequestLogger {
-  const sparing = sparingLog(log, clock, { linesOfOne: LINES_OF_ONE });
-  const outages = sparingLog(log, clock);
+  const sparing = rateLimitedLog(log, clock, { linesOfOne: LINES_OF_ONE });
+  const outages = rateLimitedLog(log, clock);
   return {
     begin: (endpoint, call) =>
       new LoggedRequest({ log, sparing, outages, clock, trace: tracing.begin(endpoint, call.headers) }, endpoint, call),
@@ -70,9 +70,9 @@ export function openRequestLogger({
 interface Means {
   log: Log;
   /** For lines that one key causes. */
-  sparing: SparingLog;
+  sparing: RateLimitedLog;
   /** For lines of outages. */
-  outages: SparingLog;
+  outages: RateLimitedLog;
   clock: Clock;
   trace: Trace;
 }

@@ -14,7 +14,7 @@ import type { Settlement } from "../ledger/settlement.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { chat } from "../routes/openai/chat.ts";
 import type { Call } from "./call.ts";
-import type { Gateway } from "./gateway.ts";
+import type { DrawnAnswer, Gateway } from "./gateway.ts";
 import { InFlight } from "./in-flight.ts";
 import { openRequestLogger } from "./request-log.ts";
 import { serve } from "./serve.ts";
@@ -58,12 +58,17 @@ interface Around {
   answered?: (body: string) => void;
   /** The duration of the output, for a model with 60 tokens per second. */
   outputMs?: number;
+  /** The answer is drawn for a spot check, and called with what is checked. */
+  checked?: (answer: DrawnAnswer) => void;
+  /** What the node says, and the request's stop string. */
+  output?: { thinking: string; answer: string };
+  stop?: string;
 }
 
 /** Serves one request with this ending. Returns the settlement and the streamed text. */
 async function served(
   end: DispatchResult["end"] | "stopped",
-  { held, secured, offered = () => {}, answered, outputMs = 0 }: Around = {},
+  { held, secured, offered = () => {}, answered, outputMs = 0, checked, output, stop }: Around = {},
 ): Promise<{ settled: Settlement | undefined; events: string[] }> {
   const clock = manualClock();
   const log = createLog("silent");
@@ -73,12 +78,21 @@ async function served(
   const gateway = {
     ...{ clock, log, limits: memoryLimits({ clock }), inFlight: new InFlight() },
     requestLogger: openRequestLogger({ log, clock, tracing: noTracing }),
-    keys: { authenticate: async () => ({ id: newId(), accountId: newId(), name: "k", models: null, own: {} }) },
+    keys: {
+      authenticate: async () => ({
+        id: newId(),
+        accountId: newId(),
+        name: "k",
+        models: null,
+        own: {},
+        spotChecks: true,
+      }),
+    },
     catalogue: () => ({ active: new Map([["m", MODEL]]) }),
     meter: () => METER,
     leases: { keep: () => () => {} },
     watch: { ended() {}, withheld() {} },
-    checks: { draws: () => false },
+    checks: { draws: () => checked !== undefined, check: (answer: DrawnAnswer) => checked?.(answer) },
     ledger: {
       hasCredit: () => true,
       hold: async () => (await held) ?? { kind: "held" },
@@ -94,8 +108,9 @@ async function served(
       async run(_order: object, sink: DispatchSink) {
         offered();
         sink.begin("node_a");
-        sink.delta("reasoning", THINKING);
-        sink.delta("answer", ANSWER);
+        const { thinking, answer } = output ?? { thinking: THINKING, answer: ANSWER };
+        if (thinking !== "") sink.delta("reasoning", thinking);
+        if (answer !== "") sink.delta("answer", answer);
         if (end === "finished") sink.finished();
         // For the dispatcher, a stopping gateway looks like a client that left.
         if (end === "stopped") gateway.inFlight.stop();
@@ -109,6 +124,7 @@ async function served(
     model: "m",
     stream: answered === undefined,
     max_tokens: 50,
+    ...(stop !== undefined && { stop }),
     messages: [{ role: "user", content: "?" }],
   };
   const call = {
@@ -158,7 +174,7 @@ for (const [end, billed] of [
   });
 }
 
-test("bills an answer that crawled until its client disconnected, and withholds the host's share", async () => {
+test("bills a crawling answer whose client disconnected, and withholds the host's share", async () => {
   const tokens = THINKING.length + ANSWER.length;
   const charge = BigInt(PROMPT_TOKENS) * PRICES.in + BigInt(tokens) * PRICES.out;
   for (const [outputMs, reason] of [
@@ -171,6 +187,38 @@ test("bills an answer that crawled until its client disconnected, and withholds 
   }
   const { settled } = await served("finished", { outputMs: tokens * 1_900 });
   assert.equal(settled?.withheld, undefined, "its client waited for it");
+});
+
+const checkedOf = async (...[end, around]: Parameters<typeof served>): Promise<DrawnAnswer[]> => {
+  const checked: DrawnAnswer[] = [];
+  await served(end, { ...around, checked: (answer) => checked.push(answer) });
+  return checked;
+};
+
+test("has a drawn answer checked if it is paid, also when its client did not wait for the end", async () => {
+  const [whole] = await checkedOf("finished");
+  assert.deepEqual([whole?.completionTokens, whole?.outputTokensMax], [THINKING.length + ANSWER.length, 50]);
+  const [left] = await checkedOf("cancelled");
+  const { completionTokens = 0, outputTokensMax, nodeId = "" } = left ?? {};
+  assert.equal(completionTokens, THINKING.length + ANSWER.length);
+  assert.equal(outputTokensMax, completionTokens, "the client ended it, not the node");
+  assert.match(nodeId, /^node_/);
+  assert.deepEqual(await checkedOf("cancelled", { outputMs: 60_000 }), [], "its share is withheld");
+  for (const end of ["failed", "quiet", "broken", "cut", "stopped"] as const)
+    assert.deepEqual(await checkedOf(end), []);
+});
+
+test("has an answer without a token checked if its node is paid for the prompt", async () => {
+  const nothing = { thinking: "", answer: "" };
+  const stopped = await checkedOf("enough", { output: { thinking: "", answer: "END" }, stop: "END" });
+  assert.deepEqual(
+    stopped.map(({ completionTokens, text }) => [completionTokens, text]),
+    [[0, ""]],
+  );
+  const confirmed = await checkedOf("empty", { output: nothing });
+  assert.equal(confirmed.length, 1, "two hosts may agree on an empty answer");
+  assert.deepEqual(await checkedOf("unconfirmed", { output: nothing }), []);
+  assert.deepEqual(await checkedOf("cancelled", { output: nothing }), [], "its node had not answered yet");
 });
 
 test("offers the job only after the hold is committed, and answers only after the settlement is", async () => {
@@ -192,7 +240,7 @@ test("offers the job only after the hold is committed, and answers only after th
   assert.deepEqual(seen, ["offered", ANSWER]);
 });
 
-test("offers nothing when the hold is refused", async () => {
+test("offers no job when the hold is refused", async () => {
   const seen: string[] = [];
   const refused = served("finished", {
     held: Promise.resolve({ kind: "ended" }),

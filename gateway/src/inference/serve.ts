@@ -4,7 +4,7 @@
  * part of the API's contract.
  */
 import { ahead } from "../base/ahead.ts";
-import { suffixOf } from "../base/ids.ts";
+import { publicId, suffixOf } from "../base/ids.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { DispatchOrder } from "../dispatch/order.ts";
 import { type FaultCode, fault } from "../faults.ts";
@@ -13,24 +13,24 @@ import type { Meter, OutputCount } from "../metering/meter.ts";
 import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call, ReadAsk } from "./call.ts";
 import { DeltaJoiner } from "./delta-joiner.ts";
-import { type Ending, explainsPace, explainsWait, type Facts, judge } from "./endings.ts";
+import { type Ending, type EndingFacts, explainsPace, explainsWait, judge } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
 import type { DrawnAnswer, Gateway } from "./gateway.ts";
 import type { InFlightEntry } from "./in-flight.ts";
 import { ignoredHeaders, readAsk } from "./read.ts";
-import { type Asker, noteRefused } from "./refused.ts";
+import { noteRefused, type RefusedCaller } from "./refused.ts";
 import { nodeSampling, Relay } from "./relay.ts";
 import type { RequestLog } from "./request-log.ts";
 import { requireKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
-import { bytesOf } from "./slices.ts";
+import { encodeInSlices } from "./slices.ts";
 
 /** Throws a fault until the reply has started; afterwards it sends errors itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const entry = gw.inFlight.enter(call.cancelSignal);
   const requestLog = gw.requestLogger.begin(endpoint.name, call);
-  const asker: Asker = { authorization: call.authorization };
+  const asker: RefusedCaller = { authorization: call.authorization };
   try {
     await answerOne(gw, endpoint, call, { entry, requestLog, asker });
     requestLog.end();
@@ -53,7 +53,7 @@ async function answerOne(
   gw: Gateway,
   endpoint: Endpoint,
   call: Call,
-  { entry, requestLog, asker }: Along & { asker: Asker },
+  { entry, requestLog, asker }: Along & { asker: RefusedCaller },
 ): Promise<void> {
   requestLog.step("authenticate");
   const key = await gw.keys.authenticate(call.authorization);
@@ -83,7 +83,7 @@ async function answerOne(
       const order = { caller, endpoint, ask, model, meter, promptTokens };
       const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
       // Prepares the job while the database commits the hold. Nothing is offered before that.
-      const job = ahead(gw.clock, () => prepareJob(gw, order));
+      const job = startEarly(gw.clock, () => prepareJob(gw, order));
       const hold = await holding; // 402
       done = await work(gw, { ...order, entry, requestLog, hold, job });
     } finally {
@@ -207,12 +207,13 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     });
     // Builds the response while the database commits the settlement. It is sent afterwards.
     const isWhole = ending.outcome === "ok" && writer === null && endpoint.parts === undefined;
-    const whole = isWhole ? ahead(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
+    const whole = isWhole ? startEarly(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
     await settling;
     settled = true;
 
+    if (relay.isDrawn && isChecked(ending, completionTokens))
+      gw.checks.check(drawnAnswer(order, relay, { result, header, counts, ending }));
     if (ending.outcome === "ok") {
-      if (relay.isDrawn) gw.checks.check(drawnAnswer(order, relay, { result, header, counts }));
       const { accountId } = key;
       const { stream, formatted, sampling } = ask;
       const outputTokensMax = header.output_tokens_max;
@@ -245,7 +246,7 @@ function explains(
   model: string,
   { queueMs, pace }: DispatchResult,
   { startedAt, promptTokens, counts }: { startedAt: number; promptTokens: number; counts: OutputCount },
-): Pick<Facts, "waitExplained" | "paceExplained"> {
+): Pick<EndingFacts, "waitExplained" | "paceExplained"> {
   const usual = dispatcher.speedOf(model);
   const waitedMs = clock.monotonic() - startedAt - (queueMs ?? 0);
   const tokens = counts.answerTokens + counts.reasoningTokens;
@@ -257,22 +258,33 @@ function explains(
   };
 }
 
+/** Every answer that is paid may be checked, also one that its client did not wait for: junk makes clients leave. */
+const isChecked = ({ outcome, share }: Ending, completionTokens: number): boolean =>
+  share === "paid" && (outcome === "ok" || (outcome === "client_closed" && completionTokens > 0));
+
 function drawnAnswer(
   { caller, endpoint, ask, model, promptTokens }: Work,
   relay: Relay,
-  { result, header, counts }: { result: DispatchResult; header: DispatchOrder["header"]; counts: OutputCount },
+  {
+    result,
+    header,
+    counts,
+    ending,
+  }: { result: DispatchResult; header: DispatchOrder["header"]; counts: OutputCount; ending: Ending },
 ): DrawnAnswer {
+  const completionTokens = counts.answerTokens + counts.reasoningTokens;
   return {
     requestId: caller.call.id,
-    nodeId: result.pace?.nodeId ?? "",
+    nodeId: result.server === null ? "" : publicId("node", result.server.nodeId),
     endpoint: endpoint.name,
     model,
     sampling: ask.sampling,
     formatted: ask.formatted,
     body: ask.body,
-    outputTokensMax: header.output_tokens_max,
+    // The client, not the node, ended what it did not wait for.
+    outputTokensMax: ending.outcome === "ok" ? header.output_tokens_max : completionTokens,
     promptTokens,
-    completionTokens: counts.answerTokens + counts.reasoningTokens,
+    completionTokens,
     text: relay.text,
     reasoning: relay.reasoning,
     vectors: relay.embeddings,
@@ -286,7 +298,7 @@ function openStream(call: Call, writer: StreamWriter): void {
 }
 
 async function tellParts(gw: Gateway, call: Call, parts: Iterable<string>): Promise<void> {
-  const body = await bytesOf(parts, { clock: gw.clock, cancelSignal: call.cancelSignal });
+  const body = await encodeInSlices(parts, { clock: gw.clock, cancelSignal: call.cancelSignal });
   if (body !== undefined) call.reply.json(200, body);
 }
 

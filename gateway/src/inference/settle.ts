@@ -2,7 +2,7 @@
 import { ZERO } from "../base/money.ts";
 import type { EndpointName, FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
-import type { Holder } from "../keys/keys.ts";
+import type { KeyHolder } from "../keys/keys.ts";
 import { chargeAmount } from "../ledger/rules.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { OutputCount } from "../metering/meter.ts";
@@ -13,7 +13,7 @@ import type { Gateway } from "./gateway.ts";
 
 interface Closing {
   call: Call;
-  key: Holder;
+  key: KeyHolder;
   endpoint: EndpointName;
   model: ActiveModel;
   hold: Hold;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock, turn } from "../base/testing.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
-import { bytesOf } from "./slices.ts";
+import { encodeInSlices } from "./slices.ts";
 
 const meta = { suffix: "x", created: 0, model: "embed-m3" };
 const answerOf = (count: number) => ({
@@ -13,7 +13,7 @@ const answerOf = (count: number) => ({
   usage: { promptTokens: 7, completionTokens: 0 },
 });
 
-test("returns the same long answer in slices, and delays others by at most one slice", async () => {
+test("returns a long answer unchanged in slices, and delays other requests by at most one slice", async () => {
   const clock = manualClock();
   const answer = answerOf(64);
   let taken = 0;
@@ -24,7 +24,7 @@ test("returns the same long answer in slices, and delays others by at most one s
     }
   };
   let body: Uint8Array[] | undefined;
-  const building = bytesOf(parts(), { clock, cancelSignal: new AbortController().signal }).then((bytes) => {
+  const building = encodeInSlices(parts(), { clock, cancelSignal: new AbortController().signal }).then((bytes) => {
     body = bytes;
   });
   let turns = 0;
@@ -49,14 +49,14 @@ test("stops building an answer when its client disconnects", async () => {
     }
   };
   const clock = manualClock();
-  const building = bytesOf(parts(), { clock, cancelSignal: gone.signal });
+  const building = encodeInSlices(parts(), { clock, cancelSignal: gone.signal });
   gone.abort();
   clock.advance(0);
   assert.equal(await building, undefined);
   assert.equal(taken, 2);
 });
 
-test("returns an embedding's answer as the same JSON as without slices", () => {
+test("returns the same JSON for an embedding as without slices", () => {
   const answer = { ...answerOf(0), vectors: [Float32Array.of(0.5, -1), Float32Array.of(2, 0)] };
   assert.deepEqual(JSON.parse(embeddings.whole(meta, answer)), {
     object: "list",

@@ -9,7 +9,7 @@ import { type Clock, sleep } from "../base/clock.ts";
 const SLICE_CHARS = 64 * 1024;
 
 /** The bytes of `parts`; undefined when `cancelSignal` fires. */
-export async function bytesOf(
+export async function encodeInSlices(
   parts: Iterable<string>,
   { clock, cancelSignal }: { clock: Clock; cancelSignal: Pick<CancelSignal, "aborted"> },
 ): Promise<Uint8Array[] | undefined> {

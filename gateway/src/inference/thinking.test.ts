@@ -67,7 +67,7 @@ describe("separating thinking from the answer", () => {
       ["line breaks after the thinking", "<think>hm</think>", "\r"],
     ];
     for (const [name, before, unit] of FLOODS) {
-      test(`bounds the text held back and the text dropped: ${name}`, () => {
+      test(`is limited, both when held back and when dropped: ${name}`, () => {
         const splitter = new ThinkingSplitter(TAGS, { isOpened: false });
         splitter.push(before);
         let out = 0;

@@ -59,7 +59,7 @@ describe("API keys", () => {
     return id;
   };
 
-  test("are issued in their format, authenticate, and are never stored in clear", async () => {
+  test("are issued in their format, authenticate, and are stored only as hashes", async () => {
     const { id, token } = await here.issue(account, "first");
     assert.match(token, /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
     assert.deepEqual(await here.authenticate(`Bearer ${token}`), {
@@ -116,7 +116,7 @@ describe("API keys", () => {
     assert.equal(await other.authenticate(`Bearer ${token}`), undefined, "another pepper opens nothing");
   });
 
-  test("are cached for a minute after authentication, and revoked on every gateway immediately", async () => {
+  test("are cached for a minute, and revoked on every gateway immediately", async () => {
     const { id, token } = await here.issue(account, "revoked");
     assert.ok(await here.authenticate(`Bearer ${token}`));
     assert.ok(await there.authenticate(`Bearer ${token}`));
@@ -139,7 +139,7 @@ describe("API keys", () => {
     assert.equal(await there.authenticate(`Bearer ${quiet.token}`), undefined, "the bound holds without the broadcast");
   });
 
-  test("can be listed, renamed and revoked by their own account only", async () => {
+  test("can be listed, renamed and revoked only by their own account", async () => {
     const [mine, other] = [await newAccount(), await newAccount()];
     const first = await here.issue(mine, "first");
     const second = await here.issue(mine, "second");
@@ -167,7 +167,7 @@ describe("API keys", () => {
     assert.ok((await here.find(mine, first.id))?.revokedAt instanceof Date);
   });
 
-  test("apply operator limits and account suspension on every gateway", async () => {
+  test("follow operators' limits and account suspensions on every gateway", async () => {
     const owner = await newAccount();
     const { id, token } = await here.issue(owner, "limited");
     await there.authenticate(`Bearer ${token}`);
@@ -183,7 +183,7 @@ describe("API keys", () => {
     await eventually("the suspension", async () => (await there.authenticate(`Bearer ${token}`)) === undefined);
   });
 
-  test("are looked up again after a gap in the broadcast", async () => {
+  test("are looked up again after the broadcast was interrupted", async () => {
     const { id, token } = await here.issue(account, "gap");
     assert.ok(await there.authenticate(`Bearer ${token}`));
     await db.pool.query("update api_key set revoked_at = now() where id = $1", [id]);
@@ -196,7 +196,7 @@ describe("API keys", () => {
     await eventually("it forgot", async () => (await there.authenticate(`Bearer ${token}`)) === undefined);
   });
 
-  test("are refused for a suspended account, carry its overrides, and have their last use written in batches", async () => {
+  test("are refused for a suspended account, use its limits, and record their last use in batches", async () => {
     const suspended = newId();
     await db.pool.query("insert into account (id, kind, name, suspended_at) values ($1, 'builder', 's', now())", [
       suspended,
@@ -218,7 +218,7 @@ describe("API keys", () => {
     assert.ok(Math.abs(usedAt.getTime() - (clock.now() - 10_000)) < 1000);
   });
 
-  test("apply the owner's settings on every gateway, and are refused after they expire", async () => {
+  test("follow the owner's settings on every gateway, and are refused after they expire", async () => {
     const { id, token } = await here.create(account, { name: "set", by: null, settings: { models: ["tiny-3b"] } });
     assert.deepEqual((await there.authenticate(`Bearer ${token}`))?.models, ["tiny-3b"]);
     const ownLimits = { requestsPerMinute: 3, tokensPerMinute: null, inFlight: 1 };

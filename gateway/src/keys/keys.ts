@@ -36,7 +36,7 @@ export const LimitOverrides = row({
 export type LimitOverrides = z.infer<typeof LimitOverrides>;
 
 /** The owner and settings of a verified secret. */
-const Holder = row({
+const KeyHolder = row({
   id: column.uuid,
   name: z.string(),
   accountId: column.uuid,
@@ -55,16 +55,16 @@ const Holder = row({
   /** When this secret expires, in Unix milliseconds: with its key, or because it was rotated. */
   until: z.number().nullable(),
 });
-export type Holder = z.infer<typeof Holder>;
+export type KeyHolder = z.infer<typeof KeyHolder>;
 
 /** With the secret's hash, and on request the pepper of the hash. */
-const StoredHolder = Holder.extend({ hash: column.bytes, pepper: z.string().nullable() });
+const StoredHolder = KeyHolder.extend({ hash: column.bytes, pepper: z.string().nullable() });
 
 export interface Secrets<Record extends SecretRecord = SecretRecord> {
   /** The token is returned only here. Throws `TooManyOpen` at the account's limit. */
   issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
   /** The holder of an Authorization header; undefined if it is invalid for any reason. */
-  authenticate(authorization: string | undefined): Promise<Holder | undefined>;
+  authenticate(authorization: string | undefined): Promise<KeyHolder | undefined>;
   /** An account's secrets: active ones, then revoked ones, each newest first. */
   list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<Record[]>;
   /** `accountId` null: of any account. */
@@ -115,8 +115,6 @@ export interface SecretsOptions extends Peppers {
   log: Log;
   /** Tells other gateways about revoked secrets. */
   broadcast: Broadcast;
-  /** Journals the current row, in case a failover loses it. Resolves when it is written. */
-  journal?: (table: keyof typeof OPEN_MAX, id: Uuid) => Promise<void>;
 }
 
 /** A kind of secret: its table, and its own fields. */
@@ -183,7 +181,7 @@ export function openSecrets<Record extends SecretRecord>(
   }: Kind<Record>,
   options: SecretsOptions,
 ): OpenSecrets<Record> {
-  const { pool, pepper, clock, random, newId, broadcast, journal } = options;
+  const { pool, pepper, clock, random, newId, broadcast } = options;
   const lastUsed = keepLastUsed(table, options);
   const rehashing = openRehashing(table, options);
   const record = `select k.id, k.account_id as "accountId", k.name, k.reference, k.created_at as "createdAt",
@@ -196,7 +194,7 @@ export function openSecrets<Record extends SecretRecord>(
   });
   const findHolder = finding(`find_${table}`, "null::text");
   const findWithPepper = finding(`find_${table}_pepper`, hashedWith);
-  const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
+  const remembered = new Map<string, { holder: KeyHolder | undefined; until: number }>();
   /** Incremented with every change: a row read before one is not cached. */
   let changes = 0;
 
@@ -218,14 +216,13 @@ export function openSecrets<Record extends SecretRecord>(
   const changed = async (id: Uuid): Promise<void> => {
     forget(id);
     await broadcast.send(topic, id);
-    await journal?.(table, id);
   };
   const changedOne = async (id: Uuid, { rowCount }: { rowCount: number | null }): Promise<boolean> => {
     await changed(id);
     return rowCount === 1;
   };
 
-  const lookUp = async (reference: string, token: string): Promise<Holder | undefined> => {
+  const lookUp = async (reference: string, token: string): Promise<KeyHolder | undefined> => {
     const query = rehashing.isOn() ? findWithPepper : findHolder;
     const found = await queryRow(pool, StoredHolder, query, [reference]);
     const how = found === undefined ? undefined : madeWith(found.hash, token, options);
@@ -236,7 +233,7 @@ export function openSecrets<Record extends SecretRecord>(
     return holder;
   };
   /** Expired secrets are invalid, cached or not. */
-  const unlessEnded = (holder: Holder | undefined): Holder | undefined =>
+  const unlessEnded = (holder: KeyHolder | undefined): KeyHolder | undefined =>
     holder === undefined || (holder.until !== null && holder.until <= clock.now()) ? undefined : holder;
 
   const secrets: OpenSecrets<Record> = {
@@ -270,7 +267,6 @@ export function openSecrets<Record extends SecretRecord>(
         await rehashing.issued(client, reference);
         await then(client, id);
       });
-      await journal?.(table, id);
       return { id, token };
     },
 

@@ -40,7 +40,7 @@ async function openPlace(t: TestContext) {
 
 const bearer = (token: string): string => `Bearer ${token}`;
 
-test("rehashes a key when it is used, and refuses unused keys once the old pepper is removed", async (t) => {
+test("rehashes a key when it is used, and refuses keys never used before the old pepper was removed", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const before = gateway({ pepper: FIRST });
   const shown = await before.keys.issue(account, "shown");
@@ -63,7 +63,7 @@ test("rehashes a key when it is used, and refuses unused keys once the old peppe
   await after.close();
 });
 
-test("rehashes both secrets of a rotated key, each when it is used", async (t) => {
+test("rehashes each of the two secrets of a rotated key when it is used", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const before = gateway({ pepper: FIRST });
   const { id, token: previous } = await before.keys.issue(account, "rotated");
@@ -82,7 +82,7 @@ test("rehashes both secrets of a rotated key, each when it is used", async (t) =
   await after.close();
 });
 
-test("lets two gateways with the peppers in either order authenticate every key, and never restores an old hash", async (t) => {
+test("authenticates every key on two gateways with the peppers in either order, and never restores an old hash", async (t) => {
   const { pool, account, gateway } = await openPlace(t);
   const behind = gateway({ pepper: FIRST, next: SECOND });
   const ahead = gateway({ pepper: SECOND, old: FIRST });

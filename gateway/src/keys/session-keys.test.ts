@@ -70,13 +70,13 @@ describe("session keys", () => {
     return issued;
   };
 
-  test("receive thinking in the stream, and attach no labels", async () => {
+  test("receive thinking in the stream, and record no labels", async () => {
     const { token } = await issue(await begin());
     const holder = await keys.authenticate(`Bearer ${token}`);
     assert.deepEqual([holder?.reasoningContent, holder?.labels], [true, false]);
   });
 
-  test("exist once per session and account, with a new secret for each request, also many at once", async () => {
+  test("exist once per session and account, with a new secret for each request, even for concurrent ones", async () => {
     const [session, other] = [await begin(), await begin()];
     const first = await issue(session);
     assert.ok(await works(first.token));
@@ -124,7 +124,7 @@ describe("session keys", () => {
     assert.equal(await sessionKeys.issue({ accountId: account, sessionId: session }), undefined);
   });
 
-  test("end with a session that ends while they are issued", async () => {
+  test("are not issued if their session ends meanwhile", async () => {
     for (let i = 0; i < 10; i++) {
       const session = await begin();
       const [issued] = await Promise.all([
@@ -148,7 +148,7 @@ describe("session keys", () => {
   });
 
   for (const role of ["billing", "viewer"]) {
-    test(`stop working when their member becomes ${role}, and not on a change to the role member`, async () => {
+    test(`stop working when their member becomes ${role}, and continue after a change to the role member`, async () => {
       const shared = await newAccount();
       const join = "insert into account_member (account_id, identity_id, role) values ($1, $2, 'member')";
       await db.pool.query(join, [shared, identity]);
@@ -165,7 +165,7 @@ describe("session keys", () => {
     });
   }
 
-  test("end after 12 hours, or when their session would", async () => {
+  test("expire after 12 hours, or earlier with their session", async () => {
     const [long, short] = [await issue(await begin()), await issue(await begin("1 hour"))];
     assert.ok(Math.abs(long.expiresAt.getTime() - Date.now() - 12 * HOUR_MS) < HOUR_MS / 2);
     assert.ok(Math.abs(short.expiresAt.getTime() - Date.now() - HOUR_MS) < HOUR_MS / 2);

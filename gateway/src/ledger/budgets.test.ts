@@ -69,7 +69,7 @@ describe("a key's budget", () => {
     return rows[0];
   };
 
-  test("admits exactly as many of 200 concurrent requests as it has room for, across two gateways", async () => {
+  test("admits exactly as many of 200 concurrent requests as it can pay, across two gateways", async () => {
     const key = await openKey({ budgetDay: pico(37n * HOLD) });
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, (_, i) => (ledgers[i % 2] as Ledger).hold(holdBy(key))),
@@ -97,7 +97,7 @@ describe("a key's budget", () => {
     });
   }
 
-  test("has room again for the unused part of a hold and for a voided hold", async () => {
+  test("frees the unused part of a hold, and all of a voided hold", async () => {
     const key = await openKey({ budgetMonth: pico(HOLD + COST) });
     const first = holdBy(key);
     assert.deepEqual(await ledger.hold(first), { kind: "held" });
@@ -123,7 +123,7 @@ describe("a key's budget", () => {
     });
   });
 
-  test("limits a late settlement to what the budget has left", async () => {
+  test("limits a late settlement to what is left of the budget", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const lost = holdBy(key);
     await ledger.hold(lost);
@@ -135,7 +135,7 @@ describe("a key's budget", () => {
     assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: COST }]);
   });
 
-  test("counts spent and held amounts when it is set", async () => {
+  test("includes amounts that were spent or held before it was set", async () => {
     const key = await openKey({});
     const [spent, inFlight] = [holdBy(key), holdBy(key)];
     await ledger.hold(spent);
@@ -157,7 +157,7 @@ describe("a key's budget", () => {
     assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
   });
 
-  test("resets at the start of the day, and holds of the day before do not count", async () => {
+  test("resets at the start of the day, and ignores holds of the day before", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const today = holdBy(key);
     assert.deepEqual(await ledger.hold(today), { kind: "held" });
@@ -195,7 +195,7 @@ describe("a key's budget", () => {
     assert.deepEqual([day_spent, day_held], [0n, HOLD], "today's room is as it was");
   });
 
-  test("limits a late settlement of the day before to what that day had left", async () => {
+  test("limits a late settlement of the day before to what was left that day", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const yesterday = systemClock.now() - DAY_MS;
     await ledger.hold(holdBy(key));
@@ -233,7 +233,7 @@ describe("a key's budget", () => {
     });
   }
 
-  test("counts spending of the current day when a gateway with a slow clock sets it", async () => {
+  test("includes the current day's spending when a gateway with a slow clock sets it", async () => {
     const key = await openKey({});
     const ahead = holdBy(key, systemClock.now() + DAY_MS);
     await ledger.hold(ahead);
@@ -246,7 +246,7 @@ describe("a key's budget", () => {
     });
   });
 
-  test("is checked by the ledger check, which finds a wrong counter and a missing budget", async () => {
+  test("is covered by the ledger check, which finds a wrong counter and a missing budget", async () => {
     const proof = async () => (await checkLedger(db.pool)).filter(({ name }) => name.includes("budget"));
     const key = await openKey({ budgetDay: pico(2n * HOLD), budgetMonth: pico(3n * HOLD) });
     const [first, second] = [holdBy(key), holdBy(key)];
@@ -278,7 +278,7 @@ describe("a key's budget", () => {
     assert.deepEqual((await proof())[0]?.differences, []);
   });
 
-  test("is checked after the balance, and does not affect other keys", async () => {
+  test("is applied after the balance check, and does not affect other keys", async () => {
     const key = await openKey({ budgetDay: pico(0n) });
     const poor = { ...holdBy(key), amount: pico(dollars(1) + 1n) };
     assert.deepEqual(await ledger.hold(poor), { kind: "exceeds_balance", available: dollars(1) });

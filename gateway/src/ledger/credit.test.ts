@@ -32,7 +32,7 @@ test("shares one balance query among concurrent callers and caches the result fo
   assert.equal(await again, true);
 });
 
-test("starts the cache's second when the query starts, and does not share a query that takes longer", async () => {
+test("caches a result for one second from the start of its query, and does not share a query that takes longer", async () => {
   const { clock, credit, looks } = open();
   const slow = credit.has(ONE);
   clock.advance(1_000);
@@ -45,7 +45,7 @@ test("starts the cache's second when the query starts, and does not share a quer
   assert.equal(credit.has(ONE), true, "the older answer does not take the place of the newer");
 });
 
-test("counts the cache time of a slow query from its start, then queries again", async () => {
+test("counts the age of a slow query's result from its start, then queries again", async () => {
   const { clock, credit, looks, answer } = open();
   const slow = credit.has(ONE);
   clock.advance(600);
@@ -70,7 +70,7 @@ test("takes the balance from a hold instead of a query, unless a newer balance i
   assert.equal(looks.length, 0);
 });
 
-test("queries the balance again after a transfer, also when a query is in flight", async () => {
+test("queries the balance again after a transfer, even if a query is in flight", async () => {
   const { credit, looks } = open();
   const before = credit.has(ONE);
   credit.forget(ONE);

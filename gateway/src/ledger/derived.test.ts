@@ -90,7 +90,7 @@ async function openBefore(t: TestContext): Promise<TestDatabase["pool"]> {
   return pool;
 }
 
-test("upgrades a database with requests, transfers, payouts and set-offs from the previous schema", async (t) => {
+test("migrating the previous schema keeps requests, transfers, payouts and set-offs", async (t) => {
   const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);
   await move("grant", BUILDER, 500);
@@ -114,7 +114,7 @@ test("upgrades a database with requests, transfers, payouts and set-offs from th
   assert.deepEqual(await told(), before);
 });
 
-test("closes a month that the previous version recorded like any other month", async (t) => {
+test("a month recorded by the previous version closes like any other month", async (t) => {
   await pastMidnight();
   const pool = await openBefore(t);
   await move("purchase", BUILDER, 10_000);

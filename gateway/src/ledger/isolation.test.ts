@@ -84,7 +84,7 @@ describe("isolation of locked accounts", () => {
     return ended;
   };
 
-  test("delays holds of a locked account only, in the same batch and after it", async (t) => {
+  test("delays only holds of the locked account; other accounts' holds in the same and later batches succeed", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     const release = await lockAccount(t, locked);
     const orders = [holdOf(locked), holdOf(free), holdOf(locked), holdOf(free)];
@@ -101,7 +101,7 @@ describe("isolation of locked accounts", () => {
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 3_000_000n);
   });
 
-  test("delays settlements of a locked builder or host only, and charges each once", async (t) => {
+  test("delays only settlements of a locked builder or host, and charges each once", async (t) => {
     const [locked, free, served] = [await account("builder"), await account("builder"), await account("builder")];
     const [host, lockedHost] = [await account("host"), await account("host")];
     const [a, b, c, d] = (await held(locked, free, served, free)) as [HoldOrder, HoldOrder, HoldOrder, HoldOrder];
@@ -118,7 +118,7 @@ describe("isolation of locked accounts", () => {
     assert.deepEqual(await Promise.all([locked, free, served].map(chargedOf)), [COST, 2n * COST, 2n * COST]);
   });
 
-  test("delays voids and late settlements of a locked account only", async (t) => {
+  test("delays only voids and late settlements of a locked account", async (t) => {
     const [locked, free, host] = [await account("builder"), await account("builder"), await account("host")];
     const [a, b, lateA, lateB] = (await held(locked, free, locked, free)) as [
       HoldOrder,
@@ -143,7 +143,7 @@ describe("isolation of locked accounts", () => {
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 0n);
   });
 
-  test("delays only one account when its key's budget row is locked", async (t) => {
+  test("delays only one account when the budget row of its key is locked", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     const order = holdOf(locked);
     // The test does not need the key itself.
@@ -164,7 +164,7 @@ describe("isolation of locked accounts", () => {
     await db.pool.query("delete from key_budget");
   });
 
-  test("fails one refused operation alone and serves its account again", async () => {
+  test("fails only the refused operation, and serves its account afterwards", async () => {
     const [bad, good] = [await account("builder"), await account("builder")];
     const wrong = { ...holdOf(bad), amount: pico(-1n) };
     const outcomes = [wrong, holdOf(good), holdOf(good)].map((order) => ledger.hold(order));

@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { sparingLog } from "../base/sparing-log.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { DiskFile } from "./disk.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
 import { openIfThere, textFrom } from "./replay.ts";
@@ -54,7 +54,7 @@ interface OwnFile {
 export function openJournal(options: JournalOptions): Journal {
   const { spool, name, windowMs, clock, log } = options;
   const { disk, directory, owner } = spool;
-  const sparing = sparingLog(log, clock);
+  const sparing = rateLimitedLog(log, clock);
   let waiting: JournalEntry[] = [];
   let timer: (() => void) | undefined;
   let writing: Promise<void> = Promise.resolve();

@@ -56,7 +56,7 @@ describe("late settlement of a request whose lease expired", () => {
     assert.deepEqual(differing, []);
   };
 
-  test("charges and pays in full, once, and writes the same record and rollups as a timely settlement", async () => {
+  test("charges and pays in full once, and writes the same record and rollups as a timely settlement", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const before = await balance(host);
@@ -79,7 +79,7 @@ describe("late settlement of a request whose lease expired", () => {
     await assertLedger();
   });
 
-  test("charges nothing for a request that ended without a charge, and records its outcome", async () => {
+  test("charges nothing for a request that was free of charge, and records its outcome", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const free = {
@@ -95,7 +95,7 @@ describe("late settlement of a request whose lease expired", () => {
     await assertLedger();
   });
 
-  test("never overspends, and records what the account could not pay as short", async () => {
+  test("never overspends, and records as short what the account could not pay", async () => {
     const builder = await open("builder", 1_000_000n);
     const hold = await lost(builder);
     // Another request holds all but 60,007 of the balance.
@@ -146,7 +146,7 @@ describe("late settlement of a request whose lease expired", () => {
     await assertLedger();
   });
 
-  test("accepts a broken answer that is billed to the builder and paid to no host", async () => {
+  test("charges the builder for a broken answer, and pays no host", async () => {
     const builder = await open("builder", 5_000_000n);
     const hold = holdOf(builder);
     await ledger.hold(hold);
@@ -218,12 +218,12 @@ describe("leases", () => {
     assert.equal((await left(ids)).length, 3);
   });
 
-  test("expire when another gateway sweeps and they were not renewed", async () => {
+  test("expire when they were not renewed and another gateway sweeps", async () => {
     await away(14, [1, 60]);
     assert.equal(await sweep(), 1);
   });
 
-  test("expire one lease period after the first gateway restarts, and newer holds are left alone", async () => {
+  test("expire one lease period after the first gateway restarts, without affecting newer holds", async () => {
     const [old, fresh] = (await away(8 * 3600, [45, 8 * 3600 + LEASE_S])) as [Uuid, Uuid];
     assert.equal(await sweep(), 0);
     const [oldLeft, freshLeft] = (await left([old, fresh])) as [number, number];
@@ -234,7 +234,7 @@ describe("leases", () => {
     assert.equal(await sweep(), 1);
   });
 
-  test("expire also when sweeps are rare or use another lease period", async () => {
+  test("expire even if sweeps are rare or use another lease period", async () => {
     const ids = await away(0, [45]);
     let sweeps = 0;
     for (let ended = 0; ended === 0; sweeps++) {
@@ -254,7 +254,7 @@ describe("leases", () => {
     ["released", "select ledger_void(array[$1]::uuid[])", 0],
     ["left alone", "select $1::uuid", 1],
   ] as const) {
-    test(`a sweep that waited for the account lock ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
+    test(`are left alone by a sweep that waited for the account's lock: it ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
       const [hold] = (await away(1, [0])) as [Uuid];
       await still.query("commit");
       const client = await db.pool.connect();
@@ -276,7 +276,7 @@ describe("leases", () => {
     });
   }
 
-  test("sweeping skips a hold that is being settled, without waiting for it", async () => {
+  test("of holds that are being settled are skipped by sweeps, without a wait", async () => {
     const [ending, lasting] = (await away(100, [45, 45])) as [Uuid, Uuid];
     // Makes the changes visible to other sessions.
     await still.query("commit");

@@ -89,7 +89,7 @@ describe("the ledger", () => {
     await db.pool.query(`alter table ${table} enable trigger user`);
   };
 
-  test("knows whether an account has credit without a query after a hold, and updates it after a transfer", async () => {
+  test("knows without a query after a hold whether an account has credit, and updates that after a transfer", async () => {
     let queries = 0;
     const pool = new Proxy(db.pool, {
       get: (target, name) => {
@@ -111,7 +111,7 @@ describe("the ledger", () => {
     assert.equal(await counted.hasCredit(broke), true);
   });
 
-  test("holds, charges, shares 70 to 30 and refunds the rest", async () => {
+  test("places a hold, charges, splits the charge 70 to 30 and refunds the rest", async () => {
     const builder = await openAccount("builder", dollars(5));
     const host = await openAccount("host");
     const platformBefore = (await balance(PLATFORM)).balance;
@@ -190,7 +190,7 @@ describe("the ledger", () => {
     assert.equal((await balance(host)).held, 0n);
   });
 
-  test("accepts exactly the holds that fit, in order, of 200 concurrent holds", async () => {
+  test("accepts exactly those of 200 concurrent holds that fit, in order", async () => {
     const builder = await openAccount("builder", pico(3750n));
     const outcomes = await Promise.all(Array.from({ length: 200 }, () => ledger.hold(order(builder, 100n))));
     assert.equal(outcomes.filter(({ kind }) => kind === "held").length, 37);
@@ -202,7 +202,7 @@ describe("the ledger", () => {
     assert.equal((await balance(builder)).held, 3700n);
   });
 
-  test("accepts the holds of a batch that use up the balance exactly", async () => {
+  test("accepts a batch of holds that uses up the balance exactly", async () => {
     const builder = await openAccount("builder", pico(1000n));
     const outcomes = await Promise.all([600n, 401n, 400n, 1n].map((amount) => ledger.hold(order(builder, amount))));
     assert.deepEqual(outcomes, [
@@ -287,7 +287,7 @@ describe("the ledger", () => {
     assert.equal((await balance(host)).balance, hostShareOf(10n) * BigInt(pairs));
   });
 
-  test("releases a hold when it is voided, and records it when its lease expires", async () => {
+  test("releases a voided hold, and records the request as lost when the lease expires", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [voided, abandoned, renewed] = [order(builder, 10n), order(builder, 20n), order(builder, 40n)];
     await Promise.all([voided, abandoned, renewed].map((o) => ledger.hold(o)));
@@ -324,7 +324,7 @@ describe("the ledger", () => {
     assert.equal((await balance(builder)).held, 10n);
   });
 
-  test("allows only a refund to make a balance negative, and refuses holds then", async () => {
+  test("lets only a refund make a balance negative, and then refuses holds", async () => {
     const builder = await openAccount("builder", pico(100n));
     const hold = order(builder, 80n);
     await ledger.hold(hold);
@@ -349,7 +349,7 @@ describe("the ledger", () => {
     );
   });
 
-  test("deducts a debt from earnings once, and never more than either", async () => {
+  test("deducts a debt from earnings once, at most to the lower of the two", async () => {
     const [builder, host] = [await openAccount("builder"), await openAccount("host", pico(100n))];
     await ledger.transfer({ id: newId(), kind: "dispute", accountId: builder, amount: pico(60n), reason: "d" });
     const setOff = async (id: Uuid, from: Uuid, to: Uuid, amount: bigint): Promise<number> => {
@@ -422,7 +422,7 @@ describe("the ledger", () => {
     await tamper("delete from ledger_closing", [], "ledger_closing");
   });
 
-  test("the ledger check passes on a correct ledger and finds every kind of error", async () => {
+  test("passes the ledger check when correct, and fails it with every kind of error", async () => {
     const differing = async (): Promise<string[]> => {
       // These tests invent charges, so that check is skipped here; it is tested on a whole platform.
       const results = await checkLedger(db.pool);
@@ -478,7 +478,7 @@ describe("the ledger", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("every balance equals the sum of its entries, and the external account's balance is a numeric", async () => {
+  test("keeps every balance equal to the sum of its entries, even beyond 64 bits for the external account", async () => {
     const { rows } = await db.pool.query(
       `select a.id, a.balance::text, coalesce(sum(e.amount), 0)::text as entries
          from ledger_book a left join ledger_entry e on e.account_id = a.id

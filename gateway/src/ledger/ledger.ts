@@ -99,7 +99,7 @@ interface LedgerOptions {
   /** The spool for settlements that the database does not accept. Without one they wait in memory. */
   spool?: Spool;
   /** The journal of committed entries. Undefined: nothing can be entered again after a failover. */
-  journals?: Record<"requests" | "changes", Pick<Journal, "add" | "written">> | undefined;
+  journals?: { requests: Pick<Journal, "add"> } | undefined;
   /** Called when requests are committed as ended. */
   onEnded?: () => void;
   log?: Log;
@@ -255,10 +255,6 @@ export function openLedger(options: LedgerOptions): Ledger {
         reason,
       ]);
       credit.forget(accountId);
-      if (kind === "grant" && code === 1) {
-        journals?.changes.add({ kind, id, accountId, amount, reason });
-        await journals?.changes.written();
-      }
       return code === 1 ? "moved" : code === 2 ? "repeated" : code === 0 ? "exceeds_balance" : "no_account";
     },
     async renew(ids) {

@@ -125,7 +125,7 @@ describe("settling during database failures", () => {
     ["the database is known to be unreachable", { before: () => new Away("database", "no answer") }],
   ];
   for (const [what, how] of troubles) {
-    test(`${what}: spools the settlement immediately and enters it once afterwards`, async (t) => {
+    test(`${what}: spools the settlement immediately and enters it once later`, async (t) => {
       const { ledger, clock, trouble, lines, directory } = await open(t);
       const holds = [await held(ledger), await held(ledger)];
       Object.assign(trouble, how);
@@ -146,7 +146,7 @@ describe("settling during database failures", () => {
     });
   }
 
-  test("spools the settlement after 1 s when the account is locked, and enters it once afterwards", async (t) => {
+  test("spools the settlement after 1 s if the account is locked, and enters it once later", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("55P03");
@@ -161,7 +161,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("spools after 1 s when the database hangs, then spools others immediately, and closes without waiting", async (t) => {
+  test("spools after 1 s if the database hangs, then spools others immediately, and closes without waiting", async (t) => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     const hanging = Promise.withResolvers<void>();
@@ -231,7 +231,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("logs the number, amount and location of charges that are left in the spool at shutdown", async (t) => {
+  test("logs the number, amount and location of charges left in the spool at shutdown", async (t) => {
     const { ledger, trouble, lines, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("57P01");
@@ -252,7 +252,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("answers the client after 2 s when neither database nor disk accept the settlement, and charges later", async (t) => {
+  test("answers the client after 2 s if neither database nor disk accepts the settlement, and charges later", async (t) => {
     const { ledger, clock, trouble, lines, spool } = await open(t);
     const hold = await held(ledger);
     const append = t.mock.method(spool, "append", async () => {
@@ -292,7 +292,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("gives up only the settlement whose values the database refuses, and records it", async (t) => {
+  test("gives up and records only the settlement whose values the database refuses", async (t) => {
     const { ledger, lines, directory } = await open(t);
     const [bad, good] = [await held(ledger), await held(ledger)];
     await Promise.all([
@@ -315,7 +315,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("keeps a settlement that reveals a bug in the spool until giving it up can be recorded", async (t) => {
+  test("keeps a settlement that reveals a bug in the spool until it is recorded as given up", async (t) => {
     const { ledger, clock, trouble, directory, spool } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("57P03");
@@ -381,7 +381,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("releases a hold whose connection was lost after the commit, while its client got a refusal", async (t) => {
+  test("releases a hold that was committed although its connection was lost and its client was refused", async (t) => {
     const { ledger, clock, trouble, done } = await open(t);
     trouble.after = () => coded("ECONNRESET");
     const asked = ledger.hold(holdOf(builder));
@@ -401,7 +401,7 @@ describe("settling during database failures", () => {
     assert.deepEqual(rows, [], "and not recorded as lost");
   });
 
-  test("refuses a hold that hangs after 2 s, and releases it if the database accepted it", async (t) => {
+  test("refuses a hold that hangs for 2 s, and releases it if the database accepted it", async (t) => {
     const { ledger, clock, trouble, asked, done } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
@@ -418,7 +418,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("counts the age of a balance that a slow hold returned from the hold's start", async (t) => {
+  test("dates a balance returned by a slow hold from the hold's start", async (t) => {
     const { ledger, clock, trouble, asked } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
@@ -449,7 +449,7 @@ describe("settling during database failures", () => {
     assert.equal(queries, 1);
   });
 
-  test("does not wait for the release of a hold while the database is unreachable", async (t) => {
+  test("refuses the client without waiting for the hold's release while the database is unreachable", async (t) => {
     const { ledger, clock, trouble } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("ECONNREFUSED");
@@ -462,7 +462,7 @@ describe("settling during database failures", () => {
 });
 
 describe("renewing leases while the database is unreachable", () => {
-  test("includes spooled settlements, repeats until it succeeds, and logs an outage once", async (t) => {
+  test("includes spooled settlements, is repeated until it succeeds, and logs an outage once", async (t) => {
     const clock = manualClock();
     const lines: string[] = [];
     const log = createLog("debug", { write: (line) => void lines.push(line) });

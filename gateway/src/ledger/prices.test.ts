@@ -18,7 +18,7 @@ const price = (version: number, picodollars: bigint) => ({
   out: pico(picodollars),
 });
 
-test("finds a price that another gateway is recording at the same moment", async () => {
+test("finds a price that another gateway records at the same moment", async () => {
   const { pool } = database;
   const other = await pool.connect();
   await other.query("begin");

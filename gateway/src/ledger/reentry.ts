@@ -1,21 +1,19 @@
 /**
  * After a failover that lost recent commits, enters what this gateway's journals have and the database lacks. It can be repeated and
- * can run on several gateways at once: requests and grants are entered once by their IDs, and rows are compared first.
+ * can run on several gateways at once: requests and changes are entered once by their IDs.
  */
 import type pg from "pg";
 import { z } from "zod";
 import { publicId, type Uuid } from "../base/ids.ts";
-import { provesBug } from "../db/errors.ts";
-import { column, queryOne, queryRows, row } from "../db/rows.ts";
+import { DAY_MS } from "../base/time.ts";
+import { column, queryRows, row } from "../db/rows.ts";
 import type { Journal } from "./journal.ts";
-import { JOURNALED_TABLES, type JournalEntry, type JournaledTable } from "./journal-lines.ts";
+import { Changed, type JournalEntry } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
 import { restoreBatch } from "./restore.ts";
 
 /** The batch size of the ledger. */
 const AT_ONCE = 128;
-/** After this long, an operator may have changed a row on purpose. Then it is only revoked or suspended. */
-const FRESH = "5 minutes";
 
 interface NotEntered {
   kind: JournalEntry["kind"] | "journal";
@@ -32,7 +30,6 @@ export interface Reentry {
 export const newReentry = (): Reentry => ({ entered: {}, notEntered: [] });
 
 type RequestEntry = Extract<JournalEntry, { kind: "request" }>;
-type RowEntry = Extract<JournalEntry, { kind: "row" }>;
 type Client = pg.ClientBase | pg.Pool;
 
 const Missing = row({ id: column.uuid });
@@ -93,140 +90,69 @@ async function enterPart(
   count(into, "requests", entered.length);
 }
 
-const Code = row({ code: z.int() });
+const Entered = row({ id: column.uuid, tables: z.array(z.string()) });
+const Waiting = row({ id: column.uuid, problem: z.string() });
+const NEW =
+  "select id from unnest($1::uuid[]) as c (id) where not exists (select from history_change h where h.id = c.id and h.problem is null)";
+const WAITING =
+  "select id, problem from history_change where id = any ($1::uuid[]) and problem is not null order by at";
+/** After this time a change is not known any more: the database could not say whether it was lost. */
+export const CHANGES_KEPT_MS = 7 * DAY_MS;
 
 interface ChangesOptions {
   client: Client;
   journal: Pick<Journal, "read">;
-  epoch: string;
-  /** Notifies other gateways, which may have cached the row's absence. */
-  tell: (table: JournaledTable, id: string) => Promise<void>;
+  nowMs: number;
+  /** Everything, and reports what cannot be entered. Otherwise only changes that need no requests. */
+  isLast: boolean;
 }
 
-/** Enters grants, and the latest rows of keys, tokens and accounts. Rejects when the database fails. */
-export async function enterChanges({ journal, ...entering }: ChangesOptions, into: Reentry): Promise<void> {
-  const { client } = entering;
-  const rows = new Map<string, RowEntry>();
-  for await (const { entries, unread } of journal.read()) {
-    noteUnread(into, unread);
-    for (const entry of entries) {
-      if (entry.kind === "grant") {
-        await attempt(into, { kind: "grant", id: publicId("acc", entry.accountId) }, async () => {
-          const { id, kind, accountId, amount, reason } = entry;
-          const transfer = [id, kind, accountId, amount.toString(), reason];
-          const { code } = await queryOne(client, Code, "select ledger_transfer($1, $2, $3, $4, $5) as code", transfer);
-          if (code === 1) count(into, "grants", 1);
-          return code < 0 ? "its account does not exist in this history" : undefined;
-        });
-      } else if (entry.kind === "row") rows.set(`${entry.table} ${String(entry.row["id"])}`, entry);
-    }
-  }
-  for (const table of JOURNALED_TABLES) {
-    const wanted = [...rows.values()].filter((entry) => entry.table === table);
-    const found = await imagesOf(entering, table, wanted);
-    for (const entry of wanted) {
-      const id = String(entry.row["id"]);
-      const { changed, reason } = rowChange(entry, found.get(id));
-      await attempt(into, { kind: "row", id: `${table} ${id}` }, async () => {
-        if (changed.length > 0) await enterRow(entering, entry, { isThere: found.has(id), changed });
-        if (changed.length > 0) count(into, table, 1);
-        return reason;
-      });
-    }
-  }
-}
-
-const Image = row({ id: column.uuid, image: column.json, xmin: z.number(), isFresh: z.boolean() });
-
-/** In parallel, because requests wait for the heartbeat that calls this. */
-async function imagesOf(
-  { client, epoch }: Pick<ChangesOptions, "client" | "epoch">,
-  table: JournaledTable,
-  wanted: RowEntry[],
-): Promise<Map<string, z.infer<typeof Image>>> {
-  if (wanted.length === 0) return new Map();
-  const found = await queryRows(
-    client,
-    Image,
-    `select t.id, to_jsonb(t) as image, t.xmin::text::float8 as xmin, h.began_at > now() - interval '${FRESH}' as "isFresh"
-       from ${table} t, ledger_history h where t.id = any ($1::uuid[]) and h.epoch = $2`,
-    [wanted.map((entry) => entry.row["id"]), epoch],
-  );
-  return new Map(found.map((image) => [image.id, image]));
-}
-
-/** This column changes with every use. */
-const UNIMPORTANT = new Set(["last_used_at"]);
-/** A key whose revocation was lost is revoked again, whatever happened to it since. */
-const ENDS: Record<JournaledTable, string> = {
-  account: "suspended_at",
-  api_key: "revoked_at",
-  host_token: "revoked_at",
-};
-
-interface Change {
-  isThere: boolean;
-  changed: string[];
-}
-
-async function enterRow(
-  { client, tell }: Omit<ChangesOptions, "journal" | "epoch">,
-  { table, row: wanted }: RowEntry,
-  { isThere, changed }: Change,
-): Promise<void> {
-  if (isThere) {
-    const columns = changed.map((name) => `"${name}"`).join(", ");
-    await client.query(
-      `update ${table} t set (${columns}) = (select ${columns} from jsonb_populate_record(null::${table}, $1)) where t.id = $2`,
-      [wanted, wanted["id"]],
-    );
-  } else await client.query(`insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`, [wanted]);
-  if (table === "api_key" && changed.some((name) => name.startsWith("budget_")))
-    await client.query(
-      "select key_budget_set(account_id, id, budget_day_pico, budget_month_pico) from api_key where id = $1",
-      [wanted["id"]],
-    );
-  await tell(table, String(wanted["id"]));
-}
-
-/**
- * Returns the columns of a row to enter again. A row written by a later transaction than the journal's was not lost and stays as it is.
- * Pure.
- */
-export function rowChange(
-  { table, row: wanted, xmin }: Pick<RowEntry, "table" | "row" | "xmin">,
-  found: Omit<z.infer<typeof Image>, "id"> | undefined,
-): { changed: string[]; reason?: string } {
-  if (found === undefined) return { changed: Object.keys(wanted) };
-  const { image, isFresh } = found;
-  const different = Object.keys(image).filter(
-    (name) => name in wanted && !UNIMPORTANT.has(name) && JSON.stringify(image[name]) !== JSON.stringify(wanted[name]),
-  );
-  const end = ENDS[table];
-  const ended = image[end] === null && wanted[end] !== null ? [end] : [];
-  // Transaction IDs wrap around, so their distance decides which is older.
-  const isLost = ((found.xmin - xmin) | 0) < 0;
-  if (!isLost || different.length === 0) return { changed: ended };
-  if (isFresh) return { changed: different };
-  const left = different.filter((name) => !ended.includes(name));
-  if (left.length === 0) return { changed: ended };
-  return { changed: ended, reason: `the failover is too long ago to overwrite ${left.join(", ")}` };
-}
-
-/** Records items that can never be entered, and continues with the rest. */
-async function attempt(
+/** Enters what people, providers and operators changed. Rejects when the database fails. Returns whether any was entered. */
+export async function enterChanges(
+  { client, journal, nowMs, isLast }: ChangesOptions,
   into: Reentry,
-  subject: Pick<NotEntered, "kind" | "id">,
-  enter: () => Promise<string | undefined>,
-): Promise<void> {
-  let reason: string | undefined;
-  try {
-    reason = await enter();
-  } catch (error) {
-    if (!provesBug(error)) throw error;
-    reason = (error as Error).message;
+): Promise<boolean> {
+  const changes = new Map<Uuid, { at: number; lines: string[] }>();
+  for await (const { entries, unread } of journal.read()) {
+    if (isLast) noteUnread(into, unread);
+    for (const entry of entries) {
+      if (entry.kind !== "change") continue;
+      const { id, at } = Changed.parse(JSON.parse(entry.text));
+      const change = changes.get(id);
+      if (change === undefined) changes.set(id, { at, lines: [entry.text] });
+      // Several gateways of a directory have the changes that a command made.
+      else if (!change.lines.includes(entry.text)) change.lines.push(entry.text);
+    }
   }
-  if (reason !== undefined) into.notEntered.push({ ...subject, reason });
+  const lost: { id: Uuid; at: number; lines: string[] }[] = [];
+  for (const { id } of await queryRows(client, Missing, NEW, [[...changes.keys()]])) {
+    const { at, lines } = changes.get(id) as { at: number; lines: string[] };
+    if (at * 1000 > nowMs - CHANGES_KEPT_MS) lost.push({ id, at, lines });
+    else if (isLast) into.notEntered.push({ kind: "change", id, reason: "older than 7 days" });
+  }
+  lost.sort((a, b) => a.at - b.at);
+  let isEntered = false;
+  // What one query has committed stays when the next one takes too long. The last one without any tries those that wait.
+  for (let from = 0; from <= lost.length; from += AT_ONCE) {
+    const part = lost.slice(from, from + AT_ONCE);
+    const texts = part.map(({ id, at, lines }) => `{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);
+    const query = "select id, tables from history_enter($1, $2)";
+    for (const { tables } of await queryRows(client, Entered, query, [`[${texts.join(",")}]`, isLast])) {
+      isEntered = true;
+      for (const table of tables) count(into, table, 1);
+    }
+  }
+  if (isLast)
+    for (const { id, problem } of await queryRows(client, Waiting, WAITING, [lost.map(({ id }) => id)]))
+      into.notEntered.push({ kind: "change", id, reason: problem });
+  return isEntered;
+}
+
+/** A day later than they are used, because clocks differ. */
+export async function pruneChanges(pool: pg.Pool): Promise<void> {
+  await pool.query("delete from history_change where at < now() - $1 * interval '1 millisecond'", [
+    CHANGES_KEPT_MS + DAY_MS,
+  ]);
 }
 
 function count(into: Reentry, what: string, by: number): void {

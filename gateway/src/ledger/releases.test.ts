@@ -35,7 +35,7 @@ test("a hold with an unknown outcome is queried immediately, after 1 s, and afte
   assert.equal(await after(LEASE_MS), 3, "what is left ends with its lease");
 });
 
-test("a hold with an unknown outcome is not queried again after it was found and released", async () => {
+test("a hold with an unknown outcome is not queried again once it was found and released", async () => {
   const { releases, after } = open(2);
   releases.doubtful(ID);
   assert.equal(await after(SECOND_MS), 2);

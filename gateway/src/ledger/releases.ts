@@ -5,7 +5,7 @@
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { openPauses } from "../base/pauses.ts";
+import { openRetryPauses } from "../base/pauses.ts";
 import { provesBug } from "../db/errors.ts";
 
 const WAIT_MAX_MS = 1_000;
@@ -30,7 +30,7 @@ interface ReleaseOptions {
 
 export function openReleases(options: ReleaseOptions): Releases {
   const { clock, log, holdLeaseMs, release } = options;
-  const pauses = openPauses(clock);
+  const pauses = openRetryPauses(clock);
   const open = new Set<Promise<unknown>>();
 
   const untilDone = async (id: Uuid): Promise<boolean> => {

@@ -99,7 +99,7 @@ describe("the reserve", () => {
     return rows[0].granted_pico;
   };
 
-  test("charges the builder for a withheld share and credits the reserve", async () => {
+  test("receives the host's share of a charge when the share is withheld", async () => {
     const served = await parties();
     let id: Uuid | undefined;
     const books = await moved(async () => {
@@ -118,7 +118,7 @@ describe("the reserve", () => {
     assert.deepEqual([money.pending, money.withheld], [0n, SHARE]);
   });
 
-  test("pays some shares of a batch, withholds others, and repeats neither", async () => {
+  test("receives only the withheld shares of a batch, each once", async () => {
     const served = await parties();
     const batch = await Promise.all([
       ended(served),
@@ -139,7 +139,7 @@ describe("the reserve", () => {
     assert.deepEqual(reasons.toSorted(), ["node_failed", "node_silent"]);
   });
 
-  test("withholds the share of the amount that a late settlement could collect", async () => {
+  test("receives the share of what a late settlement could collect", async () => {
     const served = await parties();
     const settlement = await ended(served, "node_silent");
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [settlement.id]);
@@ -162,7 +162,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.list({ hostId: served.host, open: true, limit: 10 }), []);
   });
 
-  test("releases all shares of one node together, and none of another", async () => {
+  test("releases all shares of a node together, and none of another node", async () => {
     const [one, other] = [await parties(), await parties()];
     for (const served of [one, one, other]) await serve(served, "node_failed");
     const released = await reserve.release({ nodeId: one.node }, { by: "operator:o", note: "" });
@@ -204,7 +204,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.withhold(served.node, since, "spot_check"), { shares: 0, amount: 0n });
   });
 
-  test("withholds no more than the host has, and nothing that a payout includes", async () => {
+  test("takes back no more than the host has, and nothing that a payout includes", async () => {
     const served = await parties();
     for (let i = 0; i < 3; i++) await serve(served);
     await db.pool.query("select ledger_transfer($1, 'payout', $2, $3, 'paid')", [
@@ -224,7 +224,7 @@ describe("the reserve", () => {
     assert.deepEqual(await reserve.withhold(newId(), all, "spot_check"), { shares: 0, amount: 0n }, "no such node");
   });
 
-  test("a payout states what is withheld from its hosts", async () => {
+  test("is stated in a payout with the shares withheld from its hosts", async () => {
     const served = await parties();
     await serve(served);
     await serve(served, "node_failed");
@@ -253,7 +253,7 @@ describe("the reserve", () => {
     assert.deepEqual(released, { reserve: 0n, platform: -SHARE }, "what the reserve spent, the platform pays");
   });
 
-  test("refuses to change, delete or release a withheld share again by hand", async () => {
+  test("refuses manual changes, deletions and second releases of a withheld share", async () => {
     const served = await parties();
     const id = await serve(served, "node_failed");
     await reserve.release({ requestIds: [id] }, { by: "operator:o", note: "" });
@@ -266,7 +266,7 @@ describe("the reserve", () => {
     await assert.rejects(db.pool.query("truncate withheld_share"), /append only/);
   });
 
-  test("the ledger check finds shares, releases and granted credit that do not add up", async () => {
+  test("is covered by the ledger check, which finds shares, releases and granted credit that do not add up", async () => {
     const served = await parties();
     const id = await serve(served, "node_failed");
     const found = async (sql: string, undo: string): Promise<string[]> => {
@@ -318,7 +318,7 @@ describe("the reserve", () => {
       assert.equal(await balance(served.host), hostShareOf(COST - COST / 2n) + SHARE);
     });
 
-    test("is spent by each request of a batch in turn", async () => {
+    test("is spent by the requests of a batch one after the other", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       const stranger = await parties();
       await move("grant", served.builder, COST + COST / 2n);
@@ -329,7 +329,7 @@ describe("the reserve", () => {
       assert.equal(await balance(stranger.host), SHARE);
     });
 
-    test("is spent once by a request that appears twice in a batch", async () => {
+    test("is spent once by a request that is repeated in a batch", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, 2n * COST);
       const [once, other] = await Promise.all([ended(served), ended(served)]);
@@ -357,7 +357,7 @@ describe("the reserve", () => {
       assert.equal(await balance(own.host), SHARE);
     });
 
-    test("is lost when a refund takes the balance below it", async () => {
+    test("is reduced when a refund takes the balance below it", async () => {
       const served = await parties({ owner: await identity(), bought: 5n * COST });
       await move("grant", served.builder, 2n * COST);
       await move("refund", served.builder, 6n * COST);

@@ -1,25 +1,25 @@
 /** Keeps settlements on disk until the database accepts them. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { Pauses } from "../base/pauses.ts";
-import type { SparingLog } from "../base/sparing-log.ts";
+import type { RetryPauses } from "../base/pauses.ts";
+import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
-import type { Work, Works } from "./settling-works.ts";
+import type { PendingSettlement, PendingSettlements } from "./settling-works.ts";
 import type { Spool } from "./spool.ts";
 
 interface DetourOptions {
   spool: Spool | undefined;
   /** The hold's data of a request of this gateway. */
   holdOf: (id: Uuid) => HoldOrder | undefined;
-  pauses: Pauses;
-  works: Works;
+  pauses: RetryPauses;
+  works: PendingSettlements;
   tallies: Pick<SettlingTallies, "spooled">;
   log: Log;
-  sparing: SparingLog;
+  sparing: RateLimitedLog;
 }
 
-export class DiskDetour {
+export class DiskFallback {
   readonly #options: DetourOptions;
   /** How many settlements are only on disk, and how many were spooled since the database became unreachable. */
   #onDisk = 0;
@@ -35,7 +35,7 @@ export class DiskDetour {
   }
 
   /** Repeats while the disk refuses too. `cause`: the database's error, if any. */
-  async take(work: Work, cause?: unknown): Promise<void> {
+  async take(work: PendingSettlement, cause?: unknown): Promise<void> {
     const { spool, holdOf, pauses, sparing } = this.#options;
     if (spool === undefined || work.isSpooling) return;
     work.isSpooling = true;
@@ -55,7 +55,7 @@ export class DiskDetour {
   }
 
   /** `isKept`: the disk need not keep it any longer. */
-  ended(work: Work, isKept: boolean): void {
+  ended(work: PendingSettlement, isKept: boolean): void {
     const { spool, log } = this.#options;
     if (!work.isSpooled) return;
     this.#onDisk -= 1;
@@ -65,7 +65,7 @@ export class DiskDetour {
     this.#sinceAway = 0;
   }
 
-  #taken(work: Work, cause: unknown): void {
+  #taken(work: PendingSettlement, cause: unknown): void {
     const { works, tallies, log } = this.#options;
     work.isSpooled = true;
     tallies.spooled += 1;

@@ -2,7 +2,7 @@
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
-import type { SparingLog } from "../base/sparing-log.ts";
+import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import { isDataFault, isRefusal, provesBug } from "../db/errors.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
@@ -34,7 +34,7 @@ export interface TriesOptions {
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
   spool: Spool | undefined;
   log: Log;
-  sparing: SparingLog;
+  sparing: RateLimitedLog;
 }
 
 const unknownHold = (): Error => new Error("the hold does not exist and has no record");

@@ -1,9 +1,9 @@
 /** Tracks settlements in progress and which of them are safe: in the ledger, on disk, or given up. */
-import type { Due } from "../base/deadlines.ts";
-import { PassingSet, type Seat } from "../base/passing.ts";
+import type { Deadline } from "../base/deadlines.ts";
+import { type SetEntry, ShortLivedSet } from "../base/short-lived.ts";
 import type { Settlement } from "./settlement.ts";
 
-export interface Work {
+export interface PendingSettlement {
   settlement: Settlement;
   isOver: boolean;
   isSpooled: boolean;
@@ -12,18 +12,18 @@ export interface Work {
   /** The callers that wait to answer the request. */
   answer: (() => void) | undefined;
   /** Its indexes in the list of settlements and in the list of slow ones. */
-  seat: Seat<Work> | undefined;
-  due: Due<Work> | undefined;
+  seat: SetEntry<PendingSettlement> | undefined;
+  due: Deadline<PendingSettlement> | undefined;
 }
 
-export class Works {
-  readonly #works = new PassingSet<Work>();
+export class PendingSettlements {
+  readonly #works = new ShortLivedSet<PendingSettlement>();
   /** The number of unsafe settlements, and the callers waiting for zero. */
   #unsafe = 0;
   readonly #idlers: (() => void)[] = [];
 
-  begin(settlement: Settlement): Work {
-    const work: Work = {
+  begin(settlement: Settlement): PendingSettlement {
+    const work: PendingSettlement = {
       settlement,
       isOver: false,
       isSpooled: false,
@@ -38,7 +38,7 @@ export class Works {
     return work;
   }
 
-  makeSafe(work: Work): void {
+  makeSafe(work: PendingSettlement): void {
     work.answer?.();
     if (work.isSafe) return;
     work.isSafe = true;
@@ -46,7 +46,7 @@ export class Works {
     if (this.#unsafe === 0) for (const resolve of this.#idlers.splice(0)) resolve();
   }
 
-  end(work: Work): void {
+  end(work: PendingSettlement): void {
     work.isOver = true;
     if (work.seat !== undefined) this.#works.delete(work.seat);
     this.makeSafe(work);
@@ -57,7 +57,7 @@ export class Works {
     return this.#unsafe === 0 ? Promise.resolve() : new Promise((resolve) => this.#idlers.push(resolve));
   }
 
-  all(): Work[] {
+  all(): PendingSettlement[] {
     return this.#works.all();
   }
 }

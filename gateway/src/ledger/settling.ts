@@ -8,14 +8,14 @@ import { openDeadlines } from "../base/deadlines.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, pico } from "../base/money.ts";
-import { openPauses, type Pauses } from "../base/pauses.ts";
-import { sparingLog } from "../base/sparing-log.ts";
+import { openRetryPauses, type RetryPauses } from "../base/pauses.ts";
+import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { isDataFault, isRefusal } from "../db/errors.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
-import { DiskDetour } from "./settling-disk.ts";
+import { DiskFallback } from "./settling-disk.ts";
 import { type SettlingTallies, SettlingTries, type TriesOptions } from "./settling-tries.ts";
-import { type Work, Works } from "./settling-works.ts";
+import { type PendingSettlement, PendingSettlements } from "./settling-works.ts";
 
 /** A database that has not committed by then counts as unreachable. */
 const SPOOL_AFTER_MS = 1_000;
@@ -50,30 +50,30 @@ interface Settling {
 
 export function openSettling(options: SettlingOptions): Settling {
   const { clock, log, spool, ended: tellEnded = () => {}, holdOf = () => undefined } = options;
-  const pauses = openPauses(clock);
-  const sparing = sparingLog(log, clock);
-  const works = new Works();
+  const pauses = openRetryPauses(clock);
+  const sparing = rateLimitedLog(log, clock);
+  const works = new PendingSettlements();
   const tries = new SettlingTries({ ...options, sparing });
   const { tallies } = tries;
-  const disk = new DiskDetour({ spool, holdOf, pauses, works, tallies, log, sparing });
+  const disk = new DiskFallback({ spool, holdOf, pauses, works, tallies, log, sparing });
 
-  const slow = openDeadlines<Work>(clock, SPOOL_AFTER_MS, (work) => {
+  const slow = openDeadlines<PendingSettlement>(clock, SPOOL_AFTER_MS, (work) => {
     void disk.take(work);
     tooSlow.add(work);
   });
-  const tooSlow = openDeadlines<Work>(clock, DISK_MAX_MS, ({ settlement, isSafe, answer }) => {
+  const tooSlow = openDeadlines<PendingSettlement>(clock, DISK_MAX_MS, ({ settlement, isSafe, answer }) => {
     if (isSafe || answer === undefined) return;
     tallies.unsafe += 1;
     const request = publicId("req", settlement.id);
     sparing.error(request, { request }, "request answered, but its settlement is only in memory");
     answer();
   });
-  const end = (work: Work, isKept: boolean): void => {
+  const end = (work: PendingSettlement, isKept: boolean): void => {
     if (work.due !== undefined) slow.delete(work.due);
     works.end(work);
     disk.ended(work, isKept);
   };
-  const begin = (settlement: Settlement): { work: Work; ended: Promise<SettleOutcome> } => {
+  const begin = (settlement: Settlement): { work: PendingSettlement; ended: Promise<SettleOutcome> } => {
     const work = works.begin(settlement);
     // Other settlements are already on disk, so the database is known to be unreachable.
     if (disk.isUsed) void disk.take(work);
@@ -102,15 +102,18 @@ export function openSettling(options: SettlingOptions): Settling {
 
 interface Carrying {
   tries: SettlingTries;
-  disk: DiskDetour;
-  pauses: Pauses;
+  disk: DiskFallback;
+  pauses: RetryPauses;
   /** The settlement is finished. `isKept`: entered or recorded. */
-  end: (work: Work, isKept: boolean) => void;
+  end: (work: PendingSettlement, isKept: boolean) => void;
   tellEnded: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
 /** Retries until it is entered, or the database refused its values twice. */
-async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carrying): Promise<SettleOutcome> {
+async function carry(
+  work: PendingSettlement,
+  { tries, disk, pauses, end, tellEnded }: Carrying,
+): Promise<SettleOutcome> {
   const { settlement } = work;
   let isDoubted = false;
   for (let failures = 1; ; failures++) {
@@ -142,8 +145,8 @@ async function carry(work: Work, { tries, disk, pauses, end, tellEnded }: Carryi
 interface Closing {
   clock: Clock;
   log: Log;
-  works: Works;
-  pauses: Pauses;
+  works: PendingSettlements;
+  pauses: RetryPauses;
   /** Of the spool. */
   directory: string | undefined;
 }

@@ -39,7 +39,7 @@ test("the host's share is 70%, rounded down to the picodollar, for every possibl
   );
 });
 
-test("the planner inlines the share's expression, so settling does not pay for a function call", async () => {
+test("the planner inlines the expression of the share, so settling pays no function call", async () => {
   const { rows } = await database.pool.query({
     text: "explain (verbose) select host_share(charge_pico) from request_other",
     rowMode: "array",

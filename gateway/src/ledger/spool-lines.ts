@@ -70,13 +70,13 @@ export const SettlementLine = z
     }),
   );
 
-export const lineOf = (settlement: Settlement): string => sealed(JSON.stringify(writable(settlement)));
+export const lineOf = (settlement: Settlement): string => withChecksum(JSON.stringify(jsonValues(settlement)));
 
 /** With a leading checksum. */
-export const sealed = (json: string): string => `${checksum(json)} ${json}\n`;
+export const withChecksum = (json: string): string => `${checksum(json)} ${json}\n`;
 
 /** As JSON-compatible values. */
-export function writable(settlement: Settlement): object {
+export function jsonValues(settlement: Settlement): object {
   const { withheld, hold, ...rest } = settlement;
   return {
     v: VERSION,
@@ -99,7 +99,7 @@ interface SpoolText {
 
 export function readLines(text: string): SpoolText {
   const read: SpoolText = { settlements: [], damaged: 0, foreign: 0 };
-  const { jsons, damaged } = unsealed(text);
+  const { jsons, damaged } = withoutChecksum(text);
   read.damaged = damaged;
   for (const json of jsons) {
     const settlement = settlementOf(json);
@@ -109,7 +109,7 @@ export function readLines(text: string): SpoolText {
   return read;
 }
 
-export function unsealed(text: string): { jsons: string[]; damaged: number } {
+export function withoutChecksum(text: string): { jsons: string[]; damaged: number } {
   const jsons: string[] = [];
   let damaged = 0;
   const lines = text.split("\n");

@@ -54,19 +54,19 @@ async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, num
 }
 
 describe("spool lines", () => {
-  test("round-trip unchanged, also beyond the range of a JavaScript number", () => {
+  test("are parsed back unchanged, including numbers beyond JavaScript's range", () => {
     const all = [ended(), { ...ended(), charge: pico(2n ** 62n + 1n), nodeId: null, paidHostId: null, ttftMs: null }];
     assert.deepEqual(readLines(all.map(lineOf).join("")), { settlements: all, damaged: 0, foreign: 0 });
   });
 
-  test("carry a withheld share, and lines of older gateways without one are readable", () => {
+  test("contain a withheld share, and lines of older gateways without one are readable", () => {
     const paid = ended();
     assert.doesNotMatch(lineOf(paid), /withheld/);
     const withheld = { ...ended(), paidHostId: null, withheld: { hostId: newId(), reason: "node_failed" as const } };
     assert.deepEqual(readLines(lineOf(paid) + lineOf(withheld)).settlements, [paid, withheld]);
   });
 
-  test("ignore a truncated last line and read those before it", () => {
+  test("are read up to a truncated last line", () => {
     const [first, last] = [ended(), ended()];
     const [whole, cut] = [lineOf(first), lineOf(last)];
     for (let length = 0; length < cut.length; length++)
@@ -74,7 +74,7 @@ describe("spool lines", () => {
     assert.deepEqual(readLines(`${whole}${cut.slice(0, 40)}\n`).settlements, [first]);
   });
 
-  test("report a line with a wrong checksum and a line of a newer gateway", () => {
+  test("with a wrong checksum, or of a newer gateway, are reported", () => {
     const [first, last] = [ended(), ended()];
     const damaged = lineOf(ended()).replace('"httpStatus":200', '"httpStatus":201');
     assert.deepEqual(readLines(lineOf(first) + damaged + lineOf(last)), {
@@ -88,7 +88,7 @@ describe("spool lines", () => {
 });
 
 describe("a gateway's own spool file", () => {
-  test("holds open settlements, is readable by its user only, and is emptied when none is open", async (t) => {
+  test("holds open settlements, is readable only by its user, and is emptied when none is open", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const all = [ended(), ended(), ended()];
@@ -117,7 +117,7 @@ describe("a gateway's own spool file", () => {
     assert.deepEqual(await spools(directory), []);
   });
 
-  test("is written again after it was deleted, before a settlement is confirmed as safe", async (t) => {
+  test("is created again after it was deleted, before another settlement is confirmed", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
@@ -128,7 +128,7 @@ describe("a gateway's own spool file", () => {
     await spool.close();
   });
 
-  test("reports a full disk, and moves open settlements to a new file when the disk accepts writes", async (t) => {
+  test("reports a full disk, and moves open settlements to a new file once the disk accepts writes", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
@@ -143,7 +143,7 @@ describe("a gateway's own spool file", () => {
     await spool.close();
   });
 
-  test("records a settlement that was given up with its reason, and lets it be put back", async (t) => {
+  test("has a record of each settlement that was given up, with its reason, which can be entered again", async (t) => {
     const directory = await newDirectory(t);
     const spool = await open(directory, "a");
     const all = [ended(), ended()];
@@ -165,7 +165,7 @@ describe("a gateway's own spool file", () => {
   });
 });
 
-test("a spool is not created on a full disk, and leaves no partial file", async (t) => {
+test("a spool on a full disk fails to open, and leaves no partial file", async (t) => {
   const directory = await newDirectory(t);
   const full: Disk = {
     ...systemDisk,
@@ -212,7 +212,7 @@ describe("spool files of other gateways", () => {
     await mine.close();
   });
 
-  test("are recognised when their process ID was reused by this gateway", async (t) => {
+  test("are recognised if this gateway reuses their process ID", async (t) => {
     const directory = await newDirectory(t);
     const before = await open(directory, "before", 1);
     const settlement = ended();
@@ -239,7 +239,7 @@ describe("spool files of other gateways", () => {
     await Promise.all([dead.close(), mine.close()]);
   });
 
-  test("are settled and kept while their gateway runs; on another machine, until unchanged for an hour", async (t) => {
+  test("are settled and kept while their gateway runs, or, on another machine, until unchanged for an hour", async (t) => {
     const directory = await newDirectory(t);
     const living = await open(directory, "living", 77);
     const remote = await open(directory, "remote", 1, "elsewhere");
@@ -279,7 +279,7 @@ describe("spool files of other gateways", () => {
     await Promise.all([living.close(), remote.close(), mine.close()]);
   });
 
-  test("keep a line that is written while the file is removed", async (t) => {
+  test("lose no line that is written while the file is being removed", async (t) => {
     const directory = await newDirectory(t);
     const other = await open(directory, "other", DEAD);
     const [first, second] = [ended(), ended()];
@@ -293,7 +293,7 @@ describe("spool files of other gateways", () => {
     await Promise.all([other.close(), mine.close()]);
   });
 
-  test("are read despite a torn line, kept aside when damaged, and left alone when newer", async (t) => {
+  test("are read despite a torn line, renamed when damaged, and left alone when newer", async (t) => {
     const directory = await newDirectory(t);
     const mine = await open(directory, "mine");
     const [torn, damaged, newer] = [ended(), ended(), ended()];

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock, turn } from "../base/testing.ts";
-import { answerTime } from "./answer-time.ts";
+import { answerTimeout } from "./answer-time.ts";
 
 const timeoutMs = 200;
 
 function start(isUnsent = (): boolean => false) {
   const clock = manualClock();
   let passed = 0;
-  const stop = answerTime({
+  const stop = answerTimeout({
     clock,
     timeoutMs,
     isUnsent,
@@ -31,7 +31,7 @@ test("times out once, at the end of the timeout", async () => {
   assert.equal(passed(), 1);
 });
 
-test("restarts the timeout once for a question that has not left this process", async () => {
+test("restarts the timeout once if the question has not left this process", async () => {
   const { clock, passed } = start(() => true);
   clock.advance(timeoutMs);
   await turn();

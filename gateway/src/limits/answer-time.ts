@@ -16,7 +16,7 @@ interface AnswerTime {
 }
 
 /** Calls `passed` once at the timeout. Returns the function that cancels it. */
-export function answerTime({ clock, timeoutMs, isUnsent, passed }: AnswerTime): () => void {
+export function answerTimeout({ clock, timeoutMs, isUnsent, passed }: AnswerTime): () => void {
   let stopped = false;
   let prolonged = false;
   let stopTimer = (): void => {};

@@ -4,9 +4,9 @@
  */
 import { type Channel, ChannelError, FIRST_KIND } from "../base/channel.ts";
 import type { Clock } from "../base/clock.ts";
-import { alwaysThere } from "../base/dependency.ts";
+import { alwaysReachable } from "../base/dependency.ts";
 import { checkCount, checkLimits, type Entry, type KeyLimits, type Limits, type Refusal } from "./limits.ts";
-import { type Board, memoryLimits } from "./memory.ts";
+import { type LimitCounts, memoryLimits } from "./memory.ts";
 
 const KINDS = { enter: 0, standing: 1, leave: 2, enterModel: 3, leaveModel: 4 };
 const kind = (name: keyof typeof KINDS): number => FIRST_KIND + KINDS[name];
@@ -16,7 +16,7 @@ const SEPARATOR = "\n";
 const join = (...parts: (string | number)[]): string => parts.join(SEPARATOR);
 
 /** In the primary process: counts for one worker. */
-export function serveLimits(channel: Channel, { clock, board }: { clock: Clock; board: Board }): void {
+export function serveLimits(channel: Channel, { clock, board }: { clock: Clock; board: LimitCounts }): void {
   const limits = memoryLimits({ clock, board });
   channel.answer(kind("enter"), async ({ text }) => {
     const [keyId = "", id = "", ...numbers] = text.split(SEPARATOR);
@@ -48,7 +48,7 @@ export function serveLimits(channel: Channel, { clock, board }: { clock: Clock; 
 /** In a worker. A worker cannot run without the primary, so it ends when the channel closes. */
 export function limitsOfPrimary(channel: Channel): Limits {
   return {
-    health: alwaysThere("limits"),
+    health: alwaysReachable("limits"),
     async enter(keyId, id, limits) {
       checkLimits(limits);
       const { requestsPerMinute, tokensPerMinute, inFlight } = limits;

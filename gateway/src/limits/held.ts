@@ -5,7 +5,7 @@
 import type { Clock } from "../base/clock.ts";
 import { RENEW_EVERY_MS } from "./limits.ts";
 
-export class Held {
+export class HeldLeases {
   readonly #groups = new Map<string, Set<string>>();
   readonly #stop: () => void;
 

@@ -24,7 +24,7 @@ describe("memory limits", () => {
 describe("limits that a primary process counts for its workers", () => {
   suite(workersBench);
 
-  test("frees what a worker held as soon as the worker is gone", async () => {
+  test("frees the slots of a worker as soon as the worker is gone", async () => {
     const bench = await workersBench();
     const [dying, other] = [await bench.gateway(), await bench.gateway()];
     const one = { ...WIDE, inFlight: 1 };
@@ -284,7 +284,7 @@ test("returns rate-limit headers for the current counts", async () => {
   await bench.close();
 });
 
-test("writes durations in the form that OpenAI clients parse", () => {
+test("formats durations as OpenAI clients parse them", () => {
   for (const [ms, text] of [
     [0, "0s"],
     [0.2, "1ms"],

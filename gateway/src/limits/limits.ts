@@ -124,7 +124,7 @@ interface Usage {
 }
 
 /** The first limit that another request would exceed, or null. */
-export function judge(used: Usage, limits: KeyLimits): Refusal | null {
+export function exceededLimit(used: Usage, limits: KeyLimits): Refusal | null {
   if (used.requests >= limits.requestsPerMinute) return "rate_limit_requests";
   if (used.tokens >= limits.tokensPerMinute) return "rate_limit_tokens";
   if (used.inFlight >= limits.inFlight) return "rate_limit_streams";
@@ -135,7 +135,7 @@ export function judge(used: Usage, limits: KeyLimits): Refusal | null {
 export const isCounted = (refusal: Refusal | null): boolean => refusal !== "rate_limit_requests";
 
 /** The result of a check. `used`: the windows after it. `resetMs`: the rest of the minute. */
-export function entryOf(
+export function entryResult(
   refusal: Refusal | null,
   used: { requests: number; tokens: number; resetMs: number },
   limits: KeyLimits,

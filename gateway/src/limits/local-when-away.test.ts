@@ -56,7 +56,7 @@ describe("limits with local fallback", { skip }, () => {
   };
   const ids = (from: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${from}${i}`);
 
-  test("apply in full while the server responds, and as this gateway's share during an outage", async () => {
+  test("apply in full while the server answers, and as this gateway's share during an outage", async () => {
     assert.equal((await limits.standing(KEY, LIMITS)).limitRequests, 10);
     assert.equal(await admitted(ids("a", 8)), 7);
     await kill();
@@ -72,7 +72,7 @@ describe("limits with local fallback", { skip }, () => {
     assert.deepEqual(tokens.admitted ? undefined : tokens.code, "rate_limit_tokens");
   });
 
-  test("share a model's ceiling too, at least one each, and nothing of zero", async () => {
+  test("apply as a share of a model's limit too, which is at least one unless the limit is zero", async () => {
     await kill();
     assert.equal(await limits.enterModel("m", "a", 7), true);
     assert.equal(await limits.enterModel("m", "b", 7), true);
@@ -90,7 +90,7 @@ describe("limits with local fallback", { skip }, () => {
     assert.equal(none.admitted, false);
   });
 
-  test("release a request where it entered, and use the server again after the outage", async () => {
+  test("release a request where it was entered, and use the server again after the outage", async () => {
     assert.equal(await admitted(["before"]), 1);
     assert.equal(await limits.enterModel("m", "before", 1), true);
     await kill();

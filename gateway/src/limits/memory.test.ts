@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
-import { Board, memoryLimits } from "./memory.ts";
+import { LimitCounts, memoryLimits } from "./memory.ts";
 
 test("forgets idle keys and keeps keys with requests in flight", async () => {
   const clock = manualClock();
-  const board = new Board();
+  const board = new LimitCounts();
   const limits = memoryLimits({ clock, board });
   for (let i = 0; i < 1_000; i++) {
     await limits.enter(`key-${i}`, "r", DEFAULT_LIMITS);
@@ -31,7 +31,7 @@ test("forgets idle keys and keeps keys with requests in flight", async () => {
 
 test("forgets the leases of a gateway that died", async () => {
   const clock = manualClock();
-  const board = new Board();
+  const board = new LimitCounts();
   const dead = memoryLimits({ clock, board });
   const living = memoryLimits({ clock, board });
   for (let i = 0; i < 100; i++) await dead.enterModel(`model-${i}`, "r", 1);

@@ -1,13 +1,13 @@
 /** Exact limits in memory, for a single gateway. Memory is bounded by the keys of the current minute and by requests in flight. */
 import type { Clock } from "../base/clock.ts";
-import { alwaysThere } from "../base/dependency.ts";
-import { Held } from "./held.ts";
+import { alwaysReachable } from "../base/dependency.ts";
+import { HeldLeases } from "./held.ts";
 import {
   checkCount,
   checkLimits,
-  entryOf,
+  entryResult,
+  exceededLimit,
   isCounted,
-  judge,
   type KeyLimits,
   LEASE_MS,
   type Limits,
@@ -32,7 +32,7 @@ interface Leases {
 const NONE: ReadonlyMap<string, number> = new Map();
 
 /** The counts. Gateways of one process that share a board share their limits. */
-export class Board {
+export class LimitCounts {
   readonly #windows = new Map<string, Window>();
   /** By key or model. */
   readonly #leases = new Map<string, Leases>();
@@ -95,9 +95,15 @@ interface MemoryLimits extends Limits {
   abandon(): void;
 }
 
-export function memoryLimits({ clock, board = new Board() }: { clock: Clock; board?: Board }): MemoryLimits {
+export function memoryLimits({
+  clock,
+  board = new LimitCounts(),
+}: {
+  clock: Clock;
+  board?: LimitCounts;
+}): MemoryLimits {
   const currentMinute = (): number => Math.floor(clock.now() / MINUTE_MS);
-  const held = new Held(clock, () => {
+  const held = new HeldLeases(clock, () => {
     for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
     board.sweep(currentMinute(), clock.monotonic());
   });
@@ -114,7 +120,7 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
   };
 
   return {
-    health: alwaysThere("limits"),
+    health: alwaysReachable("limits"),
     async enter(keyId: string, id: string, limits: KeyLimits) {
       checkLimits(limits);
       const at = clock.monotonic();
@@ -123,17 +129,17 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
       const group = slotsOf(keyId);
       const slots = board.living(group, at);
       const repeated = slots.has(id);
-      const refusal = repeated ? null : judge({ ...window, inFlight: slots.size }, limits);
+      const refusal = repeated ? null : exceededLimit({ ...window, inFlight: slots.size }, limits);
       if (!repeated && isCounted(refusal)) window.requests += 1;
       if (refusal === null) take(group, id, at);
-      return entryOf(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
+      return entryResult(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
     },
 
     async standing(keyId, limits) {
       checkLimits(limits);
       const minute = currentMinute();
       const window = board.window(keyId, minute);
-      return entryOf(null, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits).standing;
+      return entryResult(null, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits).standing;
     },
 
     async leave(keyId, id, tokens) {

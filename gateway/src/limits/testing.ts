@@ -13,7 +13,7 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { limitsOfPrimary, serveLimits } from "./for-workers.ts";
 import { type Limits, RENEW_EVERY_MS } from "./limits.ts";
-import { Board, memoryLimits } from "./memory.ts";
+import { LimitCounts, memoryLimits } from "./memory.ts";
 import { valkeyLimits } from "./valkey.ts";
 
 /** The start of a minute. */
@@ -32,7 +32,7 @@ export interface Bench {
 
 export async function memoryBench(): Promise<Bench> {
   const clock = manualClock(START_MS);
-  const board = new Board();
+  const board = new LimitCounts();
   const gateways: Limits[] = [];
   return {
     clock,
@@ -53,7 +53,7 @@ export async function memoryBench(): Promise<Bench> {
 /** A worker per gateway, and the primary that counts for all. */
 export async function workersBench(): Promise<Bench> {
   const clock = manualClock(START_MS);
-  const board = new Board();
+  const board = new LimitCounts();
   const channels: Channel[] = [];
   return {
     clock,

@@ -122,7 +122,7 @@ describe("Valkey outages", { skip }, () => {
     assert.equal(said("not counted").length, 0);
   });
 
-  test("restores requests in flight after a restart with empty memory", async () => {
+  test("restores the count of requests in flight after a restart with empty memory", async () => {
     const two = { ...DEFAULT_LIMITS, inFlight: 2 };
     for (const id of ["r1", "r2"]) assert.ok((await limits.enter(KEY, id, two)).admitted);
     assert.ok(await limits.enterModel("m", "r1", 1));
@@ -138,7 +138,7 @@ describe("Valkey outages", { skip }, () => {
     assert.ok((await limits.enter(KEY, "r4", two)).admitted);
   });
 
-  test("refuses after the timeout and then immediately when the server freezes, and returns a slot taken unseen", async () => {
+  test("refuses after the timeout and then immediately when the server freezes, and returns a slot that was taken unnoticed", async () => {
     const one = { ...DEFAULT_LIMITS, inFlight: 1 };
     server.freeze();
     const unseen = limits.enter(KEY, "unseen", one);
@@ -188,7 +188,7 @@ describe("Valkey outages", { skip }, () => {
     assert.equal((await back()).refused, 3);
   });
 
-  test("refuses requests on a read-only replica until it may write again", async () => {
+  test("refuses requests while the server is a read-only replica", async () => {
     assert.ok((await limits.enter(KEY, "r1", DEFAULT_LIMITS)).admitted);
     await command(server.url, "REPLICAOF", "127.0.0.1", "1");
     for (const question of asked()) await assert.rejects(question, LimitsUnavailable);
@@ -234,7 +234,7 @@ describe("Valkey outages", { skip }, () => {
     assert.ok((await limits.enter(KEY, "next", DEFAULT_LIMITS)).admitted);
   });
 
-  test("logs what could not be written when it closes during an outage", async () => {
+  test("logs what it could not write when it closes during an outage", async () => {
     assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
     await server.kill();
     await limits.leave(KEY, "ended", 77);

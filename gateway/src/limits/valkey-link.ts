@@ -7,7 +7,7 @@ import { Redis, type RedisOptions } from "ioredis";
 import type { Clock } from "../base/clock.ts";
 import type { Dependency } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
-import { answerTime } from "./answer-time.ts";
+import { answerTimeout } from "./answer-time.ts";
 import { LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { type ScriptedRedis, scripts } from "./valkey-scripts.ts";
 
@@ -147,7 +147,7 @@ export class ValkeyLink implements Dependency {
       };
       const answer = send(this.#redis);
       const writtenAt = clock.monotonic();
-      const stopTimer = answerTime({
+      const stopTimer = answerTimeout({
         clock,
         timeoutMs: answerTimeoutMs,
         isUnsent: () => (this.#redis.stream?.writableLength ?? 0) > 0,

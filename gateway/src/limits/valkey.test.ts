@@ -20,7 +20,7 @@ describe("Valkey limits on one server", { skip }, () => {
   });
   after(() => server.kill());
 
-  test("decide every history as the memory limits do", async () => {
+  test("return the same results as the memory limits for every history", async () => {
     const tight = fc.record({
       requestsPerMinute: fc.integer({ min: 0, max: 6 }),
       tokensPerMinute: fc.integer({ min: 0, max: 30 }),
@@ -59,7 +59,7 @@ describe("Valkey limits on one server", { skip }, () => {
     );
   });
 
-  test("use the server's clock and store nothing without an expiry", async (t) => {
+  test("use the server's clock, and set an expiry on every key", async (t) => {
     const limits = await valkeyLimits({
       url: server.url,
       clock: manualClock(),
@@ -81,7 +81,7 @@ describe("Valkey limits on one server", { skip }, () => {
     }
   });
 
-  test("restore requests in flight from lease renewals after the server lost its memory", async (t) => {
+  test("restore the count of requests in flight by lease renewals after the server lost its memory", async (t) => {
     const bench = await valkeyBench(server);
     t.after(() => bench.close());
     const limits = await bench.gateway();
@@ -97,7 +97,7 @@ describe("Valkey limits on one server", { skip }, () => {
     assert.equal(next.standing.remainingTokens, 2_000_000 - 500, "tokens count though the slot was forgotten");
   });
 
-  test("continue after the server forgot the scripts", async (t) => {
+  test("continue after the server lost its scripts", async (t) => {
     const limits = await valkeyLimits({ url: server.url, clock: manualClock(), log: createLog("silent") });
     t.after(() => limits.close());
     await limits.enterModel("m", "r1", 2);
@@ -106,7 +106,7 @@ describe("Valkey limits on one server", { skip }, () => {
   });
 });
 
-test("keeps the keys of one call on one server of a Valkey cluster", { skip }, async (t) => {
+test("keep all keys of one call on one server of a Valkey cluster", { skip }, async (t) => {
   const server = await startServer(binary as string, ["--cluster-enabled", "yes"]);
   const bench = await valkeyBench(server);
   t.after(async () => {

@@ -5,12 +5,12 @@
 import type { Clock } from "../base/clock.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
-import { Held } from "./held.ts";
+import { HeldLeases } from "./held.ts";
 import {
   checkCount,
   checkLimits,
   type Entry,
-  entryOf,
+  entryResult,
   type KeyLimits,
   type Limits,
   LimitsUnavailable,
@@ -71,7 +71,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
       renewing = false;
     });
   };
-  const held = new Held(clock, renew);
+  const held = new HeldLeases(clock, renew);
 
   const signOff = (keyId: string, id: string, tokens: number): Departure => ({
     group: slotsOf(keyId),
@@ -163,11 +163,14 @@ function readEntry(answer: unknown, limits: KeyLimits): Entry {
   const [verdict, requests, tokens, resetMs] = answer as [number, number, number, number];
   const refusal = VERDICTS[verdict];
   invariant(refusal !== undefined, `no such verdict: ${verdict}`);
-  return entryOf(refusal, { requests, tokens, resetMs }, limits);
+  return entryResult(refusal, { requests, tokens, resetMs }, limits);
 }
 
 /** The link logs failed renewals; a lease outlives three of them. */
-async function renewAll(held: Held, { link, time }: { link: ValkeyLink; time: () => string | number }): Promise<void> {
+async function renewAll(
+  held: HeldLeases,
+  { link, time }: { link: ValkeyLink; time: () => string | number },
+): Promise<void> {
   const groups = held.groups();
   for (let start = 0; start < groups.length; start += RENEW_AT_ONCE) {
     const asked = groups.slice(start, start + RENEW_AT_ONCE).flatMap((group) => {

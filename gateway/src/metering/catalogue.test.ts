@@ -31,7 +31,7 @@ describe("model catalogue", () => {
     assert.equal(active.get("tiny-3b")?.prices.out, 40_000n);
   });
 
-  test("shows unannounced for labels that the file leaves open", () => {
+  test("shows unannounced for labels that the file omits", () => {
     const changed = file();
     changed.models[0] = { ...changed.models[0], quant_label: null };
     assert.equal(parseCatalogue(JSON.stringify(changed), "test.json").entries[0]?.quant_label, "unannounced");
@@ -54,7 +54,7 @@ describe("model catalogue", () => {
     ["the same model twice", (f) => f.models.push(f.models[0] as Record<string, unknown>), /tiny-3b twice/],
     ["no price version", (f) => delete f.price_version, /price_version/],
   ] as [string, (f: ReturnType<typeof file>) => unknown, RegExp][]) {
-    test(`refuses ${name} with one line that names it`, () => {
+    test(`refuses ${name} with one line that names the mistake`, () => {
       const changed = file();
       change(changed);
       assert.throws(
@@ -68,7 +68,7 @@ describe("model catalogue", () => {
     });
   }
 
-  test("refuses a missing or malformed file by name", async () => {
+  test("refuses a missing or malformed file and names it", async () => {
     await assert.rejects(loadCatalogue("/nowhere/models.json"), /\/nowhere\/models\.json cannot be read/);
     assert.throws(() => parseCatalogue("{", "x.json"), /x\.json is not valid JSON/);
   });

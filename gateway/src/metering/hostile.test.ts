@@ -27,7 +27,7 @@ const HOSTILE: Record<string, () => string> = {
 };
 
 describe("hostile prompts of ten mebibytes", () => {
-  it("are all counted or refused by the limit", async () => {
+  it("are counted, or refused by the limit", async () => {
     const metering = await openMetering({ log: createLog("silent") });
     try {
       const inside: string[] = [];
@@ -56,7 +56,7 @@ describe("hostile prompts of ten mebibytes", () => {
 
 describe("hostile words", () => {
   for (const name of ["llama3", "qwen2.5"] as const) {
-    it(`grow by the same number of tokens with every period, ${name}`, async () => {
+    it(`grow by a constant number of tokens per period, ${name}`, async () => {
       const counter = new BpeCounter((await loadTables(name)) as BpeTables);
       const growth = (part: string): number => {
         const counts = [1, 2, 3].map((times) => counter.countPlain(part.repeat(times)));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
-import { keep, nameOf, readKept } from "./kept-tables.ts";
+import { readTables, tableFileName, writeTables } from "./kept-tables.ts";
 import { buildTables, TOKENIZER_NAMES, TOKENIZERS } from "./tokenizers.ts";
 
 const SMALL = {
@@ -27,7 +27,7 @@ describe("tokenizer tables kept on disk", () => {
   for (const name of TOKENIZER_NAMES) {
     it(`have the pinned hash when built from the asset ${name}`, async () => {
       const tables = await buildTables(name);
-      const found = nameOf(tables);
+      const found = tableFileName(tables);
       assert.equal(
         TOKENIZERS[name].tablesSha256,
         found,
@@ -36,53 +36,53 @@ describe("tokenizer tables kept on disk", () => {
     });
   }
 
-  it("are the same when read, in memory that threads share", async (t) => {
+  it("are the same when read from the file, in memory that threads share", async (t) => {
     const { folder } = await aFolder(t);
     const tables = await buildTables("xlm-roberta");
-    const sha256 = nameOf(tables);
-    assert.equal(await readKept(sha256, folder), undefined);
-    await keep(tables, sha256, folder);
-    const read = await readKept<typeof tables>(sha256, folder);
+    const sha256 = tableFileName(tables);
+    assert.equal(await readTables(sha256, folder), undefined);
+    await writeTables(tables, sha256, folder);
+    const read = await readTables<typeof tables>(sha256, folder);
     assert.deepEqual(read, tables);
     assert.ok(read?.classes.buffer instanceof SharedArrayBuffer);
     assert.deepEqual(await readdir(folder), [sha256]);
   });
 
-  it("support every kind of array and other values", async (t) => {
+  it("support every type of array and other values", async (t) => {
     const { folder } = await aFolder(t);
-    const sha256 = nameOf(SMALL);
-    await keep(SMALL, sha256, folder);
-    assert.deepEqual(await readKept(sha256, folder), SMALL);
+    const sha256 = tableFileName(SMALL);
+    await writeTables(SMALL, sha256, folder);
+    assert.deepEqual(await readTables(sha256, folder), SMALL);
   });
 
   it("are refused when one byte differs or is missing", async (t) => {
     const { folder } = await aFolder(t);
-    const sha256 = nameOf(SMALL);
-    await keep(SMALL, sha256, folder);
+    const sha256 = tableFileName(SMALL);
+    await writeTables(SMALL, sha256, folder);
     const whole = await readFile(new URL(sha256, folder));
     for (const at of [0, 10, whole.length - 1]) {
       const damaged = Buffer.from(whole);
       damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);
       await writeFile(new URL(sha256, folder), damaged);
-      assert.equal(await readKept(sha256, folder), undefined, `byte ${at}`);
+      assert.equal(await readTables(sha256, folder), undefined, `byte ${at}`);
     }
     for (const length of [0, 3, whole.length - 1]) {
       await writeFile(new URL(sha256, folder), whole.subarray(0, length));
-      assert.equal(await readKept(sha256, folder), undefined, `${length} bytes`);
+      assert.equal(await readTables(sha256, folder), undefined, `${length} bytes`);
     }
   });
 
   it("are stored under their own name only", async (t) => {
     const { folder } = await aFolder(t);
-    await keep(SMALL, "0".repeat(64), folder);
+    await writeTables(SMALL, "0".repeat(64), folder);
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("are skipped where no file can be written", async (t) => {
+  it("are not written where files cannot be created", async (t) => {
     const { folder, path } = await aFolder(t);
     await writeFile(join(path, "kept"), "in the way");
-    const sha256 = nameOf(SMALL);
-    await keep(SMALL, sha256, folder);
-    assert.equal(await readKept(sha256, folder), undefined);
+    const sha256 = tableFileName(SMALL);
+    await writeTables(SMALL, sha256, folder);
+    assert.equal(await readTables(sha256, folder), undefined);
   });
 });

@@ -23,7 +23,7 @@ interface Place {
 }
 
 /** The tables stored under this name; undefined if there are none or they are damaged. */
-export async function readKept<Tables extends object>(sha256: string, folder = FOLDER): Promise<Tables | undefined> {
+export async function readTables<Tables extends object>(sha256: string, folder = FOLDER): Promise<Tables | undefined> {
   try {
     const bytes = await readShared(new URL(sha256, folder));
     return hashOf(bytes) === sha256 ? (unpack(bytes) as Tables) : undefined;
@@ -34,7 +34,7 @@ export async function readKept<Tables extends object>(sha256: string, folder = F
 }
 
 /** Stores the tables for the next start, if the name matches and this user may write there. */
-export async function keep(tables: object, sha256: string, folder = FOLDER): Promise<void> {
+export async function writeTables(tables: object, sha256: string, folder = FOLDER): Promise<void> {
   const file = fileURLToPath(new URL(sha256, folder));
   const unfinished = `${file}.${process.pid}`;
   try {
@@ -52,7 +52,7 @@ export async function keep(tables: object, sha256: string, folder = FOLDER): Pro
 }
 
 /** The name under which tables are stored. */
-export const nameOf = (tables: object): string => hashOf(pack(tables));
+export const tableFileName = (tables: object): string => hashOf(pack(tables));
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 

@@ -44,7 +44,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const tables = (await loadTables(name)) as BpeTables;
     const counter = new BpeCounter(tables);
 
-    it("equal the reference counts for all texts joined", () => {
+    it("equal the reference counts of all texts joined", () => {
       for (const { text, [name]: count } of [...referenceTexts(), ...drawnTexts()])
         for (let time = 0; time < 2; time++) assert.equal(counter.count(text, NO_LIMIT, "a"), count);
       const all = referenceTexts().map(({ text }) => text);
@@ -66,7 +66,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("are reused for the leading blocks of a text that grows", () => {
+    it("are reused for the leading blocks of a growing text", () => {
       const known = new BpeCounter(tables);
       const line = (n: number): string => `Of the ${n} things that were said before, none is counted twice.\n`;
       const text = Array.from({ length: 400 }, (_, n) => line(n)).join("");
@@ -90,7 +90,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(limited.count(text, NO_LIMIT, "a"), exact);
     });
 
-    it("give a growing conversation the same number of tokens as a new one", () => {
+    it("give a growing conversation the same count as a new one", () => {
       const roles = ["system", "user", "assistant", "tool", "tool", "assistant", "user"];
       const texts = referenceTexts().map(({ text }) => text);
       const known = openPromptCounter(TOKENIZERS[name], tables);
@@ -108,7 +108,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
 }
 
 describe("memory of token counts", () => {
-  it("is bounded, and keeps recently used counts", () => {
+  it("is limited, and keeps recently used counts", () => {
     const known = new KnownCounts(100);
     for (let i = 0; i < 10_000; i++) {
       known.set(`of ${i}`, i);
@@ -120,7 +120,7 @@ describe("memory of token counts", () => {
     assert.equal(known.get("of 1"), undefined);
   });
 
-  it("is separate for each payer, and holds no text", () => {
+  it("is separate for each payer, and contains no text", () => {
     const known = new KnownCounts();
     const text = "a secret ".repeat(100);
     assert.notEqual(known.keyOf("a", text), known.keyOf("b", text));
@@ -148,7 +148,7 @@ describe("remembered counts in worker threads", async () => {
   const metering = await openMetering({ log: createLog("silent"), workersMax: 1 });
   after(() => metering.close());
 
-  it("equal the counts without memory", async () => {
+  it("equal the counts without the cache", async () => {
     const text = referenceTexts()
       .map((reference) => reference.text)
       .join("\n");

@@ -30,7 +30,7 @@ describe("metering", async () => {
     assert.equal(metering.meter("gpt-2"), undefined);
   });
 
-  it("counts tokens that engines add: none for Qwen, a start for Llama, start and end for embeddings", async () => {
+  it("counts the tokens that engines add: none for Qwen, a start token for Llama, both for embeddings", async () => {
     const tokens = async (name: string, prompt: Prompt): Promise<number> =>
       (await meterOf(name).countPrompt(prompt, LIMIT)).tokens;
     assert.equal(await tokens("llama3", { kind: "text", text: "Hello world" }), 3);
@@ -82,7 +82,7 @@ describe("metering", async () => {
     assert.ok(over !== null && !over.isExact && over.tokens > 8192);
   });
 
-  it("returns the size of a prompt up to twice the limit, and a lower bound above that", async () => {
+  it("returns the exact count up to twice the limit, and a lower bound above that", async () => {
     for (const name of metering.names) {
       const meter = meterOf(name);
       for (const size of [40, 4_000]) {
@@ -98,7 +98,7 @@ describe("metering", async () => {
     }
   });
 
-  it("counts no output for an embedding model", async () => {
+  it("counts zero output tokens for an embedding model", async () => {
     const output = meterOf("xlm-roberta").openOutput(0);
     assert.equal(output.push("answer", "text"), "");
     assert.deepEqual(output.end(), { answerTokens: 0, reasoningTokens: 0 });

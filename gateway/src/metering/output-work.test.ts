@@ -30,7 +30,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     };
 
     for (const [what, make] of Object.entries(RUNS)) {
-      it(`is the same at any length when a run is counted at every character: ${what}`, () => {
+      it(`does not grow when a run is counted at every character: ${what}`, () => {
         const stream = new TextStream(pieces);
         const text = make(12_000);
         const bytes = spent(() => {
@@ -42,7 +42,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         assert.ok(bytes / text.length < 250, `${Math.round(bytes / text.length)} bytes encoded for each character`);
       });
 
-      it(`stays small for finding the position of a cut: ${what}`, () => {
+      it(`is small when the position of a cut is searched: ${what}`, () => {
         const text = make(12_000);
         const output = new CappedOutput(20, () => new TextStream(pieces));
         // As long as one frame allows.

@@ -100,7 +100,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     }
 
-    it("counts merged deltas in one step, and not letter by letter", () => {
+    it("counts merged deltas in one step instead of one step per character", () => {
       // Some prefixes of " refactoring" have more tokens than the whole.
       const output = open(counter.countPlain(" refactoring"));
       assert.equal(output.push("answer", " refactoring"), " refactoring");
@@ -144,7 +144,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("does little work per delta in an endless word close to the cap", () => {
+    it("does little work per delta within an endless word close to the cap", () => {
       const output = open(3000);
       let passed = 0;
       for (let i = 0; i < 40_000 && !output.full; i++) passed += output.push("answer", "a").length;

@@ -40,7 +40,7 @@ interface PoolLog {
 }
 
 describe("counting threads", () => {
-  it("answer every job, with no more threads than allowed", async (t) => {
+  it("answer every job with at most the allowed number of threads", async (t) => {
     const { pool, seen } = open(t, { waitingMax: 100 });
     const results = await Promise.all(Array.from({ length: 50 }, (_, i) => pool.run(i, { units: 1 })));
     assert.deepEqual(
@@ -54,14 +54,14 @@ describe("counting threads", () => {
     assert.equal(open(t).seen.started, 0);
   });
 
-  it("give the job of a crashed thread to a new one", async (t) => {
+  it("pass the job of a crashed thread to a new one", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
     const jobs = [pool.run("die once", { units: 1 }), pool.run(21, { units: 1 })];
     assert.deepEqual(await Promise.all(jobs), ["survived", 42]);
     assert.deepEqual([seen.started, seen.crashes], [2, 1]);
   });
 
-  it("fail a job that crashed two threads, and continue", async (t) => {
+  it("fail a job that crashed two threads, and continue with others", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
     await assert.rejects(pool.run("die", { units: 1 }), /crashed twice/);
     assert.equal(await pool.run(4, { units: 1 }), 8);
@@ -75,7 +75,7 @@ describe("counting threads", () => {
     assert.equal(seen.crashes, 0);
   });
 
-  it("refuse waiting jobs beyond their number and size limits", async (t) => {
+  it("refuse jobs beyond the queue's limits of number and size", async (t) => {
     const { pool } = open(t, { workersMax: 1, waitingMax: 2 });
     const held = pool.run("wait", { units: 1 });
     const waiting = [pool.run("wait", { units: 10 }), pool.run("wait", { units: 10 })];
@@ -91,7 +91,7 @@ describe("counting threads", () => {
     await assert.rejects(heavy.run(1, { units: 2 }), PoolBusyError);
   });
 
-  it("alternate between accounts, so that a busy account waits for its own jobs", async (t) => {
+  it("alternate between accounts, so that a busy account delays only its own jobs", async (t) => {
     const { pool } = open(t, { workersMax: 1, waitingMax: 100 });
     const done: string[] = [];
     const run = async (lane: string, number: number): Promise<void> => {
@@ -102,7 +102,7 @@ describe("counting threads", () => {
     assert.deepEqual(done, ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
   });
 
-  it("end with the pool", async (t) => {
+  it("end when the pool is closed", async (t) => {
     const { pool, seen } = open(t);
     await pool.run(1, { units: 1 });
     const exits = seen.workers.map((worker) => once(worker, "exit"));

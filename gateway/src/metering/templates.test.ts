@@ -45,7 +45,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         eos_token: fixture.eos_token,
       });
 
-    it("counts a chat as the rendered template", () => {
+    it("counts a chat like the rendered template", () => {
       fc.assert(
         fc.property(conversation, (messages) => {
           const rendered = counter.count(render(messages));
@@ -56,7 +56,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("counts no message as fewer tokens than the minimum", () => {
+    it("counts every message as at least the minimum number of tokens", () => {
       for (const role of ROLES) {
         const one = { role, content: "" };
         const extra = prompts.count({ kind: "chat", messages: [one, one, one] }, 1e9).tokens;

@@ -4,7 +4,7 @@
  */
 import { type Asset, type BpeHeader, readAsset, type UnigramHeader } from "./asset.ts";
 import { type BpeTables, buildBpeTables } from "./bpe/tables.ts";
-import { keep, readKept } from "./kept-tables.ts";
+import { readTables, writeTables } from "./kept-tables.ts";
 import { type ChatTemplate, llama3Chat, qwen2Chat } from "./templates.ts";
 import { buildUnigramTables, type UnigramTables } from "./unigram/tables.ts";
 
@@ -54,10 +54,10 @@ const FOLDER = new URL("../../catalogue/tokenizers/", import.meta.url);
 /** Tables stored by an earlier start, or newly built. */
 export async function loadTables(name: TokenizerName): Promise<Tables> {
   const { tablesSha256 } = TOKENIZERS[name];
-  const kept = await readKept<Tables>(tablesSha256);
+  const kept = await readTables<Tables>(tablesSha256);
   if (kept !== undefined) return kept;
   const built = await buildTables(name);
-  await keep(built, tablesSha256);
+  await writeTables(built, tablesSha256);
   return built;
 }
 

@@ -1,7 +1,7 @@
 /** A worker thread that counts long prompts, so that the event loop does not block. */
 import { parentPort, workerData } from "node:worker_threads";
 import { invariant } from "../base/invariant.ts";
-import { stepBack } from "../base/threads.ts";
+import { lowerThreadPriority } from "../base/threads.ts";
 import type { PromptCount } from "./meter.ts";
 import { type PackedPrompt, unpackPrompt } from "./packing.ts";
 import type { Reply } from "./pool.ts";
@@ -21,7 +21,7 @@ export interface WorkerJob {
 
 const port = parentPort;
 invariant(port !== null, "worker.ts runs as a worker thread");
-stepBack();
+lowerThreadPriority();
 const { tables } = workerData as WorkerData;
 const counters = new Map<TokenizerName, PromptCounter>();
 

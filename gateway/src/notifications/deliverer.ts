@@ -3,7 +3,7 @@ import type { Mail } from "../accounts/mail.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
-import type { Deliveries, TakenDelivery, Tried } from "./deliveries.ts";
+import type { Deliveries, TakenDelivery, TryOutcome } from "./deliveries.ts";
 import { SIGNATURE_HEADER, signatureOf, slackBody, webhookBody } from "./payloads.ts";
 import type { Post } from "./post.ts";
 import { nextTry } from "./tries.ts";
@@ -68,7 +68,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
     return how.state === "delivered";
   };
   /** A failing webhook is the account's problem; a failing mail server is the operator's. */
-  const report = ({ id, channel, attempts }: TakenDelivery, how: Tried, reason: string | undefined): void => {
+  const report = ({ id, channel, attempts }: TakenDelivery, how: TryOutcome, reason: string | undefined): void => {
     const what = { delivery: id, channel, attempts, status: how.answerStatus, reason: reason ?? how.problem };
     const isOurs = channel === "email";
     if (how.state === "failed") log[isOurs ? "error" : "info"](what, "notification not delivered; giving up");
@@ -91,7 +91,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
 const MAIL_FAILED = "the mail server did not accept the email";
 const REMOVED: Outcome = { problem: "the webhook address was removed", isFinal: true };
 
-function judge(outcome: Outcome, { channel, attempts, createdAt }: TakenDelivery, nowMs: number): Tried {
+function judge(outcome: Outcome, { channel, attempts, createdAt }: TakenDelivery, nowMs: number): TryOutcome {
   const answerStatus = "status" in outcome ? outcome.status : null;
   if ("sent" in outcome || (answerStatus !== null && answerStatus >= 200 && answerStatus < 300))
     return { state: "delivered", nextAt: null, answerStatus, problem: null };

@@ -56,7 +56,7 @@ const Shown = row({
 export type ShownDelivery = z.infer<typeof Shown>;
 
 /** The result of a try. */
-export interface Tried {
+export interface TryOutcome {
   state: "delivered" | "failed" | "pending";
   nextAt: Date | null;
   answerStatus: number | null;
@@ -66,7 +66,7 @@ export interface Tried {
 export interface Deliveries {
   /** Takes due deliveries of these channels. */
   take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
-  tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: Tried): Promise<void>;
+  tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: TryOutcome): Promise<void>;
   /** The account's latest deliveries, newest first. */
   log(accountId: Uuid): Promise<ShownDelivery[]>;
   /** The number of the account's test deliveries since then. */

@@ -110,7 +110,7 @@ describe("an event", () => {
     assert.equal(mailed.length, 1);
   });
 
-  test("goes to every owner and every address, unless it is turned off", async () => {
+  test("is sent to every owner and every configured address, unless it is turned off", async () => {
     const id = await account("builder", 2);
     const choices = [{ kind: "low_credit", channel: "email", on: false } as const];
     await settings().change(id, { choices, webhookUrl: `${receiver}/hook`, slackUrl: `${receiver}/slack` });
@@ -142,7 +142,7 @@ describe("a webhook", () => {
     assert.equal(again.headers["tollgate-signature"], signatureOf(again.body, { secret: next as string, unixSeconds }));
   });
 
-  test("is sent once by two gateways, and by the other one when the first died", async () => {
+  test("is sent by one of two gateways, and by the other if the first died", async () => {
     const { id } = await withWebhook();
     for (let n = 0; n < 30; n++) await first().notify(db.pool, { ...LOW, accountId: id, about: String(n) });
     // Claimed by a gateway that dies.
@@ -155,7 +155,7 @@ describe("a webhook", () => {
     assert.equal(new Set(received.map(({ body }) => JSON.parse(body).id)).size, 30);
   });
 
-  test("is retried until it is accepted, and each attempt is logged", async () => {
+  test("is retried until the receiver accepts it, and each try is logged", async () => {
     const { id } = await withWebhook();
     answer = 503;
     await first().notify(db.pool, { ...LOW, accountId: id, about: "1" });
@@ -192,7 +192,7 @@ describe("a webhook", () => {
     assert.deepEqual([removed?.state, removed?.problem], ["failed", "the webhook address was removed"]);
   });
 
-  test("is never sent to a private address, also when its hostname was public at first", async () => {
+  test("is never sent to a private address, even if its hostname was public at first", async () => {
     const { id } = await withWebhook();
     const post = openPost({
       allows: addressRule({ allowLoopback: false }),
@@ -221,7 +221,7 @@ describe("a webhook", () => {
   });
 });
 
-test("an email failure is shown to the operator, and the account sees no detail of the mail server", async () => {
+test("an operator sees the details of a failed email, and the account does not", async () => {
   const id = await account();
   const mail = {
     delivers: true,
@@ -336,7 +336,7 @@ describe("events of other parts", () => {
     assert.equal(found.length, 3);
   });
 
-  test("exclude events from before the feature, and keys early in their lifetime", async () => {
+  test("exclude events before the feature existed, and keys early in their lifetime", async () => {
     await db.pool.query("update migration set applied_at = now() - interval '1 day' where version = 48");
     const id = await account("host");
     const node = newId();
@@ -366,7 +366,7 @@ describe("events of other parts", () => {
   });
 });
 
-test("the list belongs to the account, and read marks to each person", async () => {
+test("the list is shared by the account, and each person has their own read marks", async () => {
   const id = await account("builder", 2);
   const { rows } = await db.pool.query("select identity_id from account_owner where account_id = $1 order by 1", [id]);
   const [a, b] = rows.map(({ identity_id }) => ({ accountId: id, identityId: identity_id as Uuid })) as [

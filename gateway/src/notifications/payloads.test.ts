@@ -18,7 +18,7 @@ test("a signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a dot and the bo
   assert.equal(signature, "t=1790000000,v1=78c24d0a72a22e34992df804c699477b88adcff177d518257266f071d64d6608");
 });
 
-test("a webhook's body has the facts, a text and a link", () => {
+test("a webhook's body contains the facts, a text and a link", () => {
   const body = JSON.parse(webhookBody(told));
   assert.deepEqual(Object.keys(body), [
     "id",
@@ -37,7 +37,7 @@ test("a webhook's body has the facts, a text and a link", () => {
   assert.deepEqual(body.data, told.fact.data);
 });
 
-test("text for Slack has its special characters escaped", () => {
+test("special characters are escaped in text for Slack", () => {
   const { text } = JSON.parse(slackBody(told));
   assert.match(text, /^\*Your balance is below \$5\.00\*\nThe balance of the account “A &amp; &lt;B&gt;”/);
   assert.match(text, /\n<https:\/\/gateway\.example\.com\/console\/credits\|Open the console>$/);

@@ -76,7 +76,7 @@ describe("connects only to public addresses", () => {
     assert.deepEqual(requests, []);
   });
 
-  test("connects to the address that was checked, also when the name resolves differently afterwards", async (t) => {
+  test("connects to the checked address, even if the name resolves differently afterwards", async (t) => {
     const { port, requests } = await serve(t, (_, response) => void response.end());
     const answers = ["127.0.0.1", "10.0.0.1"];
     let asked = 0;
@@ -113,7 +113,7 @@ test("reads at most 64 KiB of an endless response", async (t) => {
   await assert.rejects(openPost(here)(`http://127.0.0.1:${port}/`, parts), /larger than 64 KiB/);
 });
 
-test("times out after 10 s, also when the response has started", async (t) => {
+test("times out after 10 s, even if the response has begun", async (t) => {
   for (const begins of [false, true]) {
     let arrived = (): void => {};
     const has = new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
-import { hasClosedDays, usedIn } from "../db/closed-days.ts";
+import { hasClosedDays, usageRows } from "../db/closed-days.ts";
 import { type Loss, readLosses } from "../db/lineage/losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { ledgerViews } from "../ledger/views.ts";
@@ -90,7 +90,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
         TrafficHour,
         `select hour, outcome, sum(requests)::float8 as requests, sum(prompt_tokens)::float8 as "promptTokens",
                 sum(completion_tokens)::float8 as "completionTokens", sum(charge_pico) as charge
-           from ${usedIn("all", SPAN, await hasClosedDays(pool))} used
+           from ${usageRows("all", SPAN, await hasClosedDays(pool))} used
           group by 1, 2 order by 1, 2`,
         [from, to],
       ),

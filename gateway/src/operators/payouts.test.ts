@@ -29,7 +29,7 @@ const move = (kind: "grant" | "refund", accountId: Uuid, amount: bigint) =>
   ledger.transfer({ id: newId(), kind, accountId, amount: pico(amount), reason: "test" });
 const balance = async (id: Uuid) => (await ledger.balance(id))?.balance;
 
-test("earnings are held back until the whole hour they belong to is older than the hold-back period", async () => {
+test("earnings are held back until their whole hour is older than the hold-back period", async () => {
   const client = await db.pool.connect();
   try {
     // now() is constant within a transaction, so no hour begins between writing and reading.

@@ -1,7 +1,7 @@
 /** Charges by account and model over whole hours, from rollups. */
 import type pg from "pg";
 import { z } from "zod";
-import { hasClosedDays, usedIn } from "../db/closed-days.ts";
+import { hasClosedDays, usageRows } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const Sums = { requests: column.count, failed: column.count, charge: column.pico };
@@ -35,7 +35,7 @@ export function openSpend({ pool }: { pool: pg.Pool }): Spend {
         `select s.account_id as "accountId", a.name, s.requests, s.failed, s.charge
            from (select account_id, coalesce(sum(requests) filter (where ${REQUEST}), 0)::float8 as requests,
                         coalesce(sum(requests) filter (where ${FAILED}), 0)::float8 as failed, sum(charge_pico) as charge
-                   from ${usedIn("accounts", SPAN, await hasClosedDays(pool))} used group by 1 having sum(charge_pico) > 0
+                   from ${usageRows("accounts", SPAN, await hasClosedDays(pool))} used group by 1 having sum(charge_pico) > 0
                   order by 4 desc, 1 limit $3) s
            join account a on a.id = s.account_id order by s.charge desc, s.account_id`,
         [from, to, limit],
@@ -44,7 +44,7 @@ export function openSpend({ pool }: { pool: pg.Pool }): Spend {
       queryRows(
         pool,
         ModelSpend,
-        `select model, sum(charge_pico) as charge from ${usedIn("all", SPAN, await hasClosedDays(pool))} used
+        `select model, sum(charge_pico) as charge from ${usageRows("all", SPAN, await hasClosedDays(pool))} used
           group by 1 order by 1`,
         [from, to],
       ),

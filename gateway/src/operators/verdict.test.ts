@@ -26,7 +26,7 @@ test("a platform without a connected node is down", () => {
   });
 });
 
-test("a platform is degraded while a model it served has no node, since the incident's start", () => {
+test("a platform is degraded while a model that it served has no node, since the start of the incident", () => {
   const capacity = [
     { model: "a", nodes: 2 },
     { model: "b", nodes: 0 },
@@ -47,7 +47,7 @@ test("a model with failing requests degrades the platform", () => {
   });
 });
 
-test("a platform that cannot reach a required part is down; an optional part does not count", () => {
+test("a platform is down if a required dependency is unreachable; optional dependencies do not count", () => {
   const plane = { part: "plane" as const, since: 7, isNeeded: true };
   const limits = { part: "limits" as const, since: 3, isNeeded: false };
   assert.deepEqual(judgePlatform({ ...SEEN, outages: [limits] }).state, "serving");

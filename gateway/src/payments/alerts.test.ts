@@ -71,7 +71,7 @@ async function look(): Promise<number> {
 }
 
 describe("a low-credit alert", () => {
-  test("is sent once each time the balance falls below the threshold, after it had recovered", async () => {
+  test("is sent each time the balance falls below the threshold after a recovery", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     assert.equal(await look(), 0);
@@ -93,7 +93,7 @@ describe("a low-credit alert", () => {
     assert.match(text, /is \$4\.99, below the alert threshold of \$5\.00.*http:\/\/console\.test\/console\/credits/s);
   });
 
-  test("is sent for a recovery and a fall between two checks, and not for a fall and a recovery", async () => {
+  test("is sent for a recovery followed by a fall between two checks, and not for a fall followed by a recovery", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
@@ -150,7 +150,7 @@ describe("a low-credit alert", () => {
     assert.equal(await look(), 2, "the next fall");
   });
 
-  test("resets for a recovery that happens while a gateway is sending it", async () => {
+  test("resets if the balance recovers while a gateway is sending it", async () => {
     const id = await account(dollars(10));
     await first().set(id, dollars(5));
     await move(id, dollars(-6));
@@ -207,7 +207,7 @@ describe("an alert email", () => {
     assert.equal(await look(), 1);
   });
 
-  test("is given up after three days, which is logged", async () => {
+  test("is given up after three days, with a log line", async () => {
     await fall();
     mailServer = "away";
     await look();

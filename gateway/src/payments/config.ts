@@ -1,5 +1,5 @@
 /** Settings of payments. */
-import { domain, flag, text, together } from "../base/settings.ts";
+import { bothOrNeither, domain, flag, text } from "../base/settings.ts";
 
 interface PaymentsConfig {
   /** Undefined: credit cannot be bought. */
@@ -44,7 +44,7 @@ export const payments = domain({
       help: "Address of Stripe's API, for tests.",
     }),
   },
-  mistakes: (variables) => together(variables, "STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"),
+  mistakes: (variables) => bothOrNeither(variables, "STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"),
   config: (e): PaymentsConfig => {
     const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: secrets, STRIPE_API_BASE: apiBase } = e;
     if (secretKey === undefined || secrets === undefined) return { payments: undefined };

@@ -47,7 +47,7 @@ describe("concurrent events", () => {
     assert.deepEqual(rows, [{ deliveries: 50 }]);
   });
 
-  test("reach the right sum for 50 different events of one checkout, with refunds and disputes", async () => {
+  test("reach the right sum for 50 different events of one checkout, including refunds and disputes", async () => {
     const { account, id, sale } = await paidSale();
     const refunded = { ...sale, refunds: [{ id: `re_${id}`, cents: 700, status: "succeeded" }] };
     const dispute = { id: `du_${id}`, cents: 500, status: "needs_response" };
@@ -69,7 +69,7 @@ describe("concurrent events", () => {
     assert.deepEqual({ transfers, moves, state }, { transfers: 3, moves: 3, state: "paid" });
   });
 
-  test("match a payment and its refund that arrive at different gateways", async () => {
+  test("combine a payment and its refund that arrive at different gateways", async () => {
     for (const knownBefore of [false, true, true, true, true, true]) {
       const { account, id, sale } = await paidSale();
       const refund = { id: `re_${id}`, cents: 500, status: "succeeded" };
@@ -107,7 +107,7 @@ describe("interrupted events", () => {
     }
   }
 
-  test("leave nothing when the connection is killed before the commit, and the next delivery credits once", async () => {
+  test("leave nothing if the connection is killed before the commit, and the next delivery credits once", async () => {
     const { account, id, sale } = await paidSale();
     const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
     await stopped(body, async (pid, delivery) => {

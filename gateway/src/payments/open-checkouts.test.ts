@@ -28,7 +28,7 @@ async function full(): Promise<Uuid> {
 }
 
 describe("open checkouts of one account", () => {
-  test("are limited: the next one is refused with a retry time, and nothing is opened at the provider", async () => {
+  test("are limited: the next one is refused with a retry time and not opened at the provider", async () => {
     const account = await full();
     const sales = t.demo.shop.sales.length;
     const refused = await refusalOf(account);

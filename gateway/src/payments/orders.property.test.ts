@@ -38,7 +38,7 @@ function permutations<T>(items: T[]): T[][] {
 type Name = "completed" | "async_succeeded" | "refunded" | "disputed" | "expired";
 
 for (const paidBy of ["completed", "async_succeeded"] as const) {
-  test(`completed, async_succeeded, refunded, disputed and expired give the same result in every order; paid with ${paidBy}`, async () => {
+  test(`five events of a payment give the same result in every order; paid with ${paidBy}`, async () => {
     const orders = permutations<Name>(["completed", "async_succeeded", "refunded", "disputed", "expired"]);
     assert.equal(orders.length, 120);
     for (const order of orders) {
@@ -85,7 +85,7 @@ const history = fc.record({
   atOnce: fc.integer({ min: 1, max: 6 }),
 });
 
-test("random events, shuffled, repeated and concurrent, end at the sale's true balance", async () => {
+test("random events, shuffled, repeated and concurrent, lead to the sale's true balance", async () => {
   const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
   await fc.assert(
     fc.asyncProperty(history, async (script) => {

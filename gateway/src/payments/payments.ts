@@ -2,7 +2,7 @@
  * Buying credit: a builder opens a checkout and pays at the provider, whose signed events become ledger transfers. The redirect of the
  * buyer's browser is never trusted. Automatic top-ups use a saved card (top-ups.ts).
  */
-import { AWAY } from "@tollgate/api/console/credits.ts";
+import { PROVIDER_UNREACHABLE } from "@tollgate/api/console/credits.ts";
 import { tooManyCheckouts } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -17,7 +17,7 @@ import { countOpenCheckouts } from "./open-checkouts.ts";
 import { CUSTOM, findPack, PACKS, type Pack } from "./packs.ts";
 import { findPaid, listPayments, type Payment } from "./payment-list.ts";
 import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
-import { forgetOldEvents, type Taken, takeIn } from "./receive.ts";
+import { type EventResult, forgetOldEvents, processEvent } from "./receive.ts";
 import { openTopUps, type TopUps, turnOff } from "./top-ups.ts";
 
 interface CheckoutRequest {
@@ -112,12 +112,22 @@ export function openPayments(options: PaymentsOptions): Payments {
     method: (accountId) => methods.of(accountId),
     async openSetup({ accountId, ...page }) {
       const about = { account: publicId("acc", accountId) };
-      const opened = await orUnavailable(log, about, () => methods.openSetup(accountId, page), AWAY.setup);
+      const opened = await orUnavailable(
+        log,
+        about,
+        () => methods.openSetup(accountId, page),
+        PROVIDER_UNREACHABLE.setup,
+      );
       if ("waitS" in opened) throw tooManyOpen(opened.waitS);
       return opened;
     },
     removeMethod: (accountId) =>
-      orUnavailable(log, { account: publicId("acc", accountId) }, () => methods.remove(accountId), AWAY.removal),
+      orUnavailable(
+        log,
+        { account: publicId("acc", accountId) },
+        () => methods.remove(accountId),
+        PROVIDER_UNREACHABLE.removal,
+      ),
     topUps: openTopUps(options),
     list: (accountId, page) => listPayments(pool, accountId, page),
     async receipts(accountId, purchaseId) {
@@ -126,7 +136,12 @@ export function openPayments(options: PaymentsOptions): Payments {
       const { session, payment } = paid;
       if (payment === null) return { receipt: null, invoice: null };
       const about = { checkout: publicId("pay", purchaseId) };
-      return await orUnavailable(log, about, () => provider.receipts({ session, payment }), AWAY.receipt);
+      return await orUnavailable(
+        log,
+        about,
+        () => provider.receipts({ session, payment }),
+        PROVIDER_UNREACHABLE.receipt,
+      );
     },
     async receive(body, signature) {
       const event = provider.readEvent(body, signature);
@@ -141,7 +156,7 @@ export function openPayments(options: PaymentsOptions): Payments {
         news.kind === "setup" && (await methods.isOurs(news.customer))
           ? await orUnavailable(log, { event: event.id }, () => provider.savedMethod(news.setup))
           : undefined;
-      report(log, event, await takeIn({ pool, newId, onFailed }, event, saved));
+      report(log, event, await processEvent({ pool, newId, onFailed }, event, saved));
     },
     sweep: () => forgetOldEvents(pool),
   };
@@ -181,7 +196,7 @@ async function orUnavailable<T>(log: Log, about: object, ask: () => Promise<T>, 
   }
 }
 
-function report(log: Log, { id, type, news }: ProviderEvent, { outcome, checkoutId, moves }: Taken): void {
+function report(log: Log, { id, type, news }: ProviderEvent, { outcome, checkoutId, moves }: EventResult): void {
   const what = {
     event: id,
     type,

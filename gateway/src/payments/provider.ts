@@ -80,7 +80,7 @@ export interface ReceiptUrls {
 }
 
 /** A parsed event. `payment` is the provider's payment ID. */
-export type News =
+export type PaymentNews =
   | {
       kind: "session";
       session: string;
@@ -102,7 +102,7 @@ export interface ProviderEvent {
   type: string;
   live: boolean;
   occurredAt: Date;
-  news: News;
+  news: PaymentNews;
 }
 
 export interface PaymentProvider {

@@ -89,7 +89,7 @@ describe("a payment event", () => {
     assert.deepEqual([await dollarsOf(expired.account), await stateOf(expired.id)], [0, "expired"]);
   });
 
-  test("debits the difference to earlier refunds, also below zero", async () => {
+  test("debits the difference to earlier refunds, even below zero", async () => {
     const { account, paid } = await bought();
     await send("checkout.session.completed", sessionObject(paid));
     await t.ledger.transfer({
@@ -109,7 +109,7 @@ describe("a payment event", () => {
     assert.equal(rows[0].overdrawn, true);
   });
 
-  test("debits a refund once that is reported alone and in the total, and credits a failed refund back", async () => {
+  test("debits a refund once that is reported both alone and in the total, and reverses a failed refund", async () => {
     const { account, paid } = await bought();
     const refund = reversal("re_c", 700, "pending");
     await send("checkout.session.completed", sessionObject(paid));
@@ -126,7 +126,7 @@ describe("a payment event", () => {
     assert.equal(await dollarsOf(account), 13);
   });
 
-  test("debits a dispute, credits a won one back and keeps a lost one debited", async () => {
+  test("debits a dispute, credits it again if won, and keeps it debited if lost", async () => {
     for (const [result, balance] of [
       ["won", 20],
       ["lost", 0],
@@ -224,7 +224,7 @@ describe("credits nothing when its amount, currency or account do not match", ()
     assert.ok(t.logged.some(({ event, level }) => event === `evt_${id}` && level === 50));
   });
 
-  test("raises an alert instead of a second credit for a second payment of one checkout", async () => {
+  test("raises an alert for a second payment of one checkout instead of crediting again", async () => {
     const { account, id, paid } = await bought();
     await send("checkout.session.completed", sessionObject(paid));
     await send("checkout.session.completed", sessionObject({ ...paid, payment: `pi_other_${id}` }), {
@@ -234,7 +234,7 @@ describe("credits nothing when its amount, currency or account do not match", ()
     assert.equal((await outcomeOf(`evt_${id}`))?.outcome, "mismatch");
   });
 
-  test("raises an alert for an unknown checkout, and ignores another product's", async () => {
+  test("raises an alert for an unknown checkout, and ignores checkouts of other products", async () => {
     const { sale, paid } = await bought();
     const stranger = { ...sessionObject(paid), id: "cs_test_stranger" };
     await send("checkout.session.completed", stranger, { id: "evt_stranger" });

@@ -21,10 +21,17 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { saveMethod } from "./methods.ts";
 import { AUTOMATIC, CUSTOM } from "./packs.ts";
-import { type IntentNews, inPico, type Money, type News, type ProviderEvent, type SavedMethod } from "./provider.ts";
-import { furthest, judge, type Move, movesLeft, newest, type Reversal, type Sums } from "./rules.ts";
+import {
+  type IntentNews,
+  inPico,
+  type Money,
+  type PaymentNews,
+  type ProviderEvent,
+  type SavedMethod,
+} from "./provider.ts";
+import { furthestState, judge, type Move, movesLeft, newerReversal, type Reversal, type Sums } from "./rules.ts";
 
-export interface Taken {
+export interface EventResult {
   outcome: PaymentEventOutcome;
   checkoutId: Uuid | null;
   moves: Move[];
@@ -43,7 +50,11 @@ interface TakeInOptions {
 }
 
 /** `saved`: the card that the provider returned for a setup event. */
-export async function takeIn(options: TakeInOptions, event: ProviderEvent, saved?: SavedMethod): Promise<Taken> {
+export async function processEvent(
+  options: TakeInOptions,
+  event: ProviderEvent,
+  saved?: SavedMethod,
+): Promise<EventResult> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
     const taken = await apply(client, event, { ...options, saved });
@@ -53,7 +64,10 @@ export async function takeIn(options: TakeInOptions, event: ProviderEvent, saved
 }
 
 /** Handles the response to an automatic purchase like an event. */
-export async function takeAnswer(options: Omit<TakeInOptions, "newId">, news: IntentNews): Promise<Taken> {
+export async function processChargeAnswer(
+  options: Omit<TakeInOptions, "newId">,
+  news: IntentNews,
+): Promise<EventResult> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
     if (news.payment !== null) await lockPayment(client, news.payment);
@@ -65,7 +79,7 @@ async function apply(
   client: pg.PoolClient,
   { news, occurredAt }: ProviderEvent,
   { saved, onFailed }: { saved: SavedMethod | undefined; onFailed: OnFailed },
-): Promise<Taken> {
+): Promise<EventResult> {
   if (news.kind === "other") return of("ignored");
   if (news.kind === "setup") {
     return of(saved !== undefined && (await saveMethod(client, saved, occurredAt)) ? "applied" : "ignored");
@@ -82,16 +96,16 @@ async function apply(
 
 async function applySession(
   client: pg.PoolClient,
-  news: Extract<News, { kind: "session" }>,
+  news: Extract<PaymentNews, { kind: "session" }>,
   onFailed: OnFailed,
-): Promise<Taken> {
+): Promise<EventResult> {
   const found = await lockCheckout(client, { session: news.session });
   // Other products may use the same provider account; their checkouts have no ID of ours.
   if (found === undefined) return of(news.reference?.startsWith("pay_") ? "unknown" : "ignored");
   const asked = { reference: publicId("pay", found.id), amount: found.amount, payment: found.payment };
   const verdict = judge(asked, news);
   const checkout = await advance(client, found, {
-    state: furthest(found.state, verdict),
+    state: furthestState(found.state, verdict),
     payment: verdict === "mismatch" ? null : news.payment,
   });
   const moves = await catchUp(client, checkout, onFailed);
@@ -99,14 +113,14 @@ async function applySession(
 }
 
 /** Only for purchases without a page. A checkout's failed payment is not final, because the buyer can use another card. */
-async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: OnFailed): Promise<Taken> {
+async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: OnFailed): Promise<EventResult> {
   const id = parseId("pay", news.reference);
   const found = id === undefined ? undefined : await lockCheckout(client, { id });
   if (found === undefined) return of("unknown");
   if (found.pack !== AUTOMATIC) return of("ignored");
   const asked = { reference: news.reference, amount: found.amount, payment: found.payment };
   const verdict = judge(asked, news);
-  const state = furthest(found.state, verdict);
+  const state = furthestState(found.state, verdict);
   const checkout = await advance(client, found, { state, payment: verdict === "mismatch" ? null : news.payment });
   await client.query("update payment_automatic set next_at = null where checkout_id = $1", [checkout.id]);
   const ended = state !== found.state && (state === "failed" || state === "mismatch");
@@ -118,7 +132,7 @@ async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: On
 /** False for another currency, of which nothing is recorded. */
 async function note(
   client: pg.PoolClient,
-  news: Extract<News, { kind: "refunded" | "reversal" }>,
+  news: Extract<PaymentNews, { kind: "refunded" | "reversal" }>,
   asOf: Date,
 ): Promise<boolean> {
   const told: Money = news.kind === "refunded" ? news.total : news.amount;
@@ -144,7 +158,7 @@ async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnFa
   return moves;
 }
 
-const of = (outcome: PaymentEventOutcome): Taken => ({ outcome, checkoutId: null, moves: [] });
+const of = (outcome: PaymentEventOutcome): EventResult => ({ outcome, checkoutId: null, moves: [] });
 
 const Checkout = row({
   id: column.uuid,
@@ -212,7 +226,7 @@ const REVERSAL = `select kind, amount, status, as_of as "asOf" from payment_reve
 
 async function noteReversal(client: pg.PoolClient, told: Reversal & { id: string; payment: string }): Promise<void> {
   const known = await queryRow(client, StoredReversal, `${REVERSAL} where id = $1`, [told.id]);
-  const { kind, amount, status, asOf } = known === undefined ? told : newest(known, told);
+  const { kind, amount, status, asOf } = known === undefined ? told : newerReversal(known, told);
   await client.query(
     `insert into payment_reversal (id, payment_id, kind, amount, status, as_of) values ($1, $2, $3, $4, $5, $6)
      on conflict (id) do update set amount = excluded.amount, status = excluded.status, as_of = excluded.as_of`,

@@ -5,7 +5,15 @@ import { parseId, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { CHECKOUT_STATES } from "../base/states.ts";
 import { transferIdOf } from "./receive.ts";
-import { due, furthest, type Known, movesLeft, newest, type Reversal, type Sums } from "./rules.ts";
+import {
+  expectedSums,
+  furthestState,
+  type Known,
+  movesLeft,
+  newerReversal,
+  type Reversal,
+  type Sums,
+} from "./rules.ts";
 
 const at = (second: number): Date => new Date(second * 1000);
 const refund = (amount: bigint, status: string): Reversal => ({
@@ -58,7 +66,13 @@ describe("the expected balance of a payment", () => {
   ];
   for (const [what, known, expected] of rows) {
     test(what, () => {
-      const sums = due({ state: "paid", amount: pico(100n), refundedTotal: pico(0n), reversals: [], ...known });
+      const sums = expectedSums({
+        state: "paid",
+        amount: pico(100n),
+        refundedTotal: pico(0n),
+        reversals: [],
+        ...known,
+      });
       assert.deepEqual(sums, { purchase: 0n, refund: 0n, dispute: 0n, ...expected });
     });
   }
@@ -78,8 +92,8 @@ const words = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-test("the outcome of a dispute does not depend on the order of its events", () => {
-  const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newest(a, b));
+test("the order of a dispute's events does not change its outcome", () => {
+  const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newerReversal(a, b));
   fc.assert(
     fc.property(
       words.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
@@ -93,20 +107,20 @@ test("the outcome of a dispute does not depend on the order of its events", () =
 
 test("a later event overrides an earlier one, and within one second the more advanced one wins", () => {
   const word = (status: string, second: number): Reversal => ({ ...dispute(1n, status), asOf: at(second) });
-  assert.equal(newest(word("won", 1), word("under_review", 2)).status, "under_review");
-  assert.equal(newest(word("won", 1), word("needs_response", 1)).status, "won");
-  assert.equal(newest(word("lost", 1), word("won", 1)).status, "won");
+  assert.equal(newerReversal(word("won", 1), word("under_review", 2)).status, "under_review");
+  assert.equal(newerReversal(word("won", 1), word("needs_response", 1)).status, "won");
+  assert.equal(newerReversal(word("lost", 1), word("won", 1)).status, "won");
 });
 
-test("a payment never returns to an earlier state, and actual payments take precedence", () => {
+test("a payment never returns to an earlier state, and an actual payment takes precedence", () => {
   for (const a of CHECKOUT_STATES) {
-    assert.equal(furthest(a, "paid"), "paid");
-    assert.equal(furthest("open", a), a);
-    for (const b of CHECKOUT_STATES) assert.equal(furthest(a, b), furthest(b, a));
+    assert.equal(furthestState(a, "paid"), "paid");
+    assert.equal(furthestState("open", a), a);
+    for (const b of CHECKOUT_STATES) assert.equal(furthestState(a, b), furthestState(b, a));
   }
 });
 
-test("transfers reach the expected balance from any earlier ones, and then nothing is left to move", () => {
+test("transfers lead to the expected balance from any earlier ones, and then none is left", () => {
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(
@@ -117,7 +131,7 @@ test("transfers reach the expected balance from any earlier ones, and then nothi
         assert.notEqual(move.amount, 0n);
         sums[move.kind] = pico(sums[move.kind] + move.amount);
       }
-      assert.deepEqual(sums, due(known));
+      assert.deepEqual(sums, expectedSums(known));
       assert.deepEqual(movesLeft(known, sums), []);
     }),
   );

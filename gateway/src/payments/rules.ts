@@ -11,10 +11,10 @@ import {
   type PaymentMoveKind,
   type ReversalKind,
 } from "../base/states.ts";
-import { inPico, type News } from "./provider.ts";
+import { inPico, type PaymentNews } from "./provider.ts";
 
 /** In increasing order of what they say about the money. */
-export const furthest = (a: CheckoutState, b: CheckoutState): CheckoutState =>
+export const furthestState = (a: CheckoutState, b: CheckoutState): CheckoutState =>
   CHECKOUT_STATES.indexOf(a) >= CHECKOUT_STATES.indexOf(b) ? a : b;
 
 interface Asked {
@@ -28,7 +28,7 @@ interface Asked {
  * The checkout's state after an event of a session or a payment: `mismatch` unless exactly the requested amount was paid by one
  * payment.
  */
-export function judge(asked: Asked, told: Extract<News, { kind: "session" | "intent" }>): CheckoutState {
+export function judge(asked: Asked, told: Extract<PaymentNews, { kind: "session" | "intent" }>): CheckoutState {
   if (told.seen !== "paid") return told.seen;
   const paid = told.total === null ? undefined : inPico(told.total);
   const fits = paid === asked.amount && told.reference === asked.reference && told.payment !== null;
@@ -67,7 +67,7 @@ export interface Reversal {
 }
 
 /** The more recent of two facts about the same refund or dispute. */
-export function newest(a: Reversal, b: Reversal): Reversal {
+export function newerReversal(a: Reversal, b: Reversal): Reversal {
   const order = Object.keys(MONEY_IS_AWAY[a.kind]);
   const apart = b.asOf.getTime() - a.asOf.getTime() || order.indexOf(b.status) - order.indexOf(a.status);
   if (apart !== 0) return apart > 0 ? b : a;
@@ -86,7 +86,7 @@ export interface Known {
 export type Sums = Record<PaymentMoveKind, Pico>;
 
 /** The expected amounts. Nothing is taken back for a checkout that was never credited. */
-export function due({ state, amount, refundedTotal, reversals }: Known): Sums {
+export function expectedSums({ state, amount, refundedTotal, reversals }: Known): Sums {
   if (state !== "paid") return { purchase: pico(0n), refund: pico(0n), dispute: pico(0n) };
   const sum = (kind: ReversalKind, away: boolean): bigint =>
     reversals
@@ -109,7 +109,7 @@ export interface Move {
 
 /** The missing transfers. Empty when all were made, so repeated events change nothing. */
 export function movesLeft(known: Known, made: Sums): Move[] {
-  const should = due(known);
+  const should = expectedSums(known);
   return PAYMENT_MOVE_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(
     ({ amount }) => amount !== 0n,
   );

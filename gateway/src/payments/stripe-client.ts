@@ -48,7 +48,7 @@ function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
 }
 
 /** The library may throw on unexpected responses. Its errors contain headers and bodies, so only identifying fields are kept. */
-export function unavailable(error: unknown): ProviderUnavailable {
+export function providerUnavailable(error: unknown): ProviderUnavailable {
   if (error instanceof ProviderUnavailable) return error;
   if (!(error instanceof Stripe.errors.StripeError)) return new ProviderUnavailable(String(error));
   const { type, code, statusCode, requestId } = error;

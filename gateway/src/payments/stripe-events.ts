@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { ReversalKind } from "../base/states.ts";
 import { invalidRequest } from "../faults.ts";
-import type { IntentNews, Money, News, ProviderEvent } from "./provider.ts";
+import type { IntentNews, Money, PaymentNews, ProviderEvent } from "./provider.ts";
 import { isKnownStatus } from "./rules.ts";
 
 const ID_CHARS_MAX = 255;
@@ -49,7 +49,7 @@ const Reversal = z.object({
   status: z.string().nullable(),
 });
 
-type Read = (object: unknown) => News;
+type Read = (object: unknown) => PaymentNews;
 
 /** Events about money; all others are ignored. */
 const READERS: Record<string, Read> = {
@@ -79,11 +79,11 @@ export const EVENT_TYPES = Object.keys(READERS);
 export function readStripeEvent(event: unknown): ProviderEvent {
   const { id, type, created, livemode, data } = parse(Envelope, event, "");
   const read = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
-  const news: News = read === undefined ? { kind: "other" } : read(data.object);
+  const news: PaymentNews = read === undefined ? { kind: "other" } : read(data.object);
   return { id, type, live: livemode, occurredAt: new Date(created * 1000), news };
 }
 
-function session(object: unknown, told: "completed" | "failed" | "expired"): News {
+function session(object: unknown, told: "completed" | "failed" | "expired"): PaymentNews {
   const setup = Setup.safeParse(object);
   if (setup.success) {
     const { customer, setup_intent: id } = setup.data;
@@ -103,7 +103,7 @@ function session(object: unknown, told: "completed" | "failed" | "expired"): New
   };
 }
 
-function intent(object: unknown): News {
+function intent(object: unknown): PaymentNews {
   return intentNews(object) ?? { kind: "other" };
 }
 
@@ -127,13 +127,13 @@ export function intentNews(object: unknown): IntentNews | undefined {
   return { kind: "intent", reference, payment: id, seen, total, failure: seen === "failed" ? failure : null };
 }
 
-function refunded(object: unknown): News {
+function refunded(object: unknown): PaymentNews {
   const { payment_intent: payment, amount_refunded: amount, currency } = parse(Charge, object);
   // Every payment of a checkout has an intent; a charge without one is of another product.
   return payment === null ? { kind: "other" } : { kind: "refunded", payment, total: money(amount, currency) };
 }
 
-function reversal(object: unknown, kind: ReversalKind): News {
+function reversal(object: unknown, kind: ReversalKind): PaymentNews {
   const { id, payment_intent: payment, amount, currency, status } = parse(Reversal, object);
   if (payment === null) return { kind: "other" };
   if (status === null || !isKnownStatus(kind, status)) {

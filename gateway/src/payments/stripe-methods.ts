@@ -11,7 +11,7 @@ import {
   type SavedMethod,
   type SetupOrder,
 } from "./provider.ts";
-import { unavailable } from "./stripe-client.ts";
+import { providerUnavailable } from "./stripe-client.ts";
 import { intentNews } from "./stripe-events.ts";
 
 interface SavedMethodsOptions {
@@ -62,7 +62,7 @@ export function savedMethods({
       await within(stripe.paymentMethods.detach(method)).catch((error) => {
         // The card was already removed or never existed, which is the desired result.
         if (error instanceof Stripe.errors.StripeInvalidRequestError) return;
-        throw unavailable(error);
+        throw providerUnavailable(error);
       });
     },
 
@@ -119,7 +119,7 @@ function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentNews {
   const isCard = error instanceof Stripe.errors.StripeCardError;
   const isRequest =
     error instanceof Stripe.errors.StripeInvalidRequestError && [400, 404].includes(error.statusCode ?? 0);
-  if (!isCard && !isRequest) throw unavailable(error);
+  if (!isCard && !isRequest) throw providerUnavailable(error);
   const payment = error.payment_intent?.id ?? null;
   return { kind: "intent", reference, payment, seen: "failed", total: null, failure: failureOf(error.code) };
 }

@@ -32,7 +32,7 @@ describe("opening a checkout", () => {
   });
   after(() => demo.close());
 
-  test("sends the library's call unchanged and returns the address of the payment page", async () => {
+  test("sends the library's request unchanged and returns the payment page's URL", async () => {
     const { session, url } = await stripeAt(demo).openCheckout(order);
     const sale = demo.shop.find(session);
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe("opening a checkout", () => {
     assert.match(await page.text(), /\$20\.00/);
   });
 
-  test("returns the same session for the same checkout, and refuses its idempotency key for another price", async () => {
+  test("returns the same session for the same checkout, and refuses another price under the same idempotency key", async () => {
     const provider = stripeAt(demo);
     const twice = { ...order, reference: "pay_06dg3m8q6pfxs3nxrk5mfa3ygd" };
     const [first, second] = [await provider.openCheckout(twice), await provider.openCheckout(twice)];
@@ -73,7 +73,7 @@ describe("opening a checkout", () => {
     await assert.rejects(provider.openCheckout({ ...twice, price: dollars(5) }), ProviderUnavailable);
   });
 
-  test("reports a rejected API key without any part of the key", async () => {
+  test("reports a rejected API key without quoting it", async () => {
     const provider = stripeAt({ ...demo, secretKey: "sk_test_wrong" });
     const error = await provider.openCheckout(order).catch((reason: unknown) => reason);
     assert.ok(error instanceof ProviderUnavailable);
@@ -299,7 +299,7 @@ describe("reading an event", () => {
     assert.deepEqual(read(charge).news, { kind: "other" });
   });
 
-  test("lists the event types that an operator subscribes to", () => {
+  test("subscribes to every event type that it handles", () => {
     assert.deepEqual(EVENT_TYPES.toSorted(), [
       "charge.dispute.closed",
       "charge.dispute.created",

@@ -12,7 +12,7 @@ import {
   type PaymentProvider,
   ProviderUnavailable,
 } from "./provider.ts";
-import { stripeClient, unavailable } from "./stripe-client.ts";
+import { providerUnavailable, stripeClient } from "./stripe-client.ts";
 import { readStripeEvent } from "./stripe-events.ts";
 import { savedMethods } from "./stripe-methods.ts";
 import { stripeReceipts } from "./stripe-receipts.ts";
@@ -43,7 +43,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
   const invoices = options.invoices ?? false;
   const asked = <T>(work: Promise<T>): Promise<T> =>
     within(clock, deadlineMs, work).catch((error) => {
-      throw unavailable(error);
+      throw providerUnavailable(error);
     });
   return {
     live,

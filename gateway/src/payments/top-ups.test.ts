@@ -96,7 +96,7 @@ const spend = (accountId: Uuid, amount: Pico): Promise<string> =>
 const enabled = async (id: Uuid) => (await gateway().topUps.of(id))?.enabled;
 
 describe("an automatic top-up", () => {
-  test("is made once by two gateways below the threshold, and credited from the response alone", async () => {
+  test("is made once by two gateways below the threshold, and credited by the provider's response alone", async () => {
     const id = await account();
     await run();
     assert.equal(intents(id).length, 1);
@@ -107,7 +107,7 @@ describe("an automatic top-up", () => {
     assert.equal(intents(id).length, 1, "above the mark nothing is bought");
   });
 
-  test("credits once for duplicates and any order of response and events, and debits refunds and disputes once", async () => {
+  test("is credited once for any order and repetition of response and events, and debited once for refunds and disputes", async () => {
     type News = "answer" | "succeeded" | "failed" | "refund" | "dispute";
     const orders: News[][] = [
       ["succeeded", "succeeded", "answer", "refund", "dispute"],
@@ -175,7 +175,7 @@ describe("an automatic top-up", () => {
     }
   });
 
-  test("is requested by another gateway when the first died after recording it, and made once", async () => {
+  test("is requested by another gateway if the first died after recording it, and made once", async () => {
     const id = await account();
     assert.equal(await gateway(0).topUps.begin(), 1);
     // The gateway is killed before the request, and then again after it, before the response was processed.
@@ -262,7 +262,7 @@ describe("a failed automatic top-up", () => {
     });
   }
 
-  test("treats a card that the provider no longer knows as failed", async () => {
+  test("is recognised when the provider no longer knows the card", async () => {
     const id = await account();
     const card = t.demo.shop.cards.at(-1) as Card;
     card.customer = null;
@@ -270,7 +270,7 @@ describe("a failed automatic top-up", () => {
     assert.equal((await gateway().topUps.of(id))?.failure, "declined");
   });
 
-  test("is resolved when an owner leaves top-ups off", async () => {
+  test("counts as resolved when an owner leaves top-ups off", async () => {
     const id = await account({ last4: "0341" });
     await run();
     assert.equal((await gateway().topUps.of(id))?.failure, "declined");
@@ -279,7 +279,7 @@ describe("a failed automatic top-up", () => {
     assert.deepEqual([kept?.enabled, kept?.failure, kept?.failedAt], [false, null, null]);
   });
 
-  test("allows the next one ten minutes after the last, once top-ups are on again", async () => {
+  test("allows the next one ten minutes later, once top-ups are on again", async () => {
     const id = await account({ last4: "0341" });
     await run();
     await saveCard(id, "4242");
@@ -339,7 +339,7 @@ describe("a reversed automatic top-up", () => {
 });
 
 describe("limits of automatic top-ups", () => {
-  test("allow one purchase in ten minutes, for any spending and number of gateways", async () => {
+  test("allow one purchase in ten minutes, for any spending and any number of gateways", async () => {
     const id = await account();
     const bought: number[] = [];
     for (let minute = 0; minute <= 30; minute++) {
@@ -351,7 +351,7 @@ describe("limits of automatic top-ups", () => {
     assert.deepEqual([bought[0], bought[9], bought[10], bought[19], bought[20], bought[30]], [1, 1, 2, 2, 3, 4]);
   });
 
-  test("keep to the month's maximum, which resets at the start of the month in UTC", async () => {
+  test("include the month's maximum, which resets at the start of the month in UTC", async () => {
     const id = await account({ amount: dollars(20), monthMax: dollars(59) });
     const step = async (): Promise<void> => {
       await run();
@@ -399,7 +399,7 @@ describe("limits of automatic top-ups", () => {
 });
 
 describe("a saved card", () => {
-  test("is shown by brand and digits, and older or repeated events do not change it", async () => {
+  test("is shown by brand and digits, and is not changed by older or repeated events", async () => {
     const id = await t.openBuilder();
     const { sale: old } = await saveCard(id, "0341", clock.now() / 1000);
     clock.advance(5_000);
@@ -421,7 +421,7 @@ describe("a saved card", () => {
     assert.equal(intents(id).length, 0);
   });
 
-  test("creates one customer when two gateways save it at once, and limits open pages", async () => {
+  test("belongs to one customer even if two gateways save it at once, and has a limit of open pages", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await Promise.all([gateway(0).openSetup(page), gateway(1).openSetup(page)]);
@@ -433,7 +433,7 @@ describe("a saved card", () => {
     await gateway().openSetup(page);
   });
 
-  test("counts two concurrently opened pages both", async () => {
+  test("counts both of two concurrently opened pages", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await gateway().openSetup(page);
@@ -454,7 +454,7 @@ describe("a saved card", () => {
     assert.deepEqual(rows, [{ setups: 2 }]);
   });
 
-  test("is ignored for another customer, and the event is sent again while the provider is unreachable", async () => {
+  test("is not stored for another customer, and its event is repeated while the provider is unreachable", async () => {
     const stranger = {
       ...(t.demo.shop.sales.at(-1) as Sale),
       customer: "cus_other",

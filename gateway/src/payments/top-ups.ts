@@ -17,7 +17,7 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Notify } from "../notifications/notify.ts";
 import { AUTOMATIC } from "./packs.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
-import { type OnFailed, takeAnswer } from "./receive.ts";
+import { type OnFailed, processChargeAnswer } from "./receive.ts";
 import { SETTINGS, Settings, SPENT, setTopUp, type TopUp, type TopUpSettings, topUpOf } from "./top-up-settings.ts";
 
 const APART_MS = TOP_UP_APART_S * 1000;
@@ -150,7 +150,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const account = publicId("acc", accountId);
       const order = { reference, account, product: "Automatic top-up of credits", price: amount, customer, method };
       const news = late ? failed("unreachable") : await provider.charge(order);
-      const { outcome, moves } = await takeAnswer({ pool, onFailed }, { ...news, reference });
+      const { outcome, moves } = await processChargeAnswer({ pool, onFailed }, { ...news, reference });
       log.info(
         { checkout: reference, seen: news.seen, outcome, moves: moves.length },
         "automatic purchase: the payment provider's response",

@@ -1,10 +1,10 @@
 /** The plane of a gateway without one: it serves the console and the ledger, and no node ever connects. */
-import { alwaysThere } from "../base/dependency.ts";
+import { alwaysReachable } from "../base/dependency.ts";
 import type { Plane } from "./plane.ts";
 
 export function absentPlane(): Plane {
   return {
-    health: alwaysThere("plane"),
+    health: alwaysReachable("plane"),
     publish() {},
     subscribe: () => () => {},
     hears: true,

@@ -1,6 +1,6 @@
 /** The settings of the dispatch plane. */
 import type { CertificateFiles } from "../base/certificate.ts";
-import { domain, flag, number, port, rotationMistakes, text, together, type Variables } from "../base/settings.ts";
+import { bothOrNeither, domain, flag, number, port, rotationMistakes, text, type Variables } from "../base/settings.ts";
 
 const ADDRESSES = /^(nats|tls):\/\/[^\s,@/]+(,(nats|tls):\/\/[^\s,@/]+)*$/;
 
@@ -128,7 +128,7 @@ export const plane = domain({
   mistakes: (variables) => [
     ...rotationMistakes("PLANE_SEED", variables),
     ...natsMistakes(variables),
-    ...together(variables, "PLANE_TLS_CERT", "PLANE_TLS_KEY"),
+    ...bothOrNeither(variables, "PLANE_TLS_CERT", "PLANE_TLS_KEY"),
   ],
   config: (e): { plane: PlaneConfig } => {
     const { NATS_URL: url, NATS_OPERATOR_SEED: operatorSeed, NATS_SYSTEM_JWT: jwt, NATS_SYSTEM_SEED: systemSeed } = e;

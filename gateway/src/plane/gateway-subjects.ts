@@ -4,14 +4,14 @@
  */
 
 /** For messages to all gateways: signs of life, and observations of nodes. */
-export const PEERS = "tg.p";
+export const PEERS_SUBJECT = "tg.p";
 /** To one gateway. */
-export const toPeer = (gatewayId: string): string => `${PEERS}.${gatewayId}`;
+export const toPeer = (gatewayId: string): string => `${PEERS_SUBJECT}.${gatewayId}`;
 
 /** To all gateways: the database history that the sender follows. */
-export const HISTORIES = "tg.h";
+export const HISTORIES_SUBJECT = "tg.h";
 
 /** To all gateways: asks whether their database has a mark. */
-export const DEPLOYMENTS = "tg.d";
+export const DEPLOYMENTS_SUBJECT = "tg.d";
 /** To the gateway that asked. */
-export const toAsker = (gatewayId: string): string => `${DEPLOYMENTS}.${gatewayId}`;
+export const toAsker = (gatewayId: string): string => `${DEPLOYMENTS_SUBJECT}.${gatewayId}`;

@@ -120,7 +120,7 @@ async function violations(client: NatsConnection, count: number): Promise<string
 }
 
 function messages(open: OpenPlane): void {
-  test("carries bytes unchanged between gateway and node in both directions", async (t) => {
+  test("messages pass unchanged between gateway and node in both directions", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: [string, Buffer][] = [];
@@ -144,7 +144,7 @@ function messages(open: OpenPlane): void {
     }
   });
 
-  test("delivers a job of 48 pieces of 256 KiB whole and in order", async (t) => {
+  test("a job of 48 pieces of 256 KiB arrives complete and in order", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const client = await connectClient(t, await plane.mint(node));
     const pieces = Array.from({ length: 48 }, () => randomBytes(256 * 1024));
@@ -161,7 +161,7 @@ function messages(open: OpenPlane): void {
     for (const [i, piece] of pieces.entries()) assert.ok(piece.equals(arrived[i] ?? Buffer.alloc(0)), `piece ${i}`);
   });
 
-  test("delivers ten thousand frames of a node, and its largest one, in order", async (t) => {
+  test("ten thousand frames of a node arrive in order, including one of the maximum size", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: string[] = [];
@@ -181,7 +181,7 @@ function messages(open: OpenPlane): void {
     assert.equal(largest, 1024 * 1024);
   });
 
-  test("lets a gateway subscribe to all nodes and unsubscribe, and sends a state request to every node", async (t) => {
+  test("a gateway can subscribe to all nodes and unsubscribe, and send a state request to every node", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
@@ -206,7 +206,7 @@ function messages(open: OpenPlane): void {
     assert.equal(states.length, 2);
   });
 
-  test("delivers a gateway's messages to its own subscribers too", async (t) => {
+  test("a gateway's own subscribers also receive its messages", async (t) => {
     const plane = await open(t);
     const heard: string[] = [];
     plane.subscribe("tg.own.>", (subject, payload) => heard.push(`${subject} ${text(payload)}`));
@@ -216,7 +216,7 @@ function messages(open: OpenPlane): void {
     assert.deepEqual(heard, ["tg.own.a.b ?", "tg.own.a.b in two"]);
   });
 
-  test("throws when a gateway publishes a message that NATS could not carry", async (t) => {
+  test("publishing a message that NATS could not carry throws", async (t) => {
     const plane = await open(t);
     for (const subject of ["", "a b", "a.*", "a\r\nPING"])
       assert.throws(() => plane.publish(subject, x), InvariantError);
@@ -226,7 +226,7 @@ function messages(open: OpenPlane): void {
 }
 
 function permissions(open: OpenPlane): void {
-  test("refuses a node that publishes on other subjects, and keeps it connected", async (t) => {
+  test("a node that publishes on other subjects is refused, and stays connected", async (t) => {
     const plane = await open(t);
     const [node, other] = [newNode(), newNode()];
     const client = await connectClient(t, await plane.mint(node));
@@ -269,7 +269,7 @@ function permissions(open: OpenPlane): void {
     );
   });
 
-  test("refuses a node that subscribes to other subjects, alone or in a queue group", async (t) => {
+  test("a node that subscribes to other subjects, alone or in a queue group, is refused", async (t) => {
     const plane = await open(t);
     const [node, other] = [newNode(), newNode()];
     const client = await connectClient(t, await plane.mint(node));
@@ -311,7 +311,7 @@ function permissions(open: OpenPlane): void {
     );
   });
 
-  test("isolates two nodes from each other", async (t) => {
+  test("two nodes cannot read or write each other's subjects", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
@@ -335,7 +335,7 @@ function permissions(open: OpenPlane): void {
 }
 
 function credentials(open: OpenPlane): void {
-  test("live an hour by default", async (t) => {
+  test("credentials are valid for an hour by default", async (t) => {
     const time = manualClock();
     for (const [options, lifeMs] of [
       [{}, 3_600_000],
@@ -346,13 +346,13 @@ function credentials(open: OpenPlane): void {
     }
   });
 
-  test("refuse a stolen JWT without its seed", async (t) => {
+  test("a stolen JWT is refused without its seed", async (t) => {
     const plane = await open(t);
     const [mine, other] = [await plane.mint(newNode()), await plane.mint(newNode())];
     await assert.rejects(connectClient(t, { ...mine, seed: other.seed }), REFUSED);
   });
 
-  test("refuse a JWT of another account, and one that was changed", async (t) => {
+  test("a JWT of another account, or one that was changed, is refused", async (t) => {
     const plane = await open(t);
     const node = newNode();
     const mine = await plane.mint(node);
@@ -367,7 +367,7 @@ function credentials(open: OpenPlane): void {
     await assert.rejects(connectClient(t, { ...mine, jwt: `${header}.${changed}.${signature}` }), REFUSED);
   });
 
-  test("refuse a connection without a JWT", async (t) => {
+  test("a connection without a JWT is refused", async (t) => {
     const plane = await open(t);
     const minted = await plane.mint(newNode());
     for (const options of ["{}", '{"user":"a","pass":"b"}', '{"auth_token":"x"}']) {
@@ -378,7 +378,7 @@ function credentials(open: OpenPlane): void {
     }
   });
 
-  test("end their connection at expiry and are refused from then on", async (t) => {
+  test("a connection ends when its credentials expire, and they are refused from then on", async (t) => {
     const plane = await open(t);
     const gone = new Set<string>();
     plane.onNodeGone((id) => gone.add(id));
@@ -396,7 +396,7 @@ function credentials(open: OpenPlane): void {
     await connectClient(t, await plane.mint(node));
   });
 
-  test("keep a node connected when it renews in time", async (t) => {
+  test("a node that renews its credentials in time stays connected", async (t) => {
     const plane = await open(t);
     const gone = new Set<string>();
     plane.onNodeGone((id) => gone.add(id));
@@ -438,7 +438,7 @@ async function whileOneLives<T>(
 }
 
 function revocation(open: OpenPlane): void {
-  test("disconnects the node immediately, refuses its old credentials and accepts new ones, at any moment", async (t) => {
+  test("revoking a node disconnects it immediately at any moment, refuses its old credentials and accepts new ones", async (t) => {
     const plane = await open(t);
     const node = newNode();
     const bystander = await connectClient(t, await plane.mint(newNode()));
@@ -460,7 +460,7 @@ function revocation(open: OpenPlane): void {
     assert.deepEqual(heard, [nodeState(node)]);
   });
 
-  test("counts for each of many nodes revoked at once, connected or not, some of them twice", async (t) => {
+  test("revoking many nodes at once applies to each, connected or not, even if repeated", async (t) => {
     const plane = await open(t);
     const ids = Array.from({ length: 20 }, newNode);
     const minted = await Promise.all(ids.map((node) => plane.mint(node)));
@@ -475,7 +475,7 @@ function revocation(open: OpenPlane): void {
 const AWAY_MS = 1_000;
 
 function cutting(open: OpenPlane): void {
-  test("ends the node's connections immediately, keeps it away for a moment and lets it reconnect by itself", async (t) => {
+  test("disconnecting a node ends its connections immediately, rejects it for a moment and lets it reconnect by itself", async (t) => {
     const time = manualClock(clock.now());
     const plane = await open(t, { clock: time });
     const node = newNode();
@@ -504,7 +504,7 @@ function cutting(open: OpenPlane): void {
 }
 
 function bounds(open: OpenPlane): void {
-  test("reports a node as disconnected when its last connection ends, and lets it return", async (t) => {
+  test("a node counts as disconnected when its last connection ends, and can return", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const minted = await plane.mint(node);
     const gone: string[] = [];
@@ -525,7 +525,7 @@ function bounds(open: OpenPlane): void {
     assert.deepEqual(gone, [node, node]);
   });
 
-  test("disconnects a node that sends a message above the size limit", async (t) => {
+  test("a node that sends a message above the size limit is disconnected", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const minted = await plane.mint(node);
     const heard: string[] = [];
@@ -539,7 +539,7 @@ function bounds(open: OpenPlane): void {
     assert.deepEqual(heard, []);
   });
 
-  test("refuses more than 16 subscriptions", async (t) => {
+  test("more than 16 subscriptions of a node are refused", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const minted = await plane.mint(node);
     const peer = rawPeer(t, minted);
@@ -555,7 +555,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(peer.heard.split(`MSG tg.n.${node}`).length - 1, 16);
   });
 
-  test("disconnects a client that does not read when its buffer is full, without effect on others", async (t) => {
+  test("a client that does not read is disconnected when its buffer is full, without effect on others", async (t) => {
     const plane = await open(t);
     const [deaf, well] = [newNode(), newNode()];
     const minted = await plane.mint(deaf);
@@ -583,7 +583,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(received, 200);
   });
 
-  test("reports a healthy plane as responding, and a node that leaves as having left by itself", async (t) => {
+  test("a healthy plane is reported as responding, and a node that leaves as having left by itself", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const gone: string[] = [];
     plane.onNodeGone((id, by) => id === node && gone.push(by));
@@ -600,7 +600,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(plane.movedAt(node), undefined);
   });
 
-  test("ends the node's jobs and nothing else when a subscriber throws", async (t) => {
+  test("a subscriber that throws ends the node's jobs and nothing else", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];

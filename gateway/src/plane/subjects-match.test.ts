@@ -21,7 +21,7 @@ function coversByTokens(outer: string, inner: string): boolean {
 }
 
 describe("subjects", () => {
-  test("accepts well-formed subjects and patterns only", () => {
+  test("are accepted only if well-formed", () => {
     for (const text of ["a", "tg.n.node_1", "a.b.c", "$x.~"]) assert.ok(isSubject(text) && isPattern(text), text);
     for (const text of ["*", ">", "a.*", "a.>", "*.b.>"]) assert.ok(!isSubject(text) && isPattern(text), text);
     for (const text of ["", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\r\nb", "ä", "a*", "*a", "a.>.b", ">>", "a.b>"]) {
@@ -31,7 +31,7 @@ describe("subjects", () => {
     assert.equal(hasWildcard("a.b"), false);
   });
 
-  test("covers the subjects of these examples", () => {
+  test("match their patterns as in these examples", () => {
     const table: [string, string, boolean][] = [
       ["a.b", "a.b", true],
       ["a.b", "a.bc", false],
@@ -53,7 +53,7 @@ describe("subjects", () => {
     for (const [outer, inner, outcome] of table) assert.equal(covers(outer, inner), outcome, `${outer} / ${inner}`);
   });
 
-  test("covers the same subjects as a token-by-token reference rule", () => {
+  test("match like a simple comparison token by token", () => {
     fc.assert(
       fc.property(pattern, pattern, (outer, inner) => {
         assert.equal(covers(outer, inner), coversByTokens(outer, inner));

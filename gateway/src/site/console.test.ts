@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { bareServer } from "../http/server.ts";
-import { refuseTheRest } from "../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../http/unknown-paths.ts";
 import { testDoor } from "../routes/testing/door.ts";
 import { staticRoutes } from "./console.ts";
 
@@ -29,7 +29,7 @@ function writeBuild(): void {
 
 function serve() {
   const app = bareServer(testDoor());
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   staticRoutes(app, dist);
   finish();
   return app;
@@ -39,7 +39,7 @@ describe("the console's files", () => {
   const app = serve();
   const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: "GET", url, headers });
 
-  test("without a build the page says how to build it, and finds the build once it exists", async () => {
+  test("include a page with build instructions if the console is not built, and the console once it is", async () => {
     const none = await get("/console/");
     assert.equal(none.statusCode, 503);
     assert.match(none.body, /node tools\/build-console\.mjs/);
@@ -49,7 +49,7 @@ describe("the console's files", () => {
     assert.equal(there.body, PAGE);
   });
 
-  test("every console path returns the same page, revalidated each time", async () => {
+  test("include one page for every console path, which is revalidated each time", async () => {
     for (const url of [
       "/console",
       "/console/",
@@ -65,7 +65,7 @@ describe("the console's files", () => {
     }
   });
 
-  test("the content security policy allows no inline code and no other origins", async () => {
+  test("have a content security policy without inline code and other origins", async () => {
     const { headers } = await get("/console/");
     const policy = String(headers["content-security-policy"]);
     for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"]) {
@@ -75,7 +75,7 @@ describe("the console's files", () => {
     assert.equal(headers["x-content-type-options"], "nosniff");
   });
 
-  test("hashed files are cached for a year, other files are not", async () => {
+  test("are cached for a year if their name has a hash", async () => {
     const asset = await get("/console/assets/index-abc.js");
     assert.equal(asset.headers["cache-control"], "public, max-age=31536000, immutable");
     assert.equal(asset.headers["content-type"], "text/javascript; charset=utf-8");
@@ -83,7 +83,7 @@ describe("the console's files", () => {
     assert.equal((await get("/console/favicon.svg")).headers["cache-control"], "no-cache");
   });
 
-  test("files are compressed for clients that accept it", async () => {
+  test("are compressed for clients that accept it", async () => {
     const ask = (accept: string) => get("/console/assets/index-abc.js", { "accept-encoding": accept });
     const br = await ask("gzip, deflate, br");
     assert.equal(br.headers["content-encoding"], "br");
@@ -96,7 +96,7 @@ describe("the console's files", () => {
     for (const { headers } of [br, gzip, plain]) assert.equal(headers.vary, "accept-encoding");
   });
 
-  test("a missing file, one outside the build or one not meant for browsers returns 404", async () => {
+  test("return 404 if they are missing, outside the build or not meant for browsers", async () => {
     for (const path of [
       "assets/index-old.js",
       "assets/index",
@@ -114,7 +114,7 @@ describe("the console's files", () => {
     assert.doesNotMatch((await get("/console/.sources")).body, /hash/);
   });
 
-  test("API paths never return a console page", async () => {
+  test("are never returned for API paths", async () => {
     for (const url of ["/console/api", "/console/api/", "/console/api/no-such"]) {
       const { statusCode, headers } = await get(url);
       assert.equal(statusCode, 404, url);

@@ -1,7 +1,7 @@
 /** The public listener: every route of the APIs, and every page. */
 import type { FastifyInstance } from "fastify";
 import { bareServer } from "../http/server.ts";
-import { refuseTheRest } from "../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../http/unknown-paths.ts";
 import { consoleRoutes } from "../routes/console/routes.ts";
 import { nodeRoutes } from "../routes/nodes/routes.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
@@ -15,7 +15,7 @@ import { openStatus } from "./status/status.ts";
 
 export function publicServer(parts: Parts): FastifyInstance {
   const app = bareServer(parts.door, { certificate: parts.certificate });
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   // For load balancers that can only reach the public port. /readyz on the internal port tells whether requests can be served.
   app.get("/health", () => ({ status: "ok" }));
   openAiRoutes(app, parts);

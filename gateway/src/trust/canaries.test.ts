@@ -13,7 +13,7 @@ const parse = (file: unknown) =>
 const SECRET = { prompt: "marzipan?", expect: "marzipan!", max_tokens: 8 };
 
 describe("an operator's own canaries", () => {
-  test("are read by model, in the catalogue's form", async (t) => {
+  test("are read by model, in the catalogue's format", async (t) => {
     const near = ["a", "b"];
     const secrets = parse({ "tiny-3b": [SECRET, { ...SECRET, forbid: "x" }], "embed-m3": [{ near, far: "c" }] });
     assert.deepEqual([secrets.get("tiny-3b")?.length, secrets.get("embed-m3")], [2, [{ near, far: "c" }]]);
@@ -26,7 +26,7 @@ describe("an operator's own canaries", () => {
     await assert.rejects(loadSecretCanaries(join(place, "none.json"), catalogue), /none\.json cannot be read: ENOENT$/);
   });
 
-  test("name the place of each mistake and never its content", () => {
+  test("are refused with the place of each mistake, never with their content", () => {
     const table: [unknown, RegExp][] = [
       ['{"marzipan', /^CANARIES_FILE secret\.json: it is not valid JSON$/],
       [[SECRET], /it must be an object/],
@@ -57,7 +57,7 @@ describe("an operator's own canaries", () => {
     }
   });
 
-  test("are empty for a model without any", () => {
+  test("are empty for a model that has none", () => {
     const model = catalogue.active.get("tiny-3b") as ActiveModel;
     const plain = { ...catalogue, active: new Map([["tiny-3b", { ...model, canaries: null }]]) };
     const text = JSON.stringify({ "tiny-3b": [SECRET] });
@@ -89,7 +89,7 @@ describe("choosing a canary", () => {
     assert.equal(others.secret, 0, "another model's are not asked");
   });
 
-  test("draws no published canary when only unknown ones count, and nothing for a model without canaries", () => {
+  test("draws no published canary when only unpublished ones count, and nothing for a model without canaries", () => {
     const unknown = draws(model, new Map([["tiny-3b", [SECRET]]]), "unknown");
     assert.ok(unknown.known === 0 && about(unknown.secret, 300), JSON.stringify(unknown));
     const none = draws({ ...model, canaries: null }, new Map(), "any");

@@ -7,13 +7,13 @@ import { z } from "zod";
 import type { Random } from "../base/random.ts";
 import { type ActiveModel, Canary, type Catalogue } from "../metering/catalogue.ts";
 import { type Question, questionOf } from "./canary.ts";
-import { type Likeness, type MakeUp, makeUp as madeUp } from "./made-up.ts";
+import { type MakeUp, makeUp as madeUp, type RequestLikeness } from "./made-up.ts";
 
 /** By model. */
 export type SecretCanaries = Map<string, Canary[]>;
 
 /** `unknown`: none of the published ones. Undefined for a model without canaries. */
-export type DrawCanary = (model: ActiveModel, which: "any" | "unknown", like?: Likeness) => Question | undefined;
+export type DrawCanary = (model: ActiveModel, which: "any" | "unknown", like?: RequestLikeness) => Question | undefined;
 
 interface Sources {
   secrets: SecretCanaries;

@@ -15,7 +15,7 @@ describe("evidence of canaries", () => {
     return undefined;
   };
 
-  test("needs two wrong answers to an easy canary, and eight to one that one in six answers wrong", () => {
+  test("is sufficient after two wrong answers to an easy canary, or eight to one that one in six nodes fails", () => {
     const never = (): boolean => false;
     const table = [ALWAYS, 0.98, 0.95, 0.9, 0.85, 0.75].map((rate) => asksUntilEnough(never, rate, 99));
     assert.deepEqual(table, [2, 4, 5, 7, 8, 12]);
@@ -24,7 +24,7 @@ describe("evidence of canaries", () => {
     assert.equal(once.isEnough, false);
   });
 
-  test("falls with right answers, and never below zero", () => {
+  test("decreases with right answers, and never below zero", () => {
     const evidence = new Evidence();
     for (let i = 0; i < 50; i++) evidence.note(true, 0.9);
     assert.deepEqual([evidence.sum, evidence.asked], [0, 0]);
@@ -35,7 +35,7 @@ describe("evidence of canaries", () => {
     assert.deepEqual([evidence.sum, evidence.failures], [0, 0]);
   });
 
-  test("accuses honest nodes that pass at their rate less often than 1 in 10,000 a day", () => {
+  test("accuses honest nodes less often than 1 in 10,000 a day", () => {
     const d = drawing(seeded(11));
     const days = 70_000;
     for (const rate of [0.75, 0.9, 0.98]) {
@@ -51,7 +51,7 @@ describe("evidence of canaries", () => {
     }
   });
 
-  test("finds a node that guesses one in five after about fifteen answers", () => {
+  test("convicts a node that guesses one in five after about fifteen answers", () => {
     const d = drawing(seeded(12));
     const asks = Array.from({ length: 500 }, () => asksUntilEnough(() => d.percent(20), 0.88, 1000) ?? 1000).sort(
       (a, b) => a - b,
@@ -60,7 +60,7 @@ describe("evidence of canaries", () => {
     assert.ok((asks[495] as number) <= 60, `99 in 100 within ${asks[495]}`);
   });
 
-  test("estimates the pass rate from nodes of other hosts, with a bounded weight for each", () => {
+  test("uses pass rates of other hosts' nodes, with a limited weight for each host", () => {
     const rates = new PassRates();
     const of = (host: string): number => rates.of("m story", { host, prior: 0.9 });
     assert.equal(of("a"), 0.9);

@@ -41,7 +41,7 @@ const fleet = (count: number): Fleet["nodes"] =>
   Array.from({ length: count }, (_, i) => ({ host: `h${i % 5}`, answer: honest }));
 
 describe("statistics on answer length", () => {
-  test("suspect no honest node in 200,000 answers of 20 nodes and 40 builders who differ", () => {
+  test("suspect no honest node in 200,000 answers of 20 nodes to 40 different builders", () => {
     assert.deepEqual([...suspicions(seeded(1), { nodes: fleet(20), accounts: 40, answers: 200_000 })], []);
   });
 
@@ -52,7 +52,7 @@ describe("statistics on answer length", () => {
     ["gives one canned answer that is neither long nor short", () => 90, () => 90],
     ["writes half as much", (length: number) => Math.ceil(length / 2)],
   ] as const) {
-    test(`suspect a node that ${what} within 1,000 of its answers, and no other`, () => {
+    test(`suspect a node that ${what} within 1,000 of its answers, and no other node`, () => {
       const nodes = [...fleet(8), { host: "cheat", answer }];
       const found = suspicions(seeded(2), { nodes, accounts: 30, answers: 30_000, meanOf });
       assert.ok((found.get(8) ?? Number.POSITIVE_INFINITY) <= 1000, `after ${found.get(8)} answers`);
@@ -60,13 +60,13 @@ describe("statistics on answer length", () => {
     });
   }
 
-  test("suspect no honest node beside a dishonest one, however long it runs", () => {
+  test("suspect no honest node beside a dishonest one, however long the test runs", () => {
     const nodes = [...fleet(4), { host: "cheat", answer: () => 3 }];
     const found = suspicions(seeded(9), { nodes, accounts: 20, answers: 100_000 });
     assert.deepEqual([...found.keys()], [4]);
   });
 
-  test("never suspect a node because of one builder's requests", () => {
+  test("never suspect a node because of a single builder's requests", () => {
     const odd = (account: number, time: number): number => (account === 0 ? 1 + time / 50 : 60);
     const growing = suspicions(seeded(3), { nodes: fleet(6), accounts: 1, answers: 20_000, meanOf: odd });
     assert.deepEqual([...growing], [], "answers that grow longer and longer");
@@ -99,7 +99,7 @@ describe("statistics on answer length", () => {
     assert.deepEqual([...suspicions(seeded(6), { nodes, accounts: 30, answers: 20_000 })], []);
   });
 
-  test("forget a suspicion after a series of ordinary answers", () => {
+  test("drop a suspicion after a series of ordinary answers", () => {
     const [lengths, d] = [new Lengths(seeded(7)), drawing(seeded(8))];
     const isSuspicious = (answers: number, isOdd: boolean): boolean => {
       for (let i = 0; i < answers; i++) {

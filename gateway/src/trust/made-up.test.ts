@@ -25,7 +25,7 @@ describe("generated canaries", () => {
     }
   });
 
-  test("refuse constants, answers to other canaries, the repeated prompt and lists", () => {
+  test("refuse constants, answers to other canaries, repetitions of the prompt, and lists", () => {
     const prompts = new Set<string>();
     let [lucky, constant] = [0, 0];
     for (let i = 0; i < 2000; i++) {
@@ -43,7 +43,7 @@ describe("generated canaries", () => {
     assert.equal(prompts.size, 2000, "no two are the same");
   });
 
-  test("accept a number in words or digits, with the steps that led to it", () => {
+  test("accept a number in words or digits, with the steps that lead to it", () => {
     const stories = Array.from({ length: 5000 }, () => ask()).filter(({ family }) => family === "story");
     assert.ok(stories.length > 100);
     for (const question of stories) {
@@ -57,7 +57,7 @@ describe("generated canaries", () => {
     }
   });
 
-  test("offer each model every family that its size can answer, and no other", () => {
+  test("use every question family that a model's size can answer, and no other", () => {
     for (const id of GENERATION) {
       const model = modelOf(id);
       const seen = new Set(Array.from({ length: 800 }, () => makeUp(model, random).family));
@@ -67,13 +67,13 @@ describe("generated canaries", () => {
     }
   });
 
-  test("drop a family that the fleet's honest nodes fail", () => {
+  test("drop a question family that the fleet's honest nodes fail", () => {
     const rateOf = (family: string, rate: number): number => (family === "table" || family === "note" ? 0.4 : rate);
     const seen = new Set(Array.from({ length: 800 }, () => makeUp(modelOf("tiny-3b"), random, { rateOf }).family));
     assert.ok(seen.size > 5 && !seen.has("table") && !seen.has("note"), [...seen].join(" "));
   });
 
-  test("have prompts with the lengths and the style of user requests", () => {
+  test("have the prompt lengths and style of user requests", () => {
     const questions = Array.from({ length: 2000 }, () => ask());
     const chars = questions.map((question) => promptOf(question).length).sort((a, b) => a - b);
     const [low, middle, high] = [0.05, 0.5, 0.95].map(
@@ -95,7 +95,7 @@ describe("generated canaries", () => {
     assert.ok(new Set(questions.map(({ outputTokensMax }) => outputTokensMax)).size > 8);
   });
 
-  test("take the parameters of a user request, as far as the answer allows", () => {
+  test("use the parameters of a user request, as far as the answer allows", () => {
     const shape = { promptTokens: 1500, outputTokensMax: 700, temperature: 0.3, stream: false };
     for (let i = 0; i < 100; i++) {
       const question = makeUp(modelOf("small-8b"), random, { shape });
@@ -110,7 +110,7 @@ describe("generated canaries", () => {
     assert.deepEqual([tiny.outputTokensMax, tiny.sampling], [64, { temperature: 1 }]);
   });
 
-  test("leave room for thinking", () => {
+  test("leave room for the model's thinking", () => {
     assert.ok(ask("reason-32b").outputTokensMax > 4096);
   });
 

@@ -11,16 +11,16 @@ import { type Draw, drawing } from "./questions/draw.ts";
 import { FAMILIES, type Family } from "./questions/families.ts";
 import * as prose from "./questions/prose.ts";
 import { anyShape, type Shape } from "./questions/shapes.ts";
-import { givesAway, type Task, wrongIn } from "./questions/task.ts";
+import { revealsAnswer, type Task, wrongIn } from "./questions/task.ts";
 
-export interface Likeness {
+export interface RequestLikeness {
   /** The shape of some request. Absent: any usual one. */
   shape?: Shape;
   /** The pass rate of honest nodes for the family. Absent: the family's own rate. */
   rateOf?: (family: string, rate: number) => number;
 }
 
-export type MakeUp = (model: ActiveModel, random: Random, like?: Likeness) => Question;
+export type MakeUp = (model: ActiveModel, random: Random, like?: RequestLikeness) => Question;
 
 /** Enough for the answer and a few words around it. */
 const ANSWER_TOKENS_MIN = 64;
@@ -98,7 +98,7 @@ function conversation(d: Draw, family: Family, tokens: number): Conversation {
     const messages = phrase(d, task, tokens * CHARS_PER_TOKEN);
     const prompt = messages.map(({ content }) => content).join("\n");
     // A random number of the story may equal the answer; then another question is drawn.
-    if (!givesAway(task.check, prompt)) return { messages, task, prompt };
+    if (!revealsAnswer(task.check, prompt)) return { messages, task, prompt };
   }
 }
 

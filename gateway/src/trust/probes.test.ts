@@ -131,7 +131,7 @@ describe("probes", () => {
     }
   };
 
-  test("suspect a node that answers with a constant as soon as it has joined", async () => {
+  test("suspect a node that answers with a constant soon after it has joined", async () => {
     for (const constant of [
       "12 Paris lighthouse",
       "4242",
@@ -151,13 +151,13 @@ describe("probes", () => {
     }
   });
 
-  test("suspect a node that repeats the prompt", async () => {
+  test("suspect a node that repeats the prompt as its answer", async () => {
     answer = async (job) => ({ text: promptOf(job) });
     await join();
     assert.equal(suspected.length, 1);
   });
 
-  test("never suspect an honest model over days, and use unknown canaries at least half of the time", async () => {
+  test("never suspect an honest model over days, and use unpublished canaries at least half of the time", async () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "Some prose about it." });
     await join();
     const published = PUBLISHED.map((canary) => ("prompt" in canary ? canary.prompt : ""));
@@ -173,7 +173,7 @@ describe("probes", () => {
     );
   });
 
-  test("still include canaries when traffic keeps a node measured and busy", async () => {
+  test("still include canaries if traffic keeps a node measured and busy", async () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const first = jobs.length;
@@ -190,7 +190,7 @@ describe("probes", () => {
     assert.equal(jobs.length, first + 1, "never beyond its slots");
   });
 
-  test("count an empty answer like a failed canary, with canaries on and off", async () => {
+  test("treat an empty answer like a failed canary, with canaries on or off", async () => {
     for (const canaries of [true, false]) {
       for (const text of ["", " \n"]) {
         start(canaries);
@@ -217,7 +217,7 @@ describe("probes", () => {
     assert.equal(suspected.length, 1);
   });
 
-  test("count no transport failure as a wrong answer, and do not ask a declining node in a loop", async () => {
+  test("do not treat transport failures as wrong answers, and do not ask a declining node in a loop", async () => {
     for (const end of ["failed", "quiet", "no_capacity"] as const) {
       start();
       answer = async () => ({ end });
@@ -240,7 +240,7 @@ describe("probes", () => {
     );
   });
 
-  test("count an answer that never ends as wrong", async () => {
+  test("treat an answer that never ends as wrong", async () => {
     answer = (_job, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
     shape.outputTokensMax = 64;
@@ -252,7 +252,7 @@ describe("probes", () => {
     );
   });
 
-  test("run at unpredictable times, half an hour apart on average", async () => {
+  test("run at unpredictable times, every half hour on average", async () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
     await join();
     const times: number[] = [];
@@ -277,7 +277,7 @@ describe("probes", () => {
       return suspected;
     };
 
-    test("is a fault with the measurements as evidence", async () => {
+    test("is a failure with the measurements as evidence", async () => {
       const [first] = await asked({ promptTokens: 2256, ttftMs: 1.5 });
       assert.deepEqual(first, {
         reason: "speed",
@@ -298,7 +298,7 @@ describe("probes", () => {
       assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: 1, end: "failed" }), []);
     });
 
-    test("is not reported where the node may have cached the prompt", async () => {
+    test("is not reported if the node may have cached the prompt", async () => {
       // Published canaries and small talk are the same for many nodes.
       start();
       answer = async (job) => ({

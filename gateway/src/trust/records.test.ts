@@ -48,7 +48,7 @@ describe("records of several gateways", () => {
   const counts = () => gateways.map(({ records }) => records.of("n").count());
   const all = <T>(value: T): T[] => [value, value, value];
 
-  test("bar a node after five failures at three gateways, whichever gateway sees the last", () => {
+  test("bar a node after five failures at three gateways, whichever gateway sees the last one", () => {
     const [a, b, c] = gateways;
     for (const gateway of [a, b, c, a]) {
       assert.equal(end(gateway, "engine"), undefined);
@@ -60,7 +60,7 @@ describe("records of several gateways", () => {
     assert.deepEqual([a.judged.length, c.judged.length], [1, 1], "the others come to know, too");
   });
 
-  test("bar a node for five failures that no gateway saw together, once they are exchanged", () => {
+  test("bar a node for five failures, of which no gateway saw all, once they are exchanged", () => {
     const [a, b, c] = gateways;
     for (const gateway of [a, a, b, b, c]) assert.equal(end(gateway, "engine"), undefined);
     clock.advance(1_000);
@@ -70,7 +70,7 @@ describe("records of several gateways", () => {
     );
   });
 
-  test("use the last twenty jobs by the time they ended", () => {
+  test("use the twenty jobs that ended last, over all gateways", () => {
     const [a, b, c] = gateways;
     for (let i = 0; i < 4; i++) end(a, "engine");
     clock.advance(1_000);
@@ -94,7 +94,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }));
   });
 
-  test("restart everywhere for a barred node, and ignore late reports from before", () => {
+  test("start again for a quarantined node at all gateways, and ignore late reports from before", () => {
     const [a, b] = gateways;
     for (let i = 0; i < 3; i++) end(a, "engine");
     clock.advance(1_000);
@@ -130,7 +130,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }), "and nothing that comes after");
   });
 
-  test("limit one builder's refused prompts over all gateways", () => {
+  test("limit one builder's refused prompts over all gateways together", () => {
     const refuse = ({ records, clock: own }: TestGateway, accountId: string): Verdict | undefined => {
       const at = own.monotonic();
       const origin = { accountId, contextPart: 0.5 };
@@ -143,7 +143,7 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 3, failures: 0 }));
   });
 
-  test("reach a gateway that starts later once, as soon as the node has joined it", async () => {
+  test("are sent once to a gateway that starts later, as soon as the node joins there", async () => {
     const [a, b] = gateways;
     for (const gateway of [a, b, a]) end(gateway, "engine");
     end(b, null);

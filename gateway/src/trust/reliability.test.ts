@@ -11,7 +11,7 @@ function inTurn(failures: (Failure | null)[]): (Verdict | undefined)[] {
 }
 
 describe("reliability", () => {
-  test("fails a node with five failures of any kind in twenty jobs", () => {
+  test("bars a node with five failures of any kind in twenty jobs", () => {
     const verdicts = inTurn(["engine", null, "agent", null, "protocol", "silent", "lost"]);
     assert.deepEqual(verdicts.slice(0, 6), Array(6).fill(undefined));
     assert.deepEqual(verdicts[6], {
@@ -46,7 +46,7 @@ describe("reliability", () => {
     assert.deepEqual(record.count(), { jobs: 2, failures: 2 });
   });
 
-  test("counts one failure per request that a node stalls on, however often it was tried there", () => {
+  test("counts one failure per request that stalls on a node, however often the request was tried there", () => {
     const record = new Reliability();
     const silent = (request: number, attempt: string) =>
       record.note({ job: `${request}`.padStart(26, "0") + attempt, failure: "silent", offeredAt: 0, endedAt: 2000 });
@@ -57,7 +57,7 @@ describe("reliability", () => {
     assert.equal(silent(5, "-01")?.reason, "failures");
   });
 
-  test("keeps failures of the last day until twenty jobs replace them, and bars no node for them alone", () => {
+  test("keeps failures of the last day until twenty jobs replace them, and never bars a node for them alone", () => {
     const record = new Reliability();
     record.carry({ answers: 0, failures: 500 });
     assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
@@ -78,7 +78,7 @@ describe("reliability", () => {
     assert.equal(verdicts[9]?.reason, "refused_prompts");
   });
 
-  test("accepts refusals of prompts of three quarters of the context or more indefinitely", () => {
+  test("always accepts refusals of prompts that fill three quarters of the context or more", () => {
     const record = new Reliability();
     for (let i = 0; i < 100; i++) {
       const origin = { accountId: `builder ${i}`, contextPart: i % 2 === 0 ? 0.75 : 1 };
@@ -96,7 +96,7 @@ describe("reliability", () => {
     assert.equal(refuse("four")?.reason, "refused_prompts");
   });
 
-  test("counts a miss like a failure, marks verdicts that rest on misses, and can forget misses", () => {
+  test("counts a miss like a failure, marks verdicts that depend on misses, and can forget misses", () => {
     const record = new Reliability();
     const note = (failure: Failure | null): Verdict | undefined => record.note({ failure, offeredAt: 0, endedAt: 0 });
     for (const failure of ["engine", "miss", null, "miss", "engine"] as const) assert.equal(note(failure), undefined);

@@ -38,7 +38,7 @@ describe("tally of node answers", () => {
   const answer = (more: Partial<Measured> = {}): void =>
     hear({ nodeId: "a", model: "m", tokens: { prompt: 5, output: 7 }, spanMs: 10, own: false, ...more });
 
-  test("writes answers of a node on probation immediately: requests with output, and vectors", async () => {
+  test("writes answers of a node on probation immediately, for text and vectors", async () => {
     answer();
     await tally.settled();
     answer({ model: "embed", tokens: { prompt: 5, output: 0 } });
@@ -46,7 +46,7 @@ describe("tally of node answers", () => {
     assert.deepEqual(written, Array(2).fill(["a", { answers: 1 }]));
   });
 
-  test("does not count answers without output and the platform's own jobs", async () => {
+  test("ignores answers without output and the platform's own jobs", async () => {
     answer({ tokens: { prompt: 5, output: 0 } });
     answer({ own: true });
     await tally.settled();
@@ -68,7 +68,7 @@ describe("tally of node answers", () => {
     ]);
   });
 
-  test("writes counts that arrive during a write with the next one, and repeats failed writes", async () => {
+  test("writes counts that arrive during a write with the next one, and repeats a failed write", async () => {
     const first = Promise.withResolvers<void>();
     write = () => first.promise;
     for (let i = 0; i < 5; i++) answer();

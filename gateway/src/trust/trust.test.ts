@@ -158,7 +158,7 @@ describe("trust in nodes", () => {
     assert.equal(jobs(node), 0);
   });
 
-  test("bars a node after two failed canaries in a row, and not after one", async () => {
+  test("bars a node after two failed canaries in a row, but not after one", async () => {
     const node = await join();
     await answer(node, 1, "no idea");
     assert.deepEqual(barred, []);
@@ -168,7 +168,7 @@ describe("trust in nodes", () => {
     ]);
   });
 
-  test("clears a failed canary by passed ones", async () => {
+  test("forgives a failed canary after passed ones", async () => {
     const node = await join();
     await answer(node, 1, "no idea");
     await answer(node, 2, "it is 12");
@@ -253,14 +253,14 @@ describe("trust in nodes", () => {
       assert.deepEqual(recorded, [["a", { ...NOTHING_SEEN, silences: 4 }]]);
     });
 
-    test("has one failure in all when its connection turns out to be lost", async () => {
+    test("has one failure in all if its connection turns out to be lost", async () => {
       await stall(4);
       plane.drop("a");
       assert.equal(trust.reliability("a").failures, 1);
     });
   });
 
-  test("counts failures of the last day when a node joins, and bars it at the next one", async () => {
+  test("includes failures of the last day when a node joins, and bars the node at the next failure", async () => {
     lastDay = { answers: 2, failures: 9 };
     const node = await join();
     await answer(node, 1, "it is 12");
@@ -276,7 +276,7 @@ describe("trust in nodes", () => {
     assert.equal(barred[0]?.[1].reason, "failures");
   });
 
-  test("counts nothing for a node when the plane cuts its jobs", async () => {
+  test("counts nothing against a node when the plane cuts its jobs", async () => {
     const node = await join();
     await answer(node, 1, "it is 12");
     const before = trust.reliability("a");
@@ -303,7 +303,7 @@ describe("trust in nodes", () => {
     assert.equal(jobs(node), 11, "nor is it probed anew");
   });
 
-  test("bars no node and asks no canary when it is switched off", async () => {
+  test("bars no node and asks no canary when automatic quarantine is off", async () => {
     start(false);
     const node = await join();
     await answer(node, 1, "no idea");
@@ -360,7 +360,7 @@ describe("trust in nodes", () => {
     });
   });
 
-  test("stops a running probe when it closes", async () => {
+  test("stops a running probe when it is closed", async () => {
     const node = await join();
     await node.job(1);
     await trust.stop();
@@ -422,7 +422,7 @@ describe("trust in nodes", () => {
     };
     const isOurs = (prompt: string): boolean => !prompt.includes("builder");
 
-    test("bar a node that always ends without output after five misses and one empty probe", async () => {
+    test("bar a node after five of them and one empty probe, if it always ends without output", async () => {
       const honest = await automaton("honest", () => "it is 12");
       let lazy = false;
       await automaton("idle", () => (lazy ? undefined : "it is 12"));
@@ -483,7 +483,7 @@ describe("trust in nodes", () => {
     });
   });
 
-  test("do not count prompts near the model's limit, and limit one builder's refusals", async () => {
+  test("ignores refusals of prompts near the model's limit, and limits the refusals of one builder", async () => {
     const node = await join();
     await answer(node, 1, "it is 12");
     let nth = 2;

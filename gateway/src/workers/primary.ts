@@ -14,7 +14,7 @@ import type { Config } from "../config.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { internalServer, listen } from "../http/server.ts";
 import { serveLimits } from "../limits/for-workers.ts";
-import { Board } from "../limits/memory.ts";
+import { LimitCounts } from "../limits/memory.ts";
 import { openToWorkers } from "../plane/hub/for-workers.ts";
 import { serverSecrets } from "../server-secrets.ts";
 import { openWholeHealth } from "./health.ts";
@@ -110,7 +110,7 @@ async function openShared({ config, log, onClose }: Needs): Promise<(channel: Ch
   const secrets = await serverSecrets(config);
   const serving: ((channel: Channel) => void)[] = [];
   if (config.valkeyUrl === undefined) {
-    const board = new Board();
+    const board = new LimitCounts();
     serving.push((channel) => serveLimits(channel, { clock, board }));
   }
   if (!config.plane.absent && config.plane.nats === undefined) {

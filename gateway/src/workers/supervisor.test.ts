@@ -90,7 +90,7 @@ describe("the supervisor", () => {
     );
   });
 
-  test("gives up when a worker ends before any worker has served", async () => {
+  test("gives up if a worker ends before any worker has served", async () => {
     supervisor = openSupervisor({ count: 2, drain: DRAIN, clock, log, fork });
     const start = supervisor.start();
     await at(1).end({ code: 3 });
@@ -99,7 +99,7 @@ describe("the supervisor", () => {
     assert.equal(forked.length, 2);
   });
 
-  test("replaces a worker that died, with its number and upkeep", async () => {
+  test("replaces a worker that died with one that has its number and upkeep", async () => {
     await started(2);
     await at(0).end(died);
     assert.equal(supervisor.deaths, 1);
@@ -129,7 +129,7 @@ describe("the supervisor", () => {
     assert.equal(forked.length, 11);
   });
 
-  test("replaces all workers one by one, each with one that already serves", async () => {
+  test("replaces all workers one by one, ending each once its replacement serves", async () => {
     await started(2);
     const replaced = supervisor.replaceAll();
     assert.deepEqual(numbers(), [1, 2, 3]);
@@ -146,7 +146,7 @@ describe("the supervisor", () => {
     assert.deepEqual([supervisor.deaths, supervisor.workers().length], [0, 2]);
   });
 
-  test("keeps the current workers when a replacement does not start", async () => {
+  test("keeps the current workers if a replacement does not start", async () => {
     await started(2);
     const replaced = supervisor.replaceAll();
     await at(2).end({ code: 1 });
@@ -156,7 +156,7 @@ describe("the supervisor", () => {
     assert.deepEqual([forked.length, at(0).stopped, supervisor.workers().length], [3, undefined, 2]);
   });
 
-  test("stops all workers at once, and kills one that does not stop in time", async () => {
+  test("stops all workers at once, and kills a worker that does not stop in time", async () => {
     await started(2);
     const stopped = supervisor.stop();
     assert.deepEqual([at(0).stopped, at(1).stopped], [DRAIN, DRAIN]);
@@ -170,7 +170,7 @@ describe("the supervisor", () => {
     assert.equal(forked.length, 2);
   });
 
-  test("does not replace a worker that died just before all of them end", async () => {
+  test("does not replace a worker that dies just before all are stopped", async () => {
     await started(2);
     await at(0).end(died);
     const stopped = supervisor.stop();

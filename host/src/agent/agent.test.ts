@@ -68,7 +68,7 @@ test("a node sends timed deltas to gateways that ask for times, and plain ones t
   await harness.agent.stop();
 });
 
-test("a node returns embeddings as vectors, also many of them", async () => {
+test("a node returns embeddings as vectors, even many of them", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.offer({ input: Array.from({ length: 150 }, (_, i) => `text ${i}`) }, { output_tokens_max: 0 });
@@ -98,7 +98,7 @@ test("a node joins a large job from its pieces", async () => {
   await harness.agent.stop();
 });
 
-test("a node accepts a job before its body arrives, and runs it once it is complete", async () => {
+test("a node accepts a job before its body has arrived, and runs it once the body is complete", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = "0000000000000000000000000y-01";
@@ -132,7 +132,7 @@ test("a node reports its state on every change of slots, on request, and every f
   await harness.agent.stop();
 });
 
-test("a node replies busy without a free slot, for a model it does not serve, and when the engine refuses", async () => {
+test("a node replies busy when no slot is free, for a model that it does not serve, and when the engine refuses", async () => {
   const harness = new AgentHarness({ slots: 1 });
   await harness.online();
   const running = harness.script({ stall_after: 0 });

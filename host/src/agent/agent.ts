@@ -20,14 +20,14 @@ import { Throttle } from "./throttle.ts";
 import { TurnEnd } from "./turn-end.ts";
 
 const STATE_EVERY_MS = 5_000;
-/** Gateways cut a node off that reports more than twenty times a second; no second here has more. */
+/** Gateways disconnect a node that reports more than twenty times a second; this stays below. */
 const STATE_THROTTLE = { perSecond: 12, burst: 8 };
 
 export type AgentStatus =
   | { type: "online" }
   /** The connection ended with its jobs; the agent is reconnecting. */
   | { type: "offline"; reason: Error | undefined }
-  /** Getting back failed, and will be tried again. */
+  /** Reconnecting failed and will be tried again. */
   | { type: "trouble"; reason: Error };
 
 interface AgentOptions {
@@ -96,7 +96,7 @@ export class Agent {
         [STATE_REQUEST]: () => this.#report.due(),
       },
       idle: () => this.#intake.busy === 0,
-      // The first words on a connection, which counts as online once they are heard: they never wait.
+      // The first report on a connection, which makes the node online once it arrives. It is never delayed.
       connected: () => this.#publishState(),
       online: () => {
         this.#linkChanged("online");
@@ -104,7 +104,7 @@ export class Agent {
       },
       offline: (reason) => {
         this.#linkChanged("connecting");
-        // Their gateways have given these jobs up.
+        // The jobs' gateways have given them up.
         this.#intake.abortAll();
         options.status({ type: "offline", reason });
       },
@@ -123,7 +123,7 @@ export class Agent {
     this.#cancelHeartbeat = this.#options.clock.every(STATE_EVERY_MS, () => this.#report.due());
   }
 
-  /** Refuses what is new, lets what runs finish within `limitMs`, then leaves. `now` cuts the wait short. */
+  /** Refuses new jobs, lets running ones finish within `limitMs`, then leaves. `now` ends the wait. */
   async drain(limitMs: number, now: AbortSignal): Promise<void> {
     this.#intake.drain();
     const limit = new AbortController();
@@ -132,7 +132,7 @@ export class Agent {
     await this.stop();
   }
 
-  /** Leaves at once. What still ran ends like a lost connection: another node may take it over. */
+  /** Leaves at once. Running jobs end as with a lost connection, so another node may take them over. */
   async stop(): Promise<void> {
     this.#cancelHeartbeat?.();
     this.#report.stop();
@@ -164,7 +164,7 @@ export class Agent {
     };
   }
 
-  /** Runs `listener` when the connection, a slot or the engine has changed; output alone does not count. Returns how to end it. */
+  /** Calls `listener` when the connection, a slot or the engine has changed, but not for output. Returns the function that ends it. */
   onActivity(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {

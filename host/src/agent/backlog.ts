@@ -1,9 +1,9 @@
 /**
- * How much was published that the broker has not taken yet. A broker that stops reading would otherwise make this process
- * hold everything for it.
+ * The amount of published data that the broker has not accepted yet. Without a limit, a broker that stops reading would fill this process's
+ * memory.
  */
 
-/** Asked only after so much, so that light traffic pays nothing. */
+/** Checks only after this amount, so that light traffic costs nothing. */
 const ASK_AFTER_BYTES = 256 * 1024;
 export const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -34,7 +34,7 @@ export class Backlog {
         this.#asking = false;
       },
       () => {
-        // The connection broke; its `closed` reports it, and nothing more is published on it.
+        // The connection broke, which `closed` reports; nothing more is published on it.
       },
     );
   }

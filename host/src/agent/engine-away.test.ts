@@ -1,4 +1,4 @@
-/** A node whose engine became unreachable and comes back, with a real HTTP engine behind a real agent. */
+/** A node whose engine becomes unreachable and returns, with a real HTTP engine and a real agent. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../clock.ts";

@@ -11,7 +11,7 @@ import { FormatChecks } from "./format-checks.ts";
 const MODELS = ["tiny-3b", "small-8b"];
 const format = { type: "json_object" as const };
 
-/** An engine that keeps to formats for one of its models, and can be unreachable. */
+/** An engine that enforces formats for one of its models, and can be unreachable. */
 function harness() {
   const clock = new ManualClock();
   const state = { checked: [] as string[], jobs: [] as GenerationJob[], watcher: (_now: Availability) => {} };

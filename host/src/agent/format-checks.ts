@@ -1,12 +1,12 @@
 /**
- * Which models keep to an output format, by a try on the engine: when the agent starts, and when a model comes back after its
- * engine was unreachable. One model at a time, since each may have to be loaded for it. Nothing is announced that did not pass.
+ * Finds out by a test job which models' engines enforce an output format: at the agent's start, and when a model returns after its engine
+ * was unreachable. One model at a time, because each may have to be loaded. Only models that passed are announced.
  */
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
 
-/** An engine that did not answer is asked again, more and more rarely. */
+/** The interval of retries for an engine that does not answer; it grows. */
 const AGAIN_MS_MIN = 30_000;
 const AGAIN_MS_MAX = 1_800_000;
 
@@ -14,7 +14,7 @@ interface FormatChecksOptions {
   engine: Pick<Engine, "keepsFormat">;
   clock: Clock;
   log: Log;
-  /** A model passed. */
+  /** Called when a model has passed. */
   changed: () => void;
   /** For the log. */
   what?: string;
@@ -28,7 +28,7 @@ interface Candidate {
 
 export class FormatChecks {
   readonly #options: FormatChecksOptions;
-  /** One for each model served; another one after it was unreachable. */
+  /** One candidate per served model; a new one after the model was unreachable. */
   readonly #candidates = new Map<string, Candidate>();
   readonly #passed = new Set<string>();
   #last: Promise<void> = Promise.resolve();

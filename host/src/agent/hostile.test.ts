@@ -1,4 +1,4 @@
-/** Whatever a gateway or the plane sends, the agent lives on, holds a bounded amount of it, and serves the next good job. */
+/** Whatever a gateway or the plane sends, the agent survives, uses bounded memory, and serves the next valid job. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
@@ -23,7 +23,7 @@ const header = (job: string, rest: Partial<JobHeader> = {}): JobHeader => ({
 });
 const jobId = (n: number): string => `${String(n).padStart(26, "z")}-01`;
 
-/** Frames that are well formed and mean mischief. */
+/** Well-formed frames with hostile content. */
 const mischief = fc.oneof(
   fc.nat(3).map((n) => encode({ kind: "cancel", job: jobId(n) })),
   fc
@@ -58,7 +58,7 @@ const mischief = fc.oneof(
   ),
 );
 
-/** The same with bytes changed, cut off or added, and plain noise. */
+/** Frames with changed, missing or added bytes, and random noise. */
 const damaged = fc
   .tuple(mischief, fc.array(fc.tuple(fc.nat(400), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }), fc.nat(60))
   .map(([bytes, edits, cut]) => {
@@ -77,7 +77,7 @@ test("the agent survives every frame, well formed or not", async () => {
     fc.asyncProperty(fc.array(fc.oneof(mischief, damaged, noise), { maxLength: 20 }), async (frames) => {
       for (const bytes of frames) harness.plane.send(toNode(NODE), bytes);
       harness.plane.send(STATE_REQUEST, Buffer.from("unexpected"));
-      // Jobs that wait for pieces time out and running ones end; then there is room for an honest job.
+      // Jobs that wait for pieces time out and running ones end, which frees room for an honest job.
       harness.clock.advance(10_000);
       for (let n = 0; n < 4; n++) harness.cancel(jobId(n));
       await harness.plane.until(() => harness.agent.snapshot().busy === 0 || harness.states().at(-1)?.busy === 0);

@@ -1,7 +1,7 @@
 /**
- * Takes in what gateways send: refuses what this node cannot run now, accepts the rest, joins what comes in pieces, runs it.
- * A job whose body follows is accepted with its first frame: gateways send the prompt only then to a node without a record, and ask
- * another node when an acceptance is late. A job holds its slot from its first frame until the engine has let go of it.
+ * Takes jobs in: refuses what this node cannot run now, accepts the rest, joins pieces, and runs the job. A job whose body follows is
+ * accepted with its first frame: gateways send the prompt to a node without a record only after its acceptance, and ask another node if an
+ * acceptance is late. A job holds its slot from its first frame until the engine has released it.
  */
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
@@ -15,20 +15,20 @@ import { PartialJobs } from "./partial-jobs.ts";
 import { engineJob, runJob } from "./run-job.ts";
 import type { Tally } from "./tally.ts";
 
-/** Jobs whose ids are remembered, so that one delivered twice runs once. */
+/** The number of remembered job IDs, so that a job delivered twice runs once. */
 const REMEMBERED_MAX = 1024;
-/** Bodies of all jobs that are joined or run; what would exceed it is refused. */
+/** The limit for the bodies of all joining and running jobs; a job that would exceed it is refused. */
 const HELD_BYTES_MAX = 128 * 1024 * 1024;
 /** Malformed frames are logged at most this often. */
 const COMPLAIN_EVERY_MS = 1_000;
 
 interface JobIntakeOptions {
   engine: Engine;
-  /** What this node serves now. */
+  /** The node's current models and slots. */
   now: () => Availability;
-  /** Whether a model was seen to keep to an output format. */
+  /** Whether the model's engine has passed the format check. */
   keepsFormat: (model: string) => boolean;
-  /** Whether a model was seen to score answers. */
+  /** Whether the model's engine has passed the scoring check. */
   scores: (model: string) => boolean;
   outbox: Outbox;
   clock: Clock;
@@ -69,7 +69,7 @@ export class JobIntake {
     return this.#draining;
   }
 
-  /** From now on everything new is refused. */
+  /** Refuses every new job from now on. */
   drain(): void {
     this.#draining = true;
     this.#options.changed();
@@ -130,12 +130,12 @@ export class JobIntake {
     });
   }
 
-  /** Why a job cannot run here now. Decided by the first piece of a large job. */
+  /** Why a job cannot run here now; undefined if it can. A large job is decided by its first piece. */
   #obstacle(header: JobHeader): string | undefined {
     const { slots, slotsMax = slots, models } = this.#options.now();
     if (this.#draining) return "draining";
     if (!models.includes(header.model)) return "model not served";
-    // Offers that were made before the node announced fewer slots are taken.
+    // Offers sent before the node announced fewer slots are still accepted.
     if (this.busy >= slotsMax) return "no free slot";
     return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "memory limit for waiting jobs reached" : undefined;
   }
@@ -155,7 +155,7 @@ export class JobIntake {
     });
   }
 
-  /** A job that cannot be read is refused, which costs the request nothing, or fails where it was accepted already. */
+  /** A job that cannot be parsed is refused, which costs the request nothing, or fails if it was already accepted. */
   #guarded(header: JobHeader, decline: (header: JobHeader, reason: string) => void, step: () => void): void {
     try {
       step();
@@ -167,7 +167,7 @@ export class JobIntake {
     }
   }
 
-  /** `accepted`: what writes for the job, where its acceptance was said before its body was there. */
+  /** `accepted`: the job's writer, if the job was accepted before its body arrived. */
   #begin(joiner: JobJoiner, accepted?: JobWriter): void {
     const { header } = joiner;
     const job = engineJob(header, joiner.body());
@@ -224,7 +224,7 @@ export class JobIntake {
     this.#options.outbox.send(header.gateway, encode({ kind: "busy", job: header.job }));
   }
 
-  /** It was accepted and cannot be run. */
+  /** Fails an accepted job that cannot run. */
   #fail(header: JobHeader, reason: string): void {
     this.#options.tally.refused();
     this.#options.log.warn({ job: header.job, model: header.model, reason }, "accepted job failed");

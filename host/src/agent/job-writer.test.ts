@@ -87,7 +87,7 @@ test("done follows all earlier output with the next number, and nothing follows 
   assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 2, finish: "length" });
 });
 
-test("a client that does not stream gets larger, rarer deltas after the first", async () => {
+test("a client that does not stream gets larger and fewer deltas after the first", async () => {
   const { writer, clock, kinds, deltas } = harness();
   const a = writer(A, { stream: false });
   a.delta("reasoning", "h");
@@ -114,7 +114,7 @@ test("a client that does not stream gets larger, rarer deltas after the first", 
   );
 });
 
-/** When each delta was sent, and its reported times. */
+/** Records when each delta was sent, and its reported times. */
 function timedBench(rest: Partial<JobHeader>) {
   const clock = new ManualClock();
   const began = clock.monotonic();
@@ -129,7 +129,7 @@ function timedBench(rest: Partial<JobHeader>) {
   const header = { job: A, gateway: "gw1", model: "tiny-3b", endpoint: "chat" as const, stream: true, times: true };
   const writer = new JobWriter(outbox, clock, { ...header, ...sampling, ...rest });
   writer.accepted();
-  /** A token after this pause. */
+  /** Writes a token after this pause. */
   const token = async (pauseMs: number, text = "x"): Promise<void> => {
     clock.advance(pauseMs);
     writer.delta("answer", text);
@@ -155,7 +155,7 @@ test("tokens 1.82 to 1.99 s apart never appear 2 s apart, streamed or not", asyn
       const { clock, sent, token } = timedBench({ stream });
       await token(pauseMs);
       for (let i = 0; i < 5; i++) {
-        // One that comes soon after another is gathered; the pause after it must not grow by that.
+        // A token shortly after another one is gathered; the pause after it must not seem longer because of that.
         await token(pauseMs);
         await token(30);
       }
@@ -202,7 +202,7 @@ test("more than 16 KiB are sent without waiting, streamed or not", () => {
   }
 });
 
-test("tokens of one engine step share a frame although they arrive in several turns", async () => {
+test("tokens of one engine step share a frame even if they arrive in several turns", async () => {
   const { writer, clock, frames } = harness();
   const jobs = [writer(A), writer(B), writer(A.replace("a-", "c-")), writer(A.replace("a-", "d-"))];
   for (const job of jobs) job.delta("answer", "first");
@@ -218,7 +218,7 @@ test("tokens of one engine step share a frame although they arrive in several tu
   }
 });
 
-test("a streaming job's output also flushes what waits for the same gateway", async () => {
+test("a streaming job's output is sent together with pending output for the same gateway", async () => {
   const { writer, clock, frames, deltas } = harness();
   const [a, b] = [writer(A, { stream: false }), writer(B)];
   for (const job of [a, b]) job.delta("answer", "first");
@@ -275,7 +275,7 @@ test("many deltas of one turn fill several frames", async () => {
 test("a frame is filled to its last byte, and the rest goes into the next one", async () => {
   const { writer, clock, deltas, frames } = harness();
   const a = writer(A);
-  // Sixteen KiB still wait in their lane; so they leave together with what follows, if it fits.
+  // Sixteen KiB still wait, so they are sent together with what follows if it fits.
   const half = "x".repeat(DELTAS_TEXT_BYTES_MAX / 2);
   for (const text of [half, half, half, `${half}${half}`]) a.delta("answer", text);
   await turn(clock);
@@ -334,7 +334,7 @@ test("failures, refusals and progress are sent immediately, after all earlier ou
   assert.deepEqual(kinds(), ["accepted", "accepted", "deltas", "progress", "failed"]);
 });
 
-test("a job discarded in the turn it began in sends only that it was accepted", async () => {
+test("a job that is discarded in its first turn sends only its acceptance", async () => {
   const { writer, clock, kinds } = harness();
   const a = writer(A);
   a.accepted();

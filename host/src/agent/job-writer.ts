@@ -17,9 +17,9 @@ import type { Clock } from "../clock.ts";
 import { EngineError, type Finish, type Logprobs } from "../engines/engine.ts";
 import { type Outbox, type QueuedDelta, WAIT_MS } from "./outbox.ts";
 
-/** A frame of vectors besides its job id and values. See the codec. */
+/** The bytes of a vectors frame besides its job ID and values; see the codec. */
 const VECTORS_OVERHEAD_BYTES = 14;
-/** Slow embeddings are sent as they come: a gateway takes silence for a stall. */
+/** The maximum delay of vectors. Slow embeddings are sent as they come, because a gateway takes silence for a stall. */
 const VECTORS_WAIT_MS = 100;
 
 export class JobWriter {
@@ -50,14 +50,14 @@ export class JobWriter {
   }
 
   progress(fraction: number): void {
-    // Once text flows, progress means nothing. Between vectors it is the only sign of life there is.
+    // Gateways ignore progress once text flows. Between vectors it is the only sign of life.
     if (this.#over || (this.#seq > 0 && this.#header.endpoint !== "embedding")) return;
     this.#send(encode({ kind: "progress", job: this.#header.job, fraction: Math.min(1, Math.max(0, fraction)) }));
   }
 
   delta(channel: Channel, text: string): void {
     if (this.#over) return;
-    // Longer texts are rare; the length shows it without a search for a place to cut.
+    // Texts too long for a frame are rare; their length shows it without a search for a place to cut.
     const bytes = Buffer.byteLength(text);
     if (bytes === 0) return;
     if (bytes <= DELTA_TEXT_BYTES_MAX) this.#queue(channel, text, bytes);
@@ -77,8 +77,8 @@ export class JobWriter {
       this.#outbox.extend(gateway, last, text, bytes);
       return;
     }
-    // The gateway measures a node by its first output, so that one never waits. Nor does what comes after a pause: the
-    // gateway takes silence for a stall, and no pause may look much longer there than it was here.
+    // The first output is never delayed, because the gateway measures a node by it. Output after a pause is not delayed either, because the
+    // gateway takes silence for a stall and no pause may seem longer there than it was here.
     const gathers = this.#seq > 0 && (stream || pauseMs < WAIT_MS.rarely);
     const delay = gathers ? (stream ? "step" : "rarely") : "turn";
     const delta = { job, seq: this.#seq++, channel, text };
@@ -113,11 +113,11 @@ export class JobWriter {
     this.#vectors = [];
   }
 
-  /** For an answer that another node gave. */
+  /** Sends the scores of another node's answer. */
   scored(logprobs: Logprobs): void {
     if (this.#over) return;
     const { job } = this.#header;
-    // Three digits behind the point are more than two engines agree on, and keep the frame within its bound.
+    // Three decimals are more than two engines agree on, and keep the frame within its limit.
     const rounded = logprobs
       .slice(0, SCORES_MAX)
       .map((value) => (value === null ? null : Math.min(0, Math.round(value * 1000) / 1000)));
@@ -157,10 +157,10 @@ interface TextPart {
   bytes: number;
 }
 
-/** Parts of at most `bytesMax` UTF-8 bytes; no character is cut in two. Nothing for an empty text. */
+/** Splits text into parts of at most `bytesMax` UTF-8 bytes, never within a character. Yields nothing for an empty text. */
 export function* splitText(text: string, bytesMax: number): Generator<TextPart> {
   let rest = text;
-  // Three bytes are the most that one UTF-16 unit takes.
+  // A UTF-16 unit takes at most three bytes.
   const unitsMax = Math.floor(bytesMax / 3);
   while (rest !== "") {
     const bytes = Buffer.byteLength(rest);

@@ -10,12 +10,12 @@ import { PlaneRefusal } from "./plane.ts";
 const types = (harness: AgentHarness): string[] => harness.statuses.map(({ type }) => type);
 const jwts = (harness: AgentHarness): string[] => harness.plane.connections.map(({ credentials }) => credentials.jwt);
 
-/** Lets what was set in motion come to rest: promises, and callbacks of the event loop. */
+/** Waits until pending promises and callbacks of the event loop are done. */
 async function settle(harness: AgentHarness): Promise<void> {
   for (let i = 0; i < 5; i++) await turn(harness.clock);
 }
 
-/** Says one word, and another when the gate opens. */
+/** An engine that says one word, and another when the gate opens. */
 function gated(gate: Promise<void>): Engine {
   return {
     ...scriptedEngine({ models: ["tiny-3b"], clock: new ManualClock() }),
@@ -44,13 +44,13 @@ test("a lost connection ends its jobs, and the agent reconnects with the same cr
   await harness.agent.stop();
 });
 
-test("the agent finds a plane that moved with new credentials while the old ones are still valid", async () => {
+test("the agent finds a plane at a new address by fetching new credentials, while the old ones are still valid", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.planeUrl = "nats://elsewhere";
   harness.plane.url = harness.planeUrl;
   harness.plane.connections[0]?.lose(new Error("network"));
-  // The gateway may be unreachable too, for a while: the old address is tried all the same.
+  // The gateway may be unreachable too; the old address is tried anyway.
   harness.credentialFailures.push(new Error("no gateway"), new Error("no gateway"));
   const dialled = harness.plane.dials;
   for (let waitedMs = 0; waitedMs < CREDENTIAL_LIFE_MS / 10 && harness.plane.open.length === 0; waitedMs += 5_000) {
@@ -73,7 +73,7 @@ test("the agent reconnects without end, with growing pauses up to a limit", asyn
   for (let i = 0; i < 12; i++) {
     await settle(harness);
     const wait = harness.clock.nextInMs ?? 0;
-    // The state is published every five seconds besides; only the time until the next try matters here.
+    // The state is also published every five seconds; only the wait until the next try matters here.
     waits.push(wait);
     harness.clock.advance(15_000);
   }
@@ -176,7 +176,7 @@ test("the agent retries a failed renewal", async () => {
   await harness.agent.stop();
 });
 
-test("the agent stops immediately while the plane is unreachable", async () => {
+test("when told to stop while the plane is unreachable, the agent stops immediately", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(new Error("connection refused"));
   harness.agent.start();

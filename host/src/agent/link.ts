@@ -1,7 +1,7 @@
 /**
- * The agent's connection to the plane, kept up for as long as the agent lives: it dials, dials again when the connection is
- * lost, asks where the plane is when it cannot be reached, and changes to a new connection before its credentials expire. The change is made while no job runs if such a
- * moment comes in time; the new connection is up before the old one goes, so the node is never away.
+ * The agent's connection to the plane for its whole life: connects, reconnects when the connection is lost, asks for the plane's address
+ * when it is unreachable, and changes to a new connection before the credentials expire. The change happens while no job runs, if such a
+ * moment comes in time. The new connection is open before the old one closes, so the node is always reachable.
  */
 import { type Clock, sleep } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -11,10 +11,10 @@ import { type Dial, type PlaneConnection, type PlaneCredentials, PlaneRefusal } 
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
 const RENEWAL_RETRY_MS = 10_000;
-/** An unreachable plane may have moved, so credentials, which contain its address, are fetched this often. */
+/** How often credentials, which contain the plane's address, are fetched while it is unreachable, because it may have moved. */
 const ASK_AGAIN_MS = 30_000;
 const FLUSH_MS_MAX = 2_000;
-/** A lifetime that seems to be over on arrival means that this machine's clock is wrong. */
+/** Credentials that seem expired on arrival mean that this machine's clock is wrong; this lifetime is assumed. */
 const ASSUMED_LIFE_MS = 10 * 60_000;
 const NOT_READING = "connected to the gateway's message server (dispatch plane), but it does not accept messages";
 
@@ -26,13 +26,13 @@ interface LinkOptions {
   subscriptions: Record<string, (payload: Uint8Array) => void>;
   /** Whether no job runs now. */
   idle: () => boolean;
-  /** A connection is up: the time for first words. */
+  /** The connection is open: sends the first report. */
   connected: () => void;
-  /** The plane has heard them. */
+  /** The plane has received the first report. */
   online: () => void;
   /** The connection is over. */
   offline: (reason: Error | undefined) => void;
-  /** Getting back failed; it is tried again. */
+  /** Reconnecting failed and will be tried again. */
   trouble: (reason: Error) => void;
   clock: Clock;
   log: Log;
@@ -41,9 +41,9 @@ interface LinkOptions {
 
 interface TimedCredentials {
   credentials: PlaneCredentials;
-  /** When two thirds of their life have passed. */
+  /** At two thirds of the credentials' life. */
   renewAt: number;
-  /** When five sixths have: by now the change does not wait for a quiet moment any more. */
+  /** At five sixths of the credentials' life, when the change no longer waits for a moment without jobs. */
   changeAt: number;
 }
 
@@ -51,7 +51,7 @@ interface TimedCredentials {
 interface ActiveConnection {
   connection: PlaneConnection;
   backlog: Backlog;
-  /** Ends it for us before it ends by itself. */
+  /** Closes it before it would end by itself. */
   giveUp: (reason: Error) => void;
   over: Promise<Error | undefined>;
 }
@@ -61,14 +61,14 @@ export class Link {
   readonly #stopping = new AbortController();
   #active: ActiveConnection | undefined;
   #credentials: TimedCredentials | undefined;
-  /** When credentials were last asked for. */
+  /** The time of the last request for credentials. */
   #askedAt = 0;
   /** The last try to reach the plane failed. */
   #isUnreached = false;
   #cancelTimer: (() => void) | undefined;
-  /** New credentials are here, and the connection still runs on the old ones. */
+  /** New credentials have arrived, and the connection still uses the old ones. */
   #changeDue = false;
-  /** While connections change, what is published waits. */
+  /** Messages published while connections change. */
   #waiting: { messages: [string, Uint8Array][]; bytes: number } | undefined;
 
   constructor(options: LinkOptions) {
@@ -113,7 +113,7 @@ export class Link {
     if (this.#waiting.bytes > BACKLOG_BYTES_MAX) active.giveUp(new Error(NOT_READING));
   }
 
-  /** The last job ended: a good moment to change connections, if that is due. */
+  /** The last job ended: changes connections if that is due. */
   quiet(): void {
     if (this.#changeDue) this.#wakeIn(0, () => this.#change());
   }
@@ -152,7 +152,7 @@ export class Link {
     this.#credentials = { credentials, renewAt: now + (lifeMs * 2) / 3, changeAt: now + (lifeMs * 5) / 6 };
   }
 
-  /** Those that there are still are good, perhaps for the same place: they are used where no others come. */
+  /** If no new credentials arrive, the existing ones are still valid, perhaps with the same address. */
   async #askForAddress(): Promise<void> {
     await this.#fetchCredentials().catch((error: unknown) => {
       this.#options.log.warn(

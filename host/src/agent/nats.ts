@@ -1,15 +1,15 @@
-/** The plane by way of a NATS server, or of the gateway's hub, which speaks the same protocol. */
+/** Connects to the plane by the NATS protocol, which NATS servers and the gateway's hub speak. */
 import { connect, errors, jwtAuthenticator } from "@nats-io/transport-node";
 import { type Dial, PlaneRefusal } from "./plane.ts";
 
-/** For each server: one that hangs must not keep the node from the next for long. */
+/** The timeout per server, so that one that hangs does not delay the next for long. */
 const DIAL_MS_MAX = 3_000;
-/** A peer that hangs, or vanished without closing, is noticed after three of these. */
+/** A peer that hangs, or vanished without closing, is detected after three of these. */
 const PING_EVERY_MS = 2_000;
 
 export const dialNats: Dial = async (credentials, name) => {
-  // The client's own reconnection is off: it would replay old frames to gateways that gave their jobs up, and with
-  // credentials that may have expired. The agent dials again instead.
+  // The client's own reconnection is off: it would resend old frames to gateways that gave their jobs up, with credentials that may have
+  // expired. The agent connects again instead.
   const servers = credentials.url.split(",");
   const connection = await connect({
     servers,
@@ -20,7 +20,7 @@ export const dialNats: Dial = async (credentials, name) => {
     timeout: DIAL_MS_MAX,
     pingInterval: PING_EVERY_MS,
     maxPingOut: 2,
-    // Then a server without TLS is refused, too. Certificates of one's own are trusted by NODE_EXTRA_CA_CERTS.
+    // Servers without TLS are then refused too. NODE_EXTRA_CA_CERTS adds trusted certificates.
     ...(servers.some((server) => server.startsWith("tls://")) ? { tls: {} } : {}),
   }).catch((error: unknown) => {
     throw refusalIn(error) ?? error;
@@ -58,7 +58,7 @@ export const dialNats: Dial = async (credentials, name) => {
   };
 };
 
-/** How servers word it when they drop a connection whose key was revoked; the client knows no name for it. */
+/** The servers' text for a revoked key, for which the client has no error code. */
 const REVOKED = /Authentication Revoked/i;
 
 function refusalIn(error: unknown): PlaneRefusal | undefined {

@@ -1,8 +1,8 @@
 /**
- * The agent's messages to gateways. Deltas of all jobs of one gateway share a frame: a job's first output is sent at the end of the event
- * loop's turn, later output with the other jobs of the same engine step, and unwatched output less often. Waiting never lengthens a pause:
- * output after a pause is sent at once (job-writer.ts). Acceptances and `done` are sent at the end of the turn with queued messages, in one
- * write. Other messages about jobs are sent at once.
+ * The agent's queue of messages to gateways. Deltas of all jobs of a gateway share a frame. A job's first output is sent at the end of the
+ * event loop's turn, later output together with other jobs of the same engine step, and unstreamed output less often. Queueing never
+ * lengthens a pause: output after a pause is sent at once (job-writer.ts). Acceptances and `done` are sent at the end of the turn with
+ * queued messages, in one write. Other messages about jobs are sent at once.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
@@ -11,28 +11,27 @@ import type { Clock } from "../clock.ts";
 import { TurnEnd } from "./turn-end.ts";
 
 /**
- * How long output may wait. `turn`: until the event loop has done what is at hand. `step`: an engine that runs several
- * jobs in one step hands their tokens over one after the other, within a few milliseconds. `rarely`: the client does not
- * stream.
+ * How long output may wait. `turn`: until the end of the event loop's turn. `step`: engines that run several jobs in one step emit their
+ * tokens within a few milliseconds. `rarely`: the client does not stream.
  */
 export const WAIT_MS = { turn: 0, step: 5, rarely: 200 };
 type FlushDelay = keyof typeof WAIT_MS;
-/** More text than this does not wait. */
+/** A queue with more text than this is sent at once. */
 const LANE_BYTES_MAX = 16 * 1024;
 
 export interface QueuedDelta {
   delta: Delta | TimedDelta;
   /** UTF-8 bytes of the text. */
   bytes: number;
-  /** It left: too late to add to it. */
+  /** Already sent, so no text can be added. */
   sent: boolean;
 }
 
 interface Lane {
-  /** That jobs begin: before any output of theirs. */
+  /** Acceptances, sent before any output. */
   begun: Uint8Array[];
   queue: QueuedDelta[];
-  /** That jobs are done: after all of it. */
+  /** `done` frames, sent after all output. */
   ended: { job: string; bytes: Uint8Array }[];
   bytes: number;
   waitMs: number;
@@ -69,14 +68,14 @@ export class Outbox {
     if (lane !== undefined) this.#grew(gateway, lane, bytes);
   }
 
-  /** A job begins: said at the end of the turn, before output that is queued. */
+  /** Queues an acceptance, to be sent at the end of the turn before queued output. */
   begins(gateway: string, bytes: Uint8Array): void {
     const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.begun.push(bytes);
     this.#plan(gateway, lane, WAIT_MS.turn);
   }
 
-  /** A job is done: said at the end of the turn, after output that is queued. */
+  /** Queues a `done`, to be sent at the end of the turn after queued output. */
   ends(gateway: string, job: string, bytes: Uint8Array): void {
     const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.ended.push({ job, bytes });
@@ -99,12 +98,12 @@ export class Outbox {
     for (const { bytes } of lane.ended) this.#publish(gateway, bytes);
   }
 
-  /** The agent leaves: nothing waits for a turn that may not come. */
+  /** The agent is about to exit, so nothing waits for the end of the turn. */
   flushAll(): void {
     for (const gateway of [...this.#lanes.keys()]) this.flush(gateway);
   }
 
-  /** Forgets what is queued for one job, but not that it has begun. */
+  /** Drops the queued output of a job, but not its acceptance. */
   discard(gateway: string, job: string): void {
     const lane = this.#lanes.get(gateway);
     if (lane === undefined) return;
@@ -120,7 +119,7 @@ export class Outbox {
     return lane;
   }
 
-  /** The shortest wait of what is queued is the wait of all. */
+  /** The shortest wait of a queued message applies to all. */
   #plan(gateway: string, lane: Lane, waitMs: number): void {
     if (waitMs >= lane.waitMs) return;
     lane.waitMs = waitMs;
@@ -141,8 +140,8 @@ export class Outbox {
 type DeltaFrame = Extract<Frame, { kind: "deltas" | "timed" }>;
 
 /**
- * Within both bounds a frame is far below what a frame may have: heads are small. A frame is of one kind; a gateway that
- * wants times wants them for all its jobs, so that hardly any queue has both.
+ * Both limits keep a frame far below its maximum, because heads are small. A frame has one kind of delta; a gateway that wants times wants
+ * them for all jobs, so mixed queues are rare.
  */
 function* cutFrames(queue: readonly QueuedDelta[]): Generator<DeltaFrame> {
   let frame: DeltaFrame | undefined;

@@ -1,15 +1,15 @@
-/** Jobs that were accepted and whose pieces still come. What does not become whole in time is given up. */
+/** Accepted jobs whose pieces are still arriving. A job that is not complete in time is given up. */
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { JobWriter } from "./job-writer.ts";
 
-/** The pieces of a job follow one another at once; if they do not, one was lost. */
+/** Pieces of a job follow each other immediately; after this time one was lost. */
 const JOIN_MS_MAX = 10_000;
 
 interface Accepted {
   joiner: JobJoiner;
-  /** Said that it was accepted. */
+  /** The writer that sent the job's acceptance. */
   writer: JobWriter;
 }
 
@@ -31,7 +31,7 @@ export class PartialJobs {
     return this.#joining.size;
   }
 
-  /** What these jobs may come to. */
+  /** The maximum size of these jobs' bodies. */
   get bytes(): number {
     let sum = 0;
     for (const { joiner } of this.#joining.values()) sum += joiner.header.body_bytes;
@@ -55,7 +55,7 @@ export class PartialJobs {
     this.#joining.set(header.job, { joiner, writer, cancelTimer });
   }
 
-  /** Adds a piece; the whole job if it was the last one. Throws FrameError for a piece that does not fit. */
+  /** Adds a piece. Returns the whole job after the last one. Throws FrameError for a piece that does not fit. */
   add(frame: Extract<Frame, { kind: "piece" }>): Accepted | undefined {
     const joining = this.#joining.get(frame.job);
     if (joining === undefined) return undefined;
@@ -65,7 +65,7 @@ export class PartialJobs {
     return joining;
   }
 
-  /** True when the job was on its way. */
+  /** Returns true if the job was incomplete. */
   forget(job: string): boolean {
     this.#joining.get(job)?.cancelTimer();
     return this.#joining.delete(job);

@@ -1,6 +1,6 @@
 /**
- * The dispatch plane as the agent sees it: one connection to a broker that carries frames. A connection lives once; when
- * it is over the agent dials another. Adapter: nats.ts.
+ * The port for the dispatch plane: a single connection to a broker that carries frames. When it ends, the agent opens another. Adapter:
+ * nats.ts.
  */
 export interface PlaneCredentials {
   url: string;
@@ -22,7 +22,7 @@ export interface PlaneConnection {
 
 export type Dial = (credentials: PlaneCredentials, name: string) => Promise<PlaneConnection>;
 
-/** The broker refuses these credentials: expired, revoked or never good. New ones may help, trying again does not. */
+/** The broker refuses the credentials as expired, revoked or invalid. New ones may help; a retry does not. */
 export class PlaneRefusal extends Error {
   override name = "PlaneRefusal";
 }

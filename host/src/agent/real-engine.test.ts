@@ -1,4 +1,4 @@
-/** A real engine behind a real agent: llama.cpp with the model of this repository, and everything a gateway sees of it. */
+/** A real agent with llama.cpp and this repository's model, as a gateway sees it. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** Which models' engines score answers and how, by a try on the engine: tried when and as often as output formats are. */
+/** Finds out by a test job which models' engines score answers, and how; at the same times as for output formats. */
 import type { ScoringKind } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";

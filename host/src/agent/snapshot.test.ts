@@ -83,7 +83,7 @@ test("the snapshot shows that the node is draining", async () => {
   assert.equal(harness.agent.snapshot().state, "stopped");
 });
 
-test("the snapshot's rate covers the last ten seconds", () => {
+test("the snapshot's token rate covers the last ten seconds", () => {
   const clock = new ManualClock();
   const tally = new Tally(clock);
   const record = tally.begin({
@@ -101,7 +101,7 @@ test("the snapshot's rate covers the last ten seconds", () => {
     record.said(400);
     clock.advance(1000);
   }
-  // Nine whole seconds and the one that has just begun.
+  // Nine whole seconds and one that has just begun.
   assert.equal(tally.tokensPerSecond, 90);
   clock.advance(4000);
   assert.equal(tally.tokensPerSecond, 50);

@@ -2,18 +2,18 @@
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 
 /**
- * `connecting`: on the way to the plane, or back to it. `online`: reachable for jobs. `draining`: finishes what runs,
- * refuses what is new. `stopped`: left permanently.
+ * `connecting`: to the plane, for the first time or again. `online`: reachable for jobs. `draining`: finishes running jobs and refuses new
+ * ones. `stopped`: has left permanently.
  */
 export type AgentState = "connecting" | "online" | "draining" | "stopped";
 
 export interface RunningJob {
-  /** The job's id on the wire: the request's suffix and its attempt. */
+  /** The job's ID on the wire: the request's suffix and the attempt's number. */
   job: string;
   /** The catalogue's model id. */
   model: string;
   endpoint: Endpoint;
-  /** Since it was accepted. */
+  /** Seconds since the acceptance. */
   seconds: number;
   /** UTF-16 units of answer and thinking so far; 0 for embeddings. */
   outputChars: number;
@@ -25,17 +25,17 @@ export interface RunningJob {
 
 export interface AgentSnapshot {
   state: AgentState;
-  /** How many jobs can run at once now: 0 while no engine answers. */
+  /** The number of jobs that can run at once; 0 while no engine answers. */
   slots: number;
-  /** How many its engine would take: more than `slots` where it left long pauses between tokens. */
+  /** The number that the engine accepts: more than `slots` if it left long pauses between tokens. */
   slotsMax: number;
-  /** Slots taken, by running jobs and by jobs whose pieces still come. */
+  /** Slots in use, by running jobs and by jobs whose pieces are still arriving. */
   busy: number;
-  /** The models served now: those elected, less those whose engine is unreachable. */
+  /** The elected models whose engine is reachable. */
   models: string[];
   /** Every model this node elected. */
   elected: string[];
-  /** Since the agent started. */
+  /** The number of finished jobs since the agent's start. */
   jobsDone: number;
   jobsFailed: number;
   jobsCancelled: number;

@@ -1,4 +1,4 @@
-/** How often a node reports: at once when something changes, and never so often that a gateway would cut it off. */
+/** How often a node reports its state: at once after a change, but never so often that a gateway disconnects it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
@@ -7,7 +7,7 @@ import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { Throttle } from "./throttle.ts";
 
-test("the throttle passes rare calls immediately, delays frequent ones, and always passes the last", () => {
+test("the throttle runs rare calls immediately, delays frequent ones, and always runs the last", () => {
   const clock = new ManualClock();
   const start = clock.now();
   const done: number[] = [];
@@ -30,7 +30,7 @@ test("the throttle passes rare calls immediately, delays frequent ones, and alwa
   assert.equal(done.length, 9);
 });
 
-test("a node with a hundred jobs a second reports twenty times at most, and its last report is correct", async () => {
+test("a node with a hundred jobs a second reports at most twenty times, and its last report is correct", async () => {
   const harness = new AgentHarness({ slots: 2 });
   await harness.online();
   const before = harness.states().length;

@@ -1,10 +1,10 @@
-/** Counts what the agent does, for a screen: how jobs end, how fast output flows, what runs now. Sees no text. */
+/** Counts jobs and output for a screen, without seeing text. */
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import type { RunningJob } from "./snapshot.ts";
 
 const WINDOW_SECONDS = 10;
-/** For English and code in usual vocabularies. Only for a screen; the gateway counts exactly. */
+/** The usual ratio for English and code. Only for a screen; the gateway counts exactly. */
 const CHARS_PER_TOKEN = 4;
 
 export type Outcome = "done" | "failed" | "cancelled" | "refused";
@@ -13,7 +13,7 @@ export class Tally {
   readonly #clock: Clock;
   readonly #running = new Set<JobRecord>();
   readonly #outcomes: Record<Outcome, number> = { done: 0, failed: 0, cancelled: 0, refused: 0 };
-  /** Characters said in each of the last seconds, by the second's number modulo the window. */
+  /** Characters written in each of the last seconds, indexed by the second modulo the window. */
   readonly #said = Array.from({ length: WINDOW_SECONDS }, () => ({ second: -1, chars: 0 }));
 
   constructor(clock: Clock) {
@@ -89,7 +89,7 @@ export class JobRecord {
     this.#vectors++;
   }
 
-  /** 0 only means that the engine works. */
+  /** 0 only means that the engine is working. */
   read(fraction: number): void {
     if (this.#outputChars === 0 && fraction > 0) this.#promptRead = fraction;
   }

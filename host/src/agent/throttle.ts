@@ -1,13 +1,13 @@
 /**
- * Something that is done when it is due: at once while that is seldom, and when it falls due too often, at a steady pace.
- * What falls due in a pause is done together at its end, so that the last word is always said.
+ * Limits how often a function runs: at once while calls are rare, and at a steady rate while they are frequent. Calls during a wait are
+ * combined into one at its end, so the latest state is always reported.
  */
 import type { Clock } from "../clock.ts";
 
 interface ThrottleOptions {
-  /** How often it may be done in the long run. */
+  /** The rate in the long run. */
   perSecond: number;
-  /** How often at once, after a quiet time. */
+  /** The number of immediate runs after a quiet time. */
   burst: number;
 }
 

@@ -1,13 +1,13 @@
-/** The values of flags that several commands take, each with its rule. */
+/** Parses the values of flags that several commands share. */
 import type { Flag } from "@tollgate/terminal/command.ts";
 
-/** The node that a command is about. */
+/** The flag for a command's node. */
 export const NODE_FLAG: Record<string, Flag> = {
   node: { value: "ID", help: "another node of your account (default: this machine's)" },
 };
 
-/** Takes a mistake down and stands for the value that could not be read. */
-export type Wrong = (mistake: string) => undefined;
+/** Records a mistake and returns the value of an unreadable flag. */
+export type ReportMistake = (mistake: string) => undefined;
 
 export const isHostToken = (text: string): boolean => /^tht_live_\w+$/.test(text);
 
@@ -23,13 +23,13 @@ export function isLoopback(url: string): boolean {
 
 const NAME_CHARS_MAX = 200;
 
-export function nameOf(name: string, wrong: Wrong): string | undefined {
+export function nameOf(name: string, wrong: ReportMistake): string | undefined {
   const fits = name.trim() !== "" && name.length <= NAME_CHARS_MAX;
   return fits ? name : wrong(`--name must have 1 to ${NAME_CHARS_MAX} characters`);
 }
 
 /** Catalogue id → the engine's name. */
-export function mapOf(text: string | undefined, wrong: Wrong): Map<string, string> {
+export function mapOf(text: string | undefined, wrong: ReportMistake): Map<string, string> {
   const map = new Map<string, string>();
   for (const pair of text?.split(",") ?? []) {
     const at = pair.indexOf("=");
@@ -40,7 +40,7 @@ export function mapOf(text: string | undefined, wrong: Wrong): Map<string, strin
   return map;
 }
 
-export function modelsOf(text: string | undefined, wrong: Wrong): string[] | undefined {
+export function modelsOf(text: string | undefined, wrong: ReportMistake): string[] | undefined {
   if (text === undefined) return undefined;
   const models = text.split(",").map((model) => model.trim());
   if (models.some((model) => model === "")) return wrong("--models must be a list like tiny-3b,embed-m3");
@@ -51,7 +51,7 @@ export function wholeNumber(
   flag: string,
   text: string | undefined,
   { min, max }: { min: number; max: number },
-  wrong: Wrong,
+  wrong: ReportMistake,
 ): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
@@ -61,13 +61,18 @@ export function wholeNumber(
 
 const DAY_S = 86_400;
 
-/** Unix seconds. A day means its beginning, or, for the end of a period, the beginning of the next. */
-export function dayOf(flag: string, text: string | undefined, edge: "begin" | "end", wrong: Wrong): number | undefined {
+/** Unix seconds. A day means its beginning, or, as the end of a period, the beginning of the next day. */
+export function dayOf(
+  flag: string,
+  text: string | undefined,
+  edge: "begin" | "end",
+  wrong: ReportMistake,
+): number | undefined {
   if (text === undefined) return undefined;
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text);
   const at = isDay || isTime ? Date.parse(text) : Number.NaN;
-  // JavaScript takes the 31st of a short month for a day of the next.
+  // JavaScript accepts the 31st of a short month as a day of the next month.
   const exists = !Number.isNaN(at) && (!isDay || new Date(at).toISOString().startsWith(text));
   if (!exists) return wrong(`--${flag} must be a day like 2026-11-01 or a time like 2026-11-01T12:00:00Z`);
   return Math.floor(at / 1000) + (isDay && edge === "end" ? DAY_S : 0);

@@ -27,14 +27,14 @@ const found = (name: string, models: string[]): FoundEngine => ({
   slots: 1,
   slotsTold: true,
 });
-/** Loading the demo model takes a while and is elsewhere's subject: demo.test.ts. */
+/** Loading the demo model takes a while; demo.test.ts covers it. */
 const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => ({
   ...scriptedEngine({ models, slots, clock: systemClock }),
   name: "demo model",
 });
 const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines, openDemo });
 
-test("auto serves the models of a detected engine, and nothing else", async () => {
+test("auto serves only the models of a detected engine", async () => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto" },
     choice(found("ollama", ["llama3.2:3b", "x"])),
@@ -44,7 +44,7 @@ test("auto serves the models of a detected engine, and nothing else", async () =
   assert.equal(engine.slots, 1);
 });
 
-test("auto with --models lets the demo model stand in for missing ones, and names it", async (t) => {
+test("auto with --models uses the demo model for missing models, and names it", async (t) => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto", models: ["mid-14b", "tiny-3b"] },
     choice(found("ollama", ["llama3.2:3b", "bge-m3"]), found("vLLM", ["llama3.2:3b"])),
@@ -66,7 +66,7 @@ test("auto uses the demo model when no known engine runs", async (t) => {
   assert.equal(engine.slots, 1);
 });
 
-test("scripted serves any model it is asked for", async () => {
+test("scripted serves any requested model", async () => {
   const { models } = await chooseEngine({ ...flags, engine: "scripted", models: ["anything"] }, choice());
   assert.deepEqual(models, ["anything"]);
 });
@@ -107,7 +107,7 @@ test("a GGUF file runs in this process as the model named in it", async (t) => {
   assert.match(sink.text("answer"), /Paris/);
 });
 
-test("a file without a known model name needs --as, and a file that is no model is named", async () => {
+test("a GGUF file without a known model name requires --as, and a file that is not a model is refused by name", async () => {
   const file = { ...flags, engine: "auto" as const, modelFile: DEMO_FILE };
   await assert.rejects(chooseEngine(file, choice()), {
     name: "UsageError",
@@ -125,7 +125,7 @@ test("a file without a known model name needs --as, and a file that is no model 
   });
 });
 
-test("an unreachable engine address gets a reason and the next step", async (t) => {
+test("the error for an unreachable engine address has a reason and the next step", async (t) => {
   const answering = (status: number, body: unknown): Promise<string> =>
     stubServer(t, (_request, response) => json(response, body, status));
   const cases: [string, RegExp, RegExp][] = [
@@ -151,13 +151,13 @@ test("an unreachable engine address gets a reason and the next step", async (t) 
       assert.match(error.next ?? "", next);
       return true;
     });
-  // A list that is empty is no matter where the models are mapped by hand.
+  // An empty list does not matter if models are mapped by hand.
   const map = new Map([["tiny-3b", "m"]]);
   const engineUrl = await answering(200, { data: [] });
   assert.deepEqual((await chooseEngine({ ...flags, engine: "openai", engineUrl, map }, choice())).models, ["tiny-3b"]);
 });
 
-test("an unsupported choice gets one line that names the flag", async (t) => {
+test("the error for an unsupported choice names the flag in one line", async (t) => {
   const engineUrl = await stubServer(t, (_request, response) => json(response, { data: [{ id: "mistral" }] }));
   const openai = { ...flags, engine: "openai" as const };
   const cases: [typeof openai & { engineUrl: string | undefined; models?: string[] | undefined }, RegExp][] = [

@@ -1,4 +1,4 @@
-/** From the flags, or from what was elected, to an engine. */
+/** Opens the engine that the flags or the stored election name. */
 import { basename } from "node:path";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Dial } from "../agent/plane.ts";
@@ -30,7 +30,7 @@ interface Choice {
   clock: Clock;
   env: {
     OLLAMA_HOST?: string | undefined;
-    /** Where the demo model is, if not in this package. */
+    /** The demo model's path, if it is not in this package. */
     TOLLGATE_DEMO_MODEL?: string | undefined;
   };
   /** Finds engines on this machine. */
@@ -39,18 +39,18 @@ interface Choice {
   openDemo?: (options: DemoOptions) => Promise<Engine>;
 }
 
-/** An engine that was found on this machine, and the models that are served with it. */
-export interface Source extends Pick<FoundEngine, "kind" | "url"> {
+/** An engine found on this machine, with the models it will serve. */
+export interface EngineSource extends Pick<FoundEngine, "kind" | "url"> {
   models: string[];
 }
 
 export interface ChosenEngine {
   engine: Engine;
-  /** The models to elect: those asked for, or all that it serves. */
+  /** The requested models, or all that it serves. */
   models: string[];
-  /** Where engines were looked for: those that it consists of. */
-  sources: Source[];
-  /** The dispatch plane for a node with this engine: as it is, or with the faults of the scripted engine. */
+  /** The engines it consists of, if engines were searched. */
+  sources: EngineSource[];
+  /** Adds the scripted engine's faults to the node's plane; other engines leave it unchanged. */
   plane: (dial: Dial) => Dial;
 }
 
@@ -71,7 +71,7 @@ const isScripted = ({ engine, modelFile }: EngineSettings): boolean => engine ==
 
 interface Built {
   engine: Engine;
-  sources?: Source[];
+  sources?: EngineSource[];
 }
 
 async function build(flags: EngineSettings, choice: Choice, faults: WireFaults): Promise<Built> {
@@ -108,7 +108,7 @@ async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice
 async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engine> {
   const url = flags.engineUrl as string;
   const absence = await absenceAtNamed(url, flags.engineKey);
-  // A stranger by the one question may still be an engine of a kind that is known.
+  // A server that the first test calls a stranger may still be a known engine.
   if (absence !== undefined && absence.cause !== "stranger") throw absent(absence);
   const found = await identifyEngine(url, { apiKey: flags.engineKey });
   if (found === undefined) throw absent(absence ?? notAnEngine(url));
@@ -164,11 +164,14 @@ function httpEngine(
   return steadyEngine(engine, clock);
 }
 
-/** Engines on this machine serve what they can. The demo model serves the rest; `engineFor` allows that only with --demo-fallback. */
+/**
+ * Uses the engines on this machine for the models they have. The demo model serves the rest, which `engineFor` allows only with
+ * --demo-fallback.
+ */
 async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
   const found = await (choice.find ?? findEngines)(addressesFor(choice.env, flags.addresses));
   const engines: Engine[] = [];
-  const sources: Source[] = [];
+  const sources: EngineSource[] = [];
   const served = new Set<string>();
   for (const engine of found) {
     const models = modelsOf(engine, flags.models, served);
@@ -189,7 +192,7 @@ function modelsOf(engine: FoundEngine, asked: string[] | undefined, served: Set<
   return new Map(known.filter(([model]) => !served.has(model) && (asked?.includes(model) ?? true)));
 }
 
-/** Whether models take this machine's memory: an engine elsewhere has its own, and the stand-ins need next to none. */
+/** Whether the models use this machine's memory: a remote engine has its own, and demo and scripted engines need almost none. */
 export function fillsThisMachine({ engine, engineUrl, modelFile }: EngineSettings): boolean {
   if (engine === "auto" || modelFile !== undefined) return true;
   return engineUrl !== undefined && isLoopback(engineUrl);

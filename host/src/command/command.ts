@@ -8,9 +8,9 @@ import type { Machine } from "./machine/machine.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export interface CommandContext extends BaseCommandContext {
-  /** Name and version of this agent: `tollgate-host/0.1.0`. */
+  /** The agent's name and version: `tollgate-host/0.1.0`. */
   version: string;
-  /** How this program is started again: the Node that runs it, and its file. */
+  /** How to start this program again: the path of Node, and the script. */
   program: { node: string; file: string };
   clock: Clock;
   machine: Machine;
@@ -20,14 +20,14 @@ export interface CommandContext extends BaseCommandContext {
   /** Explains why engines are not found. */
   findAbsences: typeof findAbsences;
   dial: Dial;
-  /** Takes over the process's signals: only a command that runs on asks for it. */
+  /** Handles the process's signals. Only long-running commands call it. */
   supervisor: () => Supervisor;
 }
 
 export type Command = Declared<CommandContext>;
 
-/** The answer of a command that gives one: as JSON for scripts, or as lines for people. */
-export function answer(
+/** Prints a command's result: as JSON for scripts, or as lines for people. */
+export function printAnswer(
   { terminal }: CommandContext,
   json: boolean,
   value: object,

@@ -20,7 +20,7 @@ const row = (i: number, earned_micro = "9830.400000") => ({
 
 const BALANCE = { earned_micro: "1500000.000000", paid_out_micro: "1000000.000000", pending_micro: "500000.000000" };
 
-/** Rows in pages, as the gateway cuts them. */
+/** Serves rows in pages like the gateway. */
 function serve(gateway: StubGateway, rows: object[]): void {
   gateway.answers["GET /earnings"] = (request: { path: string }, response: Parameters<typeof json>[0]) => {
     const query = new URL(request.path, "http://g").searchParams;
@@ -56,7 +56,7 @@ test("earnings shows the balance and the latest requests exactly", async (t) => 
   assert.deepEqual(gateway.calls, ["GET /earnings?limit=20"]);
 });
 
-test("earnings shows held-back, set-off and own-request amounts where there are any", async (t) => {
+test("earnings shows held-back, set-off and own-request amounts unless they are zero", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   gateway.answers["GET /earnings"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
     json(response, {
@@ -79,7 +79,7 @@ test("earnings shows held-back, set-off and own-request amounts where there are 
   ]);
 });
 
-test("earnings handles no requests, and more requests than it shows", async (t) => {
+test("earnings handles an account without requests, and one with more requests than it prints", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   serve(gateway, []);
   await run(earnings);
@@ -149,7 +149,7 @@ test("earnings --json returns everything", async (t) => {
   });
 });
 
-test("earnings names the flag of a mistake", async (t) => {
+test("earnings names the flag that has a mistake", async (t) => {
   const { fails } = await loggedIn(t);
   const cases: [string[], RegExp][] = [
     [["--from", "yesterday"], /^--from must be a day/],

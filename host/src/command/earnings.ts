@@ -1,10 +1,10 @@
-/** `tollgate-host earnings`: money, with the requests that earned it. */
+/** `tollgate-host earnings`: balances, and the requests that earned them. */
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { alignedFacts, sanitise, table } from "@tollgate/terminal/text.ts";
 import { dayOf, wholeNumber } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { count, counted, dollarColumn, dollars, sumMicro, utcTime } from "./format.ts";
 import type { Earning, EarningsPage, HostInsight, WithheldShare } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
@@ -73,7 +73,7 @@ interface Ranged {
   json: boolean;
 }
 
-/** Sums instead of requests: over time, and by node. */
+/** Prints sums over time and by node instead of requests. */
 async function showRange({ gateway }: Session, context: CommandContext, { range, node, json }: Ranged): Promise<void> {
   const [all, nodes] = await Promise.all([
     node === undefined ? gateway.insight(range) : gateway.nodeInsight(node, range),
@@ -86,7 +86,7 @@ async function showRange({ gateway }: Session, context: CommandContext, { range,
   const nameOf = (id: string): string => sanitise(nodes.find((each) => each.id === id)?.name ?? id);
   const slots = all.earnings.filter(({ earned_micro }) => !/^[0.]*$/.test(earned_micro));
   const byNode = "nodes" in all ? (all.nodes as HostInsight["nodes"]) : [];
-  answer(context, json, all, () => [
+  printAnswer(context, json, all, () => [
     ...column(
       all.earnings_slot_s < 86_400 ? "hour (UTC)" : "day (UTC)",
       slots.map(({ at, earned_micro }) => [utcTime(at).slice(0, all.earnings_slot_s < 86_400 ? 16 : 10), earned_micro]),
@@ -111,7 +111,7 @@ function column(title: string, rows: [name: string, micro: string][]): string[] 
   return table([[title, "earned"], ...rows.map(([name], i) => [name, amounts[i] ?? ""])], ["left", "right"]);
 }
 
-/** Page after page, so that a year of requests is never held at once. */
+/** Prints page by page, so that a year of requests is never in memory. */
 async function printCsv({ gateway }: Session, { terminal }: CommandContext, query: EarningsQuery, limit?: number) {
   terminal.print("finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro,own");
   for await (const { rows } of pages(gateway, query, limit)) {
@@ -127,7 +127,7 @@ async function printCsv({ gateway }: Session, { terminal }: CommandContext, quer
   }
 }
 
-/** A cell that a spreadsheet takes for a formula is one that could be abused; none of ours begins like one. */
+/** No value of ours begins like a spreadsheet formula, so any that does gets an apostrophe. */
 function cell(value: string | number | boolean | null | undefined): string {
   const text = String(value ?? "");
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -150,10 +150,10 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   }
   if (last === undefined) return;
   const { balance, today_micro } = last;
-  // A gateway that withholds nothing, as those of the last release, is not asked for a list.
+  // Gateways of the previous release withhold nothing and have no such list.
   const hasWithheld = !isNothing(balance.withheld_micro);
   const withheld = hasWithheld ? (await gateway.withheld({ node: query.node, limit: SHOWN })).data : [];
-  answer(context, json, { balance, today_micro, data, withheld, more }, () => [
+  printAnswer(context, json, { balance, today_micro, data, withheld, more }, () => [
     ...alignedFacts([
       ["today", dollars(today_micro)],
       ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
@@ -167,7 +167,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   ]);
 }
 
-/** `, $0.50 held back for now`; nothing where there is nothing of it. */
+/** `, $0.50 held back for now`; empty if the amount is zero. */
 function part(amount: string | null | undefined, what: string): string {
   return isNothing(amount) ? "" : `, ${dollars(amount)} ${what}`;
 }
@@ -216,11 +216,11 @@ function requestLines(rows: Earning[], more: boolean): string[] {
 interface Chunk {
   page: EarningsPage;
   rows: Earning[];
-  /** The gateway has rows that were not asked for. */
+  /** The gateway has more rows than the limit. */
   more: boolean;
 }
 
-/** The first page always, then as many as the limit wants. */
+/** The first page, then as many as the limit needs. */
 async function* pages(gateway: GatewayClient, query: EarningsQuery, limit = Number.POSITIVE_INFINITY) {
   let left = limit;
   let cursor: string | undefined;

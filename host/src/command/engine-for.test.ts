@@ -91,7 +91,7 @@ test("up waits for an engine that is loading, with a line every five seconds", a
   );
 });
 
-test("up stops waiting after its time limit, immediately without one, or when told to stop", async () => {
+test("up stops waiting at its time limit, immediately if that is zero, and on a request to stop", async () => {
   const here = machine([], [absence("loading")]);
   const { clock } = here;
   let looks = 0;

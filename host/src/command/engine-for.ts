@@ -1,4 +1,4 @@
-/** The engine that a machine serves with. Only --demo-fallback lets the demo model replace an engine that is unreachable. */
+/** Opens the engine of this machine. The demo model replaces an unreachable engine only with --demo-fallback. */
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { sleep } from "../clock.ts";
 import type { Absence } from "../engines/absence.ts";
@@ -59,7 +59,7 @@ async function look(wanted: Wanted, machine: Machine): Promise<ChosenEngine> {
   try {
     return await chooseEngine(wanted, { clock, env, find: async () => found });
   } catch (error) {
-    // Not a mistake in this command line: the engine is not what it was when it was chosen.
+    // The engine changed since it was chosen, so the command line is not at fault.
     if (wanted.settled && error instanceof UsageError)
       throw new CommandError(error.mistakes[0] ?? error.message, { next: START_ELECTED });
     throw error;
@@ -88,7 +88,7 @@ async function explained(
   const absences = await findAbsences(addresses);
   const said = ollamaAddress(env.OLLAMA_HOST);
   const expected = new Set([...Object.values(wanted.addresses ?? {}), ...(said === undefined ? [] : [said])]);
-  // Where an engine was elected, only that one is waited for: at a usual port anyone may listen.
+  // For an elected engine only its own address is waited for, because another program may listen on the usual port.
   const telling = absences.filter(({ cause, url }) => {
     if (expected.has(url)) return true;
     return !(wanted.settled && expected.size > 0) && (cause === "loading" || cause === "key");
@@ -104,6 +104,6 @@ async function explained(
   return new CommandError(missing, { details, next });
 }
 
-/** An engine that is looked for is not given a key: it has to be named. */
+/** API keys are not sent to engines that were found by search, so the engine must be named. */
 const remedyFor = ({ url }: Absence): string =>
   `use it with --engine openai --engine-url ${url}, with its key in TOLLGATE_ENGINE_KEY`;

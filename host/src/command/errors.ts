@@ -23,7 +23,7 @@ const INSTALL = `npm install ${LLAMA_CPP} where tollgate-host is installed, or s
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";
 const OUT_OF_ORDER = "try again in a moment; if it repeats, ask the platform's operator";
 
-/** The next step for the gateway's refusals, by code. */
+/** The next step for each of the gateway's error codes. */
 const REMEDIES: Record<string, string | undefined> = {
   invalid_host_token: "create a new host token in the console, then tollgate-host login",
   node_not_found: "tollgate-host register",

@@ -1,4 +1,4 @@
-/** Every command of the table, in every environment that can fail it: one line with a next step, and no stack. */
+/** Every command fails with one line and a next step, without a stack trace, in every broken environment. */
 import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -16,9 +16,9 @@ const TOKEN = "tht_live_abc_def";
 
 interface Environment {
   name: string;
-  /** Makes it, and returns the gateway's address. */
+  /** Creates the environment and returns the gateway's address. */
   make: (t: TestContext, logins: LoginFile) => Promise<string>;
-  /** Commands that do not need what is missing here. */
+  /** Commands that do not need what is broken here. */
   without: string[];
 }
 
@@ -81,7 +81,7 @@ const ENVIRONMENTS: Environment[] = [
       await chmod(logins.path, 0);
       return deadAddress();
     },
-    // Root may read everything.
+    // Root can read every file.
     without: process.getuid?.() === 0 ? Object.keys(TOLLGATE_HOST.commands) : LOCAL,
   },
 ];
@@ -104,7 +104,7 @@ for (const { name, make, without } of ENVIRONMENTS) {
         const surroundings = { ...context, supervisor, env: { TOLLGATE_HOST_TOKEN: TOKEN } };
         const code = await perform(TOLLGATE_HOST, args, surroundings, explain);
         assert.ok(!terminal.everything.includes(TOKEN), terminal.everything);
-        // The doctor's findings are its answer.
+        // The doctor reports failures as findings.
         if (command === "doctor" && terminal.lines.length > 0) assert.equal(code, 1);
         else assertFailure(terminal, code, args.join(" "));
       });

@@ -11,7 +11,7 @@ const parse = (args: string[], ...rest: Rest) =>
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
 
-test("flags have defaults beside the required minimum", () => {
+test("flags have defaults, except for the required ones", () => {
   assert.deepEqual(parse(good, {}), {
     gateway: "http://127.0.0.1:8080",
     token: TOKEN,
@@ -109,13 +109,13 @@ const login: Remembered = {
   },
 };
 
-test("needs no flags on a machine that logged in and elected, and starts no substitute engine", () => {
+test("up needs no flags on a machine with a login and an election, and replaces no missing engine", () => {
   const { gateway, token, identity, engine, models, slots, demoFallback, settled } = parse([], {}, login);
   assert.deepEqual([gateway, token, identity], ["https://gateway.example", "tht_live_stored_secret", { id: "node_1" }]);
   assert.deepEqual([engine, models, slots, demoFallback, settled], ["openai", ["tiny-3b"], 2, false, true]);
 });
 
-test("flags override stored values, and another engine replaces all that was stored for the old one", () => {
+test("flags override stored values, and naming another engine overrides all stored engine settings", () => {
   const changed = parse(["--models", "mid-14b", "--slots", "7", "--name", "box"], {}, login);
   assert.deepEqual([changed.models, changed.slots, changed.identity], [["mid-14b"], 7, { name: "box" }]);
   assert.equal(changed.engineUrl, "http://127.0.0.1:8000");
@@ -125,7 +125,7 @@ test("flags override stored values, and another engine replaces all that was sto
   assert.deepEqual([file.engine, file.modelFile, file.modelAs], ["auto", "m.gguf", "tiny-3b"]);
 });
 
-test("ignores stored values for another gateway", () => {
+test("stored values for another gateway are ignored", () => {
   const flags = parse(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
   assert.deepEqual(
     [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.demoFallback],
@@ -133,14 +133,14 @@ test("ignores stored values for another gateway", () => {
   );
 });
 
-test("uses the demo model for a missing engine only when a flag asks for it and no engine is named", () => {
+test("the demo model replaces a missing engine only with its flag, and only if no engine is named", () => {
   assert.equal(parse([...good, "--demo-fallback"], {}).demoFallback, true);
   assert.throws(() => parse([...good, "--engine", "scripted", "--demo-fallback"], {}), {
     message: "--demo-fallback needs --engine auto",
   });
 });
 
-test("names the next command for a login without node or election", () => {
+test("the error for a login without node or election names the next command", () => {
   assert.throws(
     () => parse([], {}, { ...login, node: undefined, serving: undefined }),
     (error) => {

@@ -1,17 +1,17 @@
 /**
- * The flags of `tollgate-host up`, read once. Every mistake is reported, each in one line that names the flag. What is not
- * given comes from the stored login, unless --gateway is given: then nothing stored is used.
+ * Parses the flags of `tollgate-host up` and reports every mistake with its flag. Missing values come from the stored login, unless
+ * --gateway is given.
  */
 import { type CommandInput, type Flag, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { RememberedAddresses } from "../engines/detect.ts";
 import { LOG_LEVELS } from "../log.ts";
-import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type Wrong, wholeNumber } from "./arguments.ts";
+import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type ReportMistake, wholeNumber } from "./arguments.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
 type EngineKind = (typeof ENGINES)[number];
 
-/** Which engine to serve with, and what. */
+/** The engine to use, and its models. */
 export interface EngineSettings {
   engine: EngineKind;
   engineUrl: string | undefined;
@@ -20,7 +20,7 @@ export interface EngineSettings {
   map: Map<string, string>;
   models: string[] | undefined;
   slots: number | undefined;
-  /** Where engines that were found were when they were elected. */
+  /** The addresses of found engines at the election. */
   addresses?: RememberedAddresses | undefined;
   /** A model file to run in this process, and its catalogue model; by default derived from its name. */
   modelFile?: string | undefined;
@@ -30,13 +30,13 @@ export interface EngineSettings {
 export interface UpFlags extends EngineSettings {
   gateway: string;
   token: string;
-  /** The node to serve as: by its id, or by a name that is registered if it is new. */
+  /** The node's ID, or a name that is registered if it is new. */
   identity: { id: string } | { name: string };
-  /** The engine and the models come from `elect`, not from this command line. */
+  /** Engine and models come from `elect`, not from this command line. */
   settled: boolean;
-  /** The settings of `elect` that this command line overrides by naming an engine. */
+  /** The stored settings of `elect`, overridden because this command line names an engine. */
   setAside: EngineSettings | undefined;
-  /** The demo model serves the models that no engine holds: for a development platform and for tests. */
+  /** The demo model serves models that no engine has: for development platforms and tests. */
   demoFallback: boolean;
   logLevel: string;
   json: boolean;
@@ -122,7 +122,7 @@ function isEngineNamed(values: EngineFlagValues): boolean {
   return [values.engine, values["engine-url"], values.map, values.model].some((value) => value !== undefined);
 }
 
-export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Wrong): EngineSettings {
+export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: ReportMistake): EngineSettings {
   const { "engine-url": engineUrl, model: modelFile, as: modelAs } = values;
   const engine = (values.engine ?? "auto") as EngineKind;
   if (engineUrl !== undefined && !isHttpUrl(engineUrl))
@@ -156,7 +156,7 @@ function settledBy(serving: EngineSettings, fromFlags: EngineSettings): EngineSe
 function identityOf(
   { node, name }: CommandInput["flags"],
   stored: { id: string } | undefined,
-  wrong: Wrong,
+  wrong: ReportMistake,
 ): UpFlags["identity"] | undefined {
   if (node !== undefined && name !== undefined) return wrong("--node and --name cannot be combined");
   if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node must be a node ID (node_…)");

@@ -1,4 +1,4 @@
-/** Numbers as people read them. Money is never a float: it comes as decimal text and leaves as decimal text. */
+/** Formats numbers for people. Money is decimal text, never a float. */
 
 const MICRO_DIGITS = 6;
 const CENTS_DIGITS = 2;
@@ -14,7 +14,7 @@ export function dollars(micro: string): string {
   return `${negative ? "-" : ""}$${grouped(dollarPart)}.${rest}`;
 }
 
-/** Amounts of one column: exact, with as many places as the finest of them needs, so that their points stand below each other. */
+/** Exact amounts with equally many decimals, so that their points align in a column. */
 export function dollarColumn(amounts: readonly (string | null)[]): string[] {
   const texts = amounts.map((amount) => (amount === null ? null : dollars(amount)));
   const placesOf = (text: string): number => text.length - text.indexOf(".") - 1;
@@ -29,7 +29,7 @@ export function percent(share: number | null): string {
   return `${value > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} %`;
 }
 
-/** The sum of such amounts, exact, with six digits behind the point. */
+/** The exact sum of amounts, with six decimals. */
 export function sumMicro(amounts: readonly string[]): string {
   const pico = amounts.reduce((sum, amount) => sum + picoOf(amount), 0n);
   const negative = pico < 0n;
@@ -75,7 +75,7 @@ export function gibibytes(bytes: number): string {
   return `${(bytes / GIB).toFixed(bytes < 100 * GIB ? 1 : 0)} GiB`;
 }
 
-/** `2026-11-15 06:50:22`, always UTC: the platform's day is UTC's. */
+/** `2026-11-15 06:50:22` in UTC, like the platform's days. */
 export function utcTime(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 19).replace("T", " ");
 }
@@ -90,5 +90,5 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Why a node takes fewer requests at once than its engine would. */
+/** Why a node takes fewer requests at once than its engine could. */
 export const PAUSES = "its pauses between tokens were too long";

@@ -1,4 +1,4 @@
-/** Commands that show a host its nodes' past, and retiring a node. */
+/** Commands about a node's past, and retiring a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { earnings } from "./earnings.ts";
@@ -78,7 +78,7 @@ test("status --all shows a line of figures per node and in total", async (t) => 
   assert.deepEqual((await fails(status, "--range", "2d")).message, "--range must be one of 1h, 6h, 24h, 7d, 30d, 90d");
 });
 
-test("earnings shows a chart over time and by node, and neither for an older gateway", async (t) => {
+test("earnings shows a chart over time and sums by node, and neither with an older gateway", async (t) => {
   const { run, terminal, gateway, fails } = await loggedIn(t);
   assert.match((await fails(earnings, "--range", "24h")).message, /older than this/);
   gateway.answers["GET /nodes"] = { data: [NODE_OBJECT, { ...NODE_OBJECT, id: "node_2", name: "other" }] };
@@ -145,7 +145,7 @@ test("market estimates earnings with this node's own speed where it is known", a
   assert.equal(gateway.calls.at(-1), `GET /market?node=${NODE}`);
 });
 
-test("rename stores the new name, and refuses one that is taken", async (t) => {
+test("rename stores the new name, and refuses a name that is taken", async (t) => {
   const { run, fails, logins, gateway, terminal } = await loggedIn(t);
   gateway.answers[`PATCH /nodes/${NODE}`] = { ...NODE_OBJECT, name: "barn" };
   assert.equal(await run(rename, "--name", "barn"), 0);

@@ -1,9 +1,9 @@
-/** `tollgate-host jobs`: what a node worked on, one line each. Never what was asked or who asked. */
+/** `tollgate-host jobs`: a node's jobs, one line each, without prompts and builders. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise, table } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, wholeNumber } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { count, dollarColumn, milliseconds, utcTime } from "./format.ts";
 import type { Job } from "./gateway/answers.ts";
 import { nodeIdOf, openSession } from "./session.ts";
@@ -35,7 +35,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
     limit: String(limit ?? SHOWN),
   };
   const { data, next_cursor } = await session.gateway.jobs(nodeIdOf(session, flags.node), query);
-  answer(context, json, { object: "list", data, more: next_cursor != null }, () =>
+  printAnswer(context, json, { object: "list", data, more: next_cursor != null }, () =>
     data.length === 0
       ? ["no jobs match"]
       : [...jobLines(data), ...(next_cursor == null ? [] : ["", "there are more jobs; show them with --limit N"])],

@@ -8,7 +8,7 @@ import { temporaryDirectory } from "./testing/command-harness.ts";
 
 const LOGIN = { gateway: "http://g", token: "tht_live_a_b" };
 
-test("writing the login file makes its permissions strict and leaves no temporary file", async (t) => {
+test("writing the login file restricts its permissions and leaves no temporary file", async (t) => {
   const directory = join(await temporaryDirectory(t), "tollgate");
   const file = loginFile(directory);
   await mkdir(directory, { mode: 0o755 });
@@ -22,7 +22,7 @@ test("writing the login file makes its permissions strict and leaves no temporar
   assert.deepEqual(await file.read(), LOGIN);
 });
 
-test("reading a damaged login file names it without repeating its content", async (t) => {
+test("the error for a damaged login file names the file without quoting its content", async (t) => {
   const file = loginFile(await temporaryDirectory(t));
   for (const text of ['{"token": "tht_live_x_y"', '{"gateway": "http://g", "token": 7}', "[]", ""]) {
     await writeFile(file.path, text);

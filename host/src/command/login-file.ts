@@ -17,9 +17,9 @@ const Serving = z.object({
   engine: z.enum(ENGINES),
   engine_url: z.string().optional(),
   engine_key: z.string().optional(),
-  /** Where engines that were found on this machine were: kind → address. */
+  /** The addresses at which engines on this machine were found: kind → address. */
   addresses: z.record(z.string(), z.string()).optional(),
-  /** Catalogue id → the engine's name for it. */
+  /** Catalogue ID → the engine's model name. */
   map: z.record(z.string(), z.string()).optional(),
   models: z.array(z.string()).min(1),
   slots: z.int().min(1).optional(),
@@ -39,10 +39,10 @@ export type Login = z.infer<typeof Login>;
 
 export interface LoginFile {
   readonly path: string;
-  /** Undefined where no one has logged in. */
+  /** Undefined before the first login. */
   read(): Promise<Login | undefined>;
   write(login: Login): Promise<void>;
-  /** Whether there was one. */
+  /** Returns whether it existed. */
   remove(): Promise<boolean>;
   /** Whether other users of this machine can read it. */
   isExposed(): Promise<boolean>;
@@ -57,7 +57,7 @@ export function loginFile(directory: string): LoginFile {
       if (text === undefined) return undefined;
       const result = Login.safeParse(parseJson(text));
       if (result.success) return result.data;
-      // The file's text is never quoted: it may hold the token.
+      // The error does not quote the file, which may contain the token.
       throw new CommandError(`${path} is damaged`, { next: "run tollgate-host login to write the file again" });
     },
     write: (login) => writePrivateFile(path, `${JSON.stringify(login, null, 2)}\n`),

@@ -40,14 +40,14 @@ test("login takes the previous gateway for an empty answer", async (t) => {
   assert.equal((await logins.read())?.gateway, gateway.url);
 });
 
-test("login reads the token from the environment and answers with --json", async (t) => {
+test("login accepts the token from the environment, and prints JSON with --json", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal } = await commandHarness(t, { context: { env: { TOLLGATE_HOST_TOKEN: TOKEN } } });
   assert.equal(await run(login, "--gateway", gateway.url, "--json"), 0);
   assert.deepEqual(terminal.json(), { gateway: gateway.url, nodes: 1, node: null });
 });
 
-test("login keeps the node and the election while the account has the node", async (t) => {
+test("login keeps the node and the election if the account still has the node", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, gateway, logins } = await loggedIn(t, { input: TOKEN, login: { serving } });
   await run(login, "--token", "-", "--gateway", gateway.url);

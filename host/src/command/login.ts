@@ -1,9 +1,9 @@
-/** `tollgate-host login`: the gateway's address and a host token, tried against the gateway, then kept. */
+/** `tollgate-host login`: stores the gateway's address and a host token after testing them. */
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { isHostToken, isHttpUrl, isLoopback } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { counted } from "./format.ts";
 import { gatewayAddress } from "./gateway/call.ts";
 import { gatewayClient } from "./gateway/client.ts";
@@ -33,7 +33,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
 
   const client = gatewayClient({ gateway, token });
   const nodes = await client.nodes();
-  // The node of an earlier login is still this machine's if the account still has it.
+  // The earlier login's node is kept if the account still has it.
   const stillOurs = before !== undefined && nodes.some(({ id }) => id === before.node?.id) ? before : undefined;
   const { node, serving } = stillOurs ?? {};
   await logins.write({
@@ -46,7 +46,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
     terminal.remark(`warning: ${client.address} is not https. Others on the network can read the token.`);
 
   const next = node === undefined ? "register" : "up";
-  answer(context, json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
+  printAnswer(context, json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
     `logged in to ${client.address}; the account has ${counted(nodes.length, "node")}`,
     `stored in ${logins.path}, readable by you only`,
     `next: tollgate-host ${next}`,
@@ -54,7 +54,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   return 0;
 }
 
-/** One that cannot be read is about to be replaced. */
+/** An unreadable login is replaced. */
 async function earlierLogin(logins: LoginFile): Promise<Login | undefined> {
   try {
     return await logins.read();

@@ -1,7 +1,7 @@
 /** `tollgate-host market`: what each model could earn. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { table } from "@tollgate/terminal/text.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { count, counted, dollarColumn } from "./format.ts";
 import type { Market } from "./gateway/answers.ts";
 import { nodeIdOf, openSession } from "./session.ts";
@@ -30,7 +30,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   const session = await openSession(context);
   const node = flags.node === undefined ? session.login.node?.id : nodeIdOf(session, flags.node);
   const found = await session.gateway.market(node);
-  answer(context, json, found, () => marketLines(found));
+  printAnswer(context, json, found, () => marketLines(found));
   return 0;
 }
 

@@ -43,7 +43,7 @@ test("register sends hardware and engines, and stores the node", async (t) => {
   ]);
 });
 
-test("register again finds the same node and keeps its settings", async (t) => {
+test("registering again finds the same node and keeps its settings", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, terminal, gateway, logins } = await loggedIn(t, { login: { serving } });
   gateway.answers["POST /nodes"] = NODE_OBJECT;

@@ -4,7 +4,7 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { alignedFacts, sanitise } from "@tollgate/terminal/text.ts";
 import { addressesFor } from "../engines/detect.ts";
 import { nameOf } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
 import { openSession } from "./session.ts";
 
@@ -41,7 +41,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   await logins.write({ ...rest, ...sameNode, node: { id: node.id, name: node.name } });
 
   const report = { node: node.id, name: node.name, state: node.state, ...hardwareReport(hardware, engines) };
-  answer(context, json, report, () => [
+  printAnswer(context, json, report, () => [
     ...alignedFacts([
       ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
       ...describeHardware(hardware),

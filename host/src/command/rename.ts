@@ -1,8 +1,8 @@
-/** `tollgate-host rename` and `retire`: another name for a node, and the end of one. */
+/** `tollgate-host rename` and `retire`: rename a node, or end it. */
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitise } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, nameOf } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 
 export const rename: Command = {
@@ -21,7 +21,7 @@ export const rename: Command = {
     const node = await session.gateway.rename(nodeIdOf(session, flags.node), name);
     if (session.login.node?.id === node.id)
       await context.logins.write({ ...session.login, node: { id: node.id, name: node.name } });
-    answer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
+    printAnswer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} is now named ${sanitise(node.name)}`,
     ]);
     return 0;
@@ -40,12 +40,12 @@ export const retire: Command = {
     const id = nodeIdOf(session, flags.node);
     if (!switches.has("yes") && !(await agreed(context, (await session.gateway.node(id)).name))) return 1;
     const node = await session.gateway.retire(id);
-    // Later commands on this machine are for another node.
+    // The stored node no longer exists, so later commands need another.
     if (session.login.node?.id === id) {
       const { node: _node, serving: _serving, ...login } = session.login;
       await context.logins.write(login);
     }
-    answer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
+    printAnswer(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} (${sanitise(node.name)}) is ${node.state}: requests in flight finish, and the node gets no new ones`,
       "next: stop tollgate-host up on its machine when the requests in flight are done",
     ]);

@@ -102,7 +102,7 @@ test("a system service requires its user's login", async (t) => {
   assert.deepEqual((await other.fails(service.install, "--system", "--user", "bob")).message, "there is no user bob");
 });
 
-test("service names wrong arguments", async (t) => {
+test("service names invalid arguments", async (t) => {
   const { fails } = await commandHarness(t);
   for (const args of [["now"], ["--user", "ada"], ["--system", "--user", "a b"]])
     assert.equal((await fails(service.print, ...args)).exitCode, 2, args.join(" "));

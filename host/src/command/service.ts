@@ -1,14 +1,14 @@
-/** `tollgate-host service`: keeps `up` running by systemd, for this user or for the whole machine. */
+/** `tollgate-host service`: runs `up` as a systemd service, for this user or the whole machine. */
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { CommandInput, Flag } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { configDirectory } from "@tollgate/terminal/private-file.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 
 const UNIT_NAME = "tollgate-host.service";
-/** A service that is stopped may finish what runs first. */
+/** A stopping service may finish running jobs first. */
 const SYSTEMCTL_MS_MAX = 90_000;
 const SCOPE_FLAGS: Record<string, Flag> = {
   system: { help: "install the service for the whole machine (as root), not only for your user" },
@@ -64,7 +64,7 @@ function placeOf(scope: Scope, named: string | undefined, { env, machine, progra
 }
 
 async function print(place: Place, context: CommandContext, json: boolean): Promise<void> {
-  answer(context, json, { path: place.path, unit: place.unit }, () => [place.unit.trimEnd()]);
+  printAnswer(context, json, { path: place.path, unit: place.unit }, () => [place.unit.trimEnd()]);
   if (!json) context.terminal.remark(`save this as ${place.path}`);
 }
 
@@ -78,7 +78,7 @@ async function install(place: Place, context: CommandContext, json: boolean): Pr
   await systemctl(place, context, ["restart", UNIT_NAME]);
   const user = place.scope === "user" ? " --user" : "";
   const lingers = place.scope === "system" || (await isLingering(context));
-  answer(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
+  printAnswer(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
     `installed ${place.path}; it runs now and starts with the machine`,
     `its log: journalctl${user} -u ${UNIT_NAME} -f`,
     ...(lingers
@@ -95,7 +95,7 @@ async function uninstall(place: Place, context: CommandContext, json: boolean): 
     await rm(place.path, { force: true });
     await systemctl(place, context, ["daemon-reload"]);
   }
-  answer(context, json, { path: place.path, removed: there }, () => [
+  printAnswer(context, json, { path: place.path, removed: there }, () => [
     there ? `stopped and removed ${place.path}` : `there is no ${place.path}`,
   ]);
 }
@@ -112,7 +112,7 @@ function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
     });
 }
 
-/** A service that could not start is worth nothing. */
+/** Without an election the service could not start. */
 async function requireElection({ scope, user }: Place, { logins, machine }: CommandContext): Promise<void> {
   if (scope === "user") {
     if ((await logins.read())?.serving !== undefined) return;
@@ -149,11 +149,11 @@ type Scope = "user" | "system";
 
 interface UnitOptions {
   scope: Scope;
-  /** The Node that runs the program, and its file. */
+  /** The path of Node, and the script. */
   program: { node: string; file: string };
-  /** Whom a system unit runs as. */
+  /** The user of a system unit. */
   user: string | undefined;
-  /** Where the login is kept, if not in the usual place. */
+  /** The folder of the login file, if not the usual one. */
   configHome: string | undefined;
 }
 
@@ -184,9 +184,8 @@ ProtectKernelModules=yes
 RemoveIPC=yes`;
 
 /**
- * The systemd unit of a host. It allows what the agent does, and little else.
- * Memory stays writable and executable: V8 compiles into it. Devices stay usable, since an engine in this process may use
- * a graphics processor; ProtectClock= would close them, and without capabilities no one sets the clock.
+ * The systemd unit of a host, restricted to what the agent needs. Memory stays writable and executable, because V8 compiles into it.
+ * Devices stay accessible for GPUs; ProtectClock= would block them, and without capabilities the clock is protected anyway.
  */
 export function unitText({ scope, program, user, configHome }: UnitOptions): string {
   const isSystem = scope === "system";
@@ -216,10 +215,10 @@ export function unitText({ scope, program, user, configHome }: UnitOptions): str
   return `${lines.join("\n")}\n`;
 }
 
-/** As systemd reads a word: quotes and backslashes escaped, and nothing of it a specifier. */
+/** Quotes a word for a systemd unit: escapes quotes and backslashes, and doubles % so that it is no specifier. */
 function quoted(word: string): string {
   return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
 }
 
-/** In a command, nothing of it is a variable either. */
+/** In commands, $ is also doubled so that it is no variable. */
 const commandWord = (word: string): string => quoted(word).replaceAll("$", "$$$$");

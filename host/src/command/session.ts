@@ -1,4 +1,4 @@
-/** The start of most commands: the stored login, a client for its gateway, and the chosen node. */
+/** The common start of most commands: the stored login, a client for its gateway, and the chosen node. */
 
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { CommandContext } from "./command.ts";

@@ -80,7 +80,7 @@ test("status shows the progress of a new node's probation", async (t) => {
   assert.equal(terminal.lines.at(-1), "probation  7 of 20 good answers; until then one request at a time");
 });
 
-test("status shows that another node's quarantine keeps a node from work, also in the list", async (t) => {
+test("status shows that a node gets no work because of another node's quarantine, also in the list", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   const withheld = "host_quarantine";
   gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "ready", connected: false, withheld };

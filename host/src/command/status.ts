@@ -1,10 +1,10 @@
-/** `tollgate-host status`: how a node stands, how fast it is, what it did today. */
+/** `tollgate-host status`: a node's standing, speed, and work today. */
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { alignedFacts, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { count, counted, dollarColumn, dollars, milliseconds, PAUSES, percent, perSecond } from "./format.ts";
 import type { HostInsight, InsightTotal, Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
 import type { InsightRange } from "./gateway/client.ts";
@@ -36,7 +36,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   if (all) {
     const [nodes, insight] = await Promise.all([session.gateway.nodes(), session.gateway.insight(range)]);
     const own = session.login.node?.id;
-    answer(context, json, { object: "list", data: nodes, ...(insight !== undefined && { insight }) }, () => [
+    printAnswer(context, json, { object: "list", data: nodes, ...(insight !== undefined && { insight }) }, () => [
       ...nodeLines(nodes, own, paint),
       ...(insight === undefined ? [] : insightLines(nodes, insight, range)),
     ]);
@@ -54,7 +54,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
     ...(node.hardware != null && { hardware: node.hardware }),
     ...(past !== undefined && { insight: past }),
   };
-  answer(context, json, { ...stats, name: node.name, ...more }, () => statusLines(node, stats, past, paint));
+  printAnswer(context, json, { ...stats, name: node.name, ...more }, () => statusLines(node, stats, past, paint));
   return 0;
 }
 
@@ -70,7 +70,7 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
   );
 }
 
-/** The nodes' work, below their states. */
+/** The nodes' figures, printed below their states. */
 function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range: InsightRange): string[] {
   const shown = nodes.flatMap((node) => {
     const found = each.find((one) => one.node === node.id);

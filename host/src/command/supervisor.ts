@@ -1,22 +1,22 @@
 /**
- * When this process ends: on a signal, on a message of its parent over IPC, or when that channel closes. So a node never outlives the
- * process that started it.
+ * Decides when this process ends: on a signal, on a message of its parent over IPC, or when that channel closes, so that a node never
+ * outlives the process that started it.
  */
 
-/** Ctrl-C reaches a whole process group, and some parents pass the signal on as well: one wish, two signals. */
+/** One Ctrl-C causes two signals: the terminal signals the whole process group, and some parents forward the signal. */
 const ECHO_MS = 500;
 
-/** The single report to the parent: that the node serves, or why it cannot. */
+/** The message to the parent: the node serves, or why it cannot. */
 export type Report =
   | { type: "online"; node: string; engine: string; models: string[]; slots: number }
   | { type: "failed"; message: string };
 
 export interface Supervisor {
-  /** Another process started this one over IPC and watches it. */
+  /** A parent process is connected over IPC. */
   readonly hasParent: boolean;
   /** Resolves at the first request to stop. */
   readonly stopRequested: Promise<void>;
-  /** Aborts at the second: leave at once. */
+  /** Aborts at the second request, to leave at once. */
   readonly hurry: AbortSignal;
   /** Resolves when the parent has received it or has ended. */
   tell(report: Report): Promise<void>;

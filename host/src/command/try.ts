@@ -1,15 +1,15 @@
-/** `tollgate-host try`: a private request to one's own node, by the same way a builder's takes. No one pays for it. */
+/** `tollgate-host try`: sends a free private request to one's own node, by the same path as a builder's. */
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Paint } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, wholeNumber } from "./arguments.ts";
-import { answer, type Command, type CommandContext } from "./command.ts";
+import { type Command, type CommandContext, printAnswer } from "./command.ts";
 import { counted, milliseconds, perSecond } from "./format.ts";
 import type { Trial } from "./gateway/answers.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
 
-/** As the gateway allows for a try. */
+/** The gateway's limit for a try. */
 const TOKENS_MAX = 512;
 
 export const tryNode: Command = {
@@ -42,7 +42,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   const node = nodeIdOf(session, flags.node);
   const model = flags.model ?? (await firstModel(session, node));
   const trial = await session.gateway.tryNode(node, { model, prompt: flags.prompt, max_tokens: maxTokens });
-  answer(context, json, trial, () => trialLines(trial, context.terminal.paint));
+  printAnswer(context, json, trial, () => trialLines(trial, context.terminal.paint));
   return 0;
 }
 
@@ -56,7 +56,7 @@ async function firstModel({ gateway }: Session, node: string): Promise<string> {
   return first;
 }
 
-// The text is printed as it came, for it is what was asked for; only what could steer the terminal is taken out.
+// Removes only characters that could control the terminal from the answer.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters but tab and newline
 const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 

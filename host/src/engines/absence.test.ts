@@ -41,7 +41,7 @@ test("recognises a required or refused API key", async (t) => {
   }
 });
 
-test("recognises proxies, web servers and our own gateway as no engine", async (t) => {
+test("recognises that proxies, web servers and our own gateway are not engines", async (t) => {
   for (const status of [200, 403, 404, 502, 503])
     assert.equal(await findingAt(t, page(status)), `stranger: HOST is not an engine (HTTP ${status}, text/html)`);
   const away: Answer = (_request, response) => void response.writeHead(302, { location: "/login" }).end();

@@ -1,11 +1,10 @@
-/** Why no engine is found at an address, and what to do about it. */
+/** Explains why no engine was found at an address, and what to do. */
 import type { Clock } from "../clock.ts";
 import { EngineHttp, type Reach } from "./engine-http.ts";
 
 export interface Absence {
-  /** `loading`: it will be there by itself. `key`: it wants one. `stranger`: what answers is no engine. */
+  /** `loading`: the model will be ready soon. `key`: an API key is required. `stranger`: the server is not an engine. */
   cause: "loading" | "key" | "unreachable" | "stranger";
-  /** Where that is: its address. */
   url: string;
   /** The problem in one line. */
   what: string;
@@ -19,7 +18,7 @@ interface Looking {
   clock?: Clock | undefined;
 }
 
-/** Undefined where something lists models and is ready, as an engine does. */
+/** Undefined if a server there lists models and is ready, like an engine. */
 export async function absenceAt(url: string, { apiKey, probeMs, clock }: Looking): Promise<Absence | undefined> {
   const http = new EngineHttp({ url, apiKey, probeMs, clock });
   const list = await http.reach("/v1/models");
@@ -29,7 +28,7 @@ export async function absenceAt(url: string, { apiKey, probeMs, clock }: Looking
   return absence && { ...absence, url: http.root };
 }
 
-/** Engines speak JSON, also when they are not ready; a page for people is a proxy's. */
+/** Engines answer in JSON even when not ready; an HTML page comes from a proxy. */
 const isPage = (reached: Reach): boolean => "status" in reached && reached.contentType.startsWith("text/html");
 
 type Finding = Omit<Absence, "url">;

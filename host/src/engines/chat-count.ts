@@ -1,4 +1,4 @@
-/** How many tokens a chat is to an engine that serves over HTTP: its own count of a prompt that it was put as a job is. */
+/** An HTTP engine's own token count of a chat, sent to it like a job. */
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import type { ChatMessage } from "./engine.ts";
@@ -8,7 +8,7 @@ import type { EngineProfile } from "./profiles/profile.ts";
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-/** Ollama's form, and everyone else's. */
+/** Ollama's format, and the common one. */
 const Counted = z.object({
   prompt_eval_count: z.int().positive().optional(),
   usage: z.object({ prompt_tokens: z.int().positive() }).nullish(),
@@ -17,7 +17,7 @@ const Counted = z.object({
 interface Asked {
   http: EngineHttp;
   profile: EngineProfile;
-  /** The catalogue's name for the model, and the engine's. */
+  /** The model's name in the catalogue, and in the engine. */
   model: string;
   name: string;
   messages: ChatMessage[];

@@ -19,7 +19,7 @@ test("uses the first engine that has a model, and names which engine serves what
   assert.equal(both.slots, 3);
 });
 
-test("refuses jobs for a full engine while the other still takes jobs", async () => {
+test("refuses jobs for a full engine while another engine still takes jobs", async () => {
   const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["mid-14b"], 1)]);
   const controller = new AbortController();
   const stalled = both.generate(chatJob('#script {"stall_after":0}'), new RecordingSink(), controller.signal);

@@ -3,7 +3,7 @@ import type { Availability, Engine } from "./engine.ts";
 
 interface Member {
   engine: Engine;
-  /** Those of its models that no engine before it has. */
+  /** Its models that no earlier engine has. */
   models: string[];
   now: Availability;
   running: number;
@@ -46,7 +46,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
         for (const stop of stops) stop?.();
       };
     },
-    // The agent counts the slots of all engines together; one may be full or away while another is free.
+    // The agent counts the slots of all engines together; one engine may be full or unreachable while another is free.
     refuses(job) {
       const { engine, running, now } = memberFor(job.model);
       return running >= (now.slotsMax ?? now.slots) || (engine.refuses?.(job) ?? false);

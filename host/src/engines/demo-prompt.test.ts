@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { chatTokens, completionTokens, type Tokenizer } from "./demo-prompt.ts";
 import type { ChatMessage } from "./engine.ts";
 
-/** Shows what is special and what is a person's text. */
+/** Shows which parts are special tokens and which are user text. */
 const visible: Tokenizer<string> = { text: (text) => [`«${text}»`], marks: (text) => [text.replaceAll("\n", "↵")] };
 const chat = (messages: ChatMessage[], thinks = false): string => chatTokens(visible, messages, thinks).join("");
 

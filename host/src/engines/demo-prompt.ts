@@ -1,10 +1,10 @@
-/** How a job becomes the demo model's tokens. The model knows three roles and one switch for thinking aloud. */
+/** Converts a job to the demo model's tokens. The model knows three roles and a switch for visible thinking. */
 import type { ChatMessage } from "./engine.ts";
 
 export interface Tokenizer<Token> {
-  /** Text in which nothing is special, whatever it looks like. */
+  /** Tokens of user text, which never become special tokens. */
   text(text: string): Token[];
-  /** The model's own marks, e.g. `<|user|>`. */
+  /** Tokens of the model's special marks, such as `<|user|>`. */
   marks(text: string): Token[];
 }
 
@@ -23,7 +23,7 @@ export function chatTokens<Token>(
   return tokens;
 }
 
-/** A document of the training text began after the end of another, so that is what an empty prompt continues. */
+/** In the training text each document began after the end of another, so an empty prompt continues from that mark. */
 export function completionTokens<Token>(tokenizer: Tokenizer<Token>, prompt: string): Token[] {
   return prompt === "" ? tokenizer.marks("<|end|>") : tokenizer.text(prompt);
 }

@@ -31,7 +31,7 @@ test("chat: streams a real answer in many deltas", async () => {
   assert.doesNotMatch(text, /<\||think/);
 });
 
-test("keeps a conversation within its request only", async () => {
+test("keeps no part of a conversation for the next request", async () => {
   const messages = [
     { role: "user", content: "My name is Ravi." },
     { role: "assistant", content: "Hello, Ravi! Nice to meet you." },
@@ -47,7 +47,7 @@ test("completion: continues the raw text", async () => {
   assert.equal(finish, "stop");
 });
 
-test("repeats with a seed, differs with another, and is random without one", async () => {
+test("gives the same answer for the same seed, another for another seed, and random ones without a seed", async () => {
   const tell = async (seed?: number): Promise<string> =>
     (await ask(STORY, { sampling: seed === undefined ? {} : { temperature: 1, seed }, outputTokensMax: 32 })).text;
   const first = await tell(1);
@@ -68,7 +68,7 @@ test("changes the answer with penalties", async () => {
   assert.notEqual(penalised.text, plain.text);
 });
 
-test("reason-32b thinks on its own channel; other models do not think", async () => {
+test("separates the thinking of reason-32b; other models do not think", async () => {
   const { sink, text } = await ask("What is 47 + 38?", { model: "reason-32b" });
   assert.ok(sink.text("reasoning").length > 10);
   assert.match(text, /85/);
@@ -122,7 +122,7 @@ test("answers and embeds prompts up to any model's context, reading their beginn
 test("reports progress for a long prompt, and ends with length at the cap", async () => {
   const prompt = "1, 2, 3, ".repeat(220);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt }, outputTokensMax: 8 });
-  // The steps that a prompt of 1,980 tokens is read in at most double, from 128 tokens on: on a fast machine they do.
+  // From 128 tokens on, the steps that read a prompt of 1,980 tokens at most double, so there are at least four.
   assert.ok(sink.fractions.length >= 4);
   assert.deepEqual(
     sink.fractions.toSorted((a, b) => a - b),

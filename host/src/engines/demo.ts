@@ -1,7 +1,7 @@
 /**
- * The embedded engine with the tiny model of this repository, so that a fresh clone generates real text with no download.
- * It stands in for any model of the catalogue, in demo quality. Of a longer prompt it reads the beginning and the end, so that
- * whatever the catalogue's context takes is answered: a context of 32,768 tokens would take minutes to read on one core.
+ * The built-in engine with this repository's tiny model, so that a fresh clone generates real text without a download. It replaces any
+ * model of the catalogue, in demo quality. Of a long prompt it reads only the beginning and the end, because reading 32,768 tokens would
+ * take minutes on one core.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -18,15 +18,15 @@ import { normalise } from "./prose.ts";
 
 const MODEL_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
 const MODEL_SHA256 = "b8c1471eadbd1eb42fdd75b905eb47046ade582a6bbf9e5a4e104472c734cf39";
-/** The context it was trained for. */
+/** The context length that the model was trained with. */
 const PROMPT_TOKENS_MAX = 2048;
 const BEGINNING_TOKENS = 256;
 const OUTPUT_TOKENS = 1024;
-/** At OpenAI's default of 1 a model this small rambles. */
+/** At OpenAI's default of 1 such a small model produces nonsense. */
 const TEMPERATURE = 0.7;
 const TOP_P = 0.95;
 const SLOTS = 2;
-/** The model's vectors are 256 wide; the catalogue's embedding model promises 1,024. */
+/** The model's vectors have 256 values, the catalogue's embedding model 1,024. */
 const VECTOR_COPIES = 4;
 
 export interface DemoOptions {
@@ -46,14 +46,14 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
     shorten,
     threads: 1,
     gpu: false,
-    // With it, this model on a CPU reads prompts up to twice as fast but writes up to three times slower.
+    // With flash attention, this model on a CPU reads up to twice as fast but writes up to three times slower.
     flashAttention: false,
     promptFormat: demoPromptFormat,
     samplingDefaults: { temperature: TEMPERATURE, topP: TOP_P },
     vector: widen,
     clock: options.clock ?? systemClock,
   });
-  // It stands in for other models, so its own tokenizer must not be compared.
+  // The engine replaces other models, so its own tokenizer must not be compared with theirs.
   const { tokens: _its, chatTokens: _own, ...rest } = engine;
   return rest;
 }
@@ -75,7 +75,7 @@ async function checkedFile(path: string): Promise<string> {
   return path;
 }
 
-/** It is asked with its own marks, because its switch for thinking aloud is a line of the system message. */
+/** Uses the model's own marks, because its switch for thinking is a line of the system message. */
 function demoPromptFormat(model: LlamaModel): PromptFormat {
   const marks = thinkingMarks(model);
   const tokenizer: Tokenizer<Token> = {
@@ -102,8 +102,8 @@ function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> {
 }
 
 /**
- * A vector of the width the catalogue promises: the model's own, repeated four times, then made one long. Every angle
- * between two texts is the same as between their own vectors. Demo quality: they carry little meaning.
+ * Widens a vector to the catalogue's width: the model's own values four times, normalised. Angles between texts stay the same. Demo
+ * quality: the vectors carry little meaning.
  */
 function widen(vector: readonly number[]): Float32Array {
   const wide = new Float32Array(vector.length * VECTOR_COPIES);

@@ -13,7 +13,7 @@ import { addressesFor, type EngineAddresses, findAbsences, findEngines, identify
 import { EngineHttp } from "./engine-http.ts";
 import { vllm } from "./profiles/vllm.ts";
 
-/** Nothing is late by it. */
+/** A clock on which no answer is late. */
 const patient = new ManualClock();
 
 const STUBS = {
@@ -25,7 +25,7 @@ const STUBS = {
 } as const;
 const KINDS = Object.keys(STUBS) as (keyof typeof STUBS)[];
 
-/** Each engine with one model, a context of 4,096 tokens and three slots. */
+/** Every kind of engine, each with one model, a context of 4,096 tokens and three slots. */
 async function stubs(t: TestContext): Promise<EngineAddresses> {
   const stub = new StubEngine();
   stub.models = [{ name: "m", contextTokens: 4096 }];
@@ -37,7 +37,7 @@ async function stubs(t: TestContext): Promise<EngineAddresses> {
 const everywhere = (url: string): EngineAddresses =>
   Object.fromEntries(KINDS.map((kind) => [kind, url])) as EngineAddresses;
 
-/** Tollgate's own gateway: a refusal, and its request id on everything. */
+/** A stub of Tollgate's gateway: refuses everything, with a request ID. */
 const tollgate: Answer = (request, response) => {
   const headers = { "x-request-id": "req_06dfkq2m7v8x9zabcdefghjkmn" };
   const error = { error: { message: "no key", type: "invalid_api_key", code: "invalid_api_key" } };
@@ -134,7 +134,7 @@ test("gives up after one second when detecting an engine, and after five for a n
     clock.advance(limitMs - 1);
     await turn(clock);
     assert.equal(over, false);
-    // One question follows another: each has its time.
+    // Requests follow each other, each with its own timeout.
     while (!over) {
       asked = Promise.withResolvers();
       clock.advance(limitMs);
@@ -156,7 +156,7 @@ test("detects an unknown OpenAI-compatible engine by its model list, with its ke
   assert.equal(await identifyEngine(url, { clock: patient }), undefined);
 });
 
-test("notes what the node's owner should know: short contexts, estimated slots, engine quirks", async (t) => {
+test("notes problems for the host: short contexts, estimated slots, engine quirks", async (t) => {
   const { ollama, llamaServer, lmStudio } = await stubs(t);
   const models = new Map([["tiny-3b", "m"]]);
   const notes = async (url: string, slots?: number): Promise<string[]> => {
@@ -176,7 +176,7 @@ test("notes what the node's owner should know: short contexts, estimated slots, 
   assert.match((await notes(lmStudio)).at(-1) ?? "", /^LM Studio may truncate/);
 });
 
-test("does not treat a llama-server as ready while it lists a model that it still loads", async (t) => {
+test("waits for a llama-server that lists a model which is still loading", async (t) => {
   const stub = new StubEngine();
   const serve = llamaServerStub(stub);
   let loading = true;

@@ -1,4 +1,4 @@
-/** Finds engines that already run on this machine. Each is asked for something only it answers, and has little time. */
+/** Finds engines that run on this machine. Each is identified by an API call that only it answers, with a short timeout. */
 import type { Clock } from "../clock.ts";
 import { type Absence, absenceAt } from "./absence.ts";
 import { EngineHttp } from "./engine-http.ts";
@@ -22,11 +22,11 @@ export interface FoundEngine {
   profile: EngineProfile;
   /** The names of its models. */
   models: string[];
-  /** The same models with the engine's details. */
+  /** The engine's details of these models. */
   details: EngineModel[];
-  /** How many requests it runs at once; more would queue inside it and seem stalled. */
+  /** The number of requests it runs at once; more would queue inside it and seem stalled. */
   slots: number;
-  /** Whether the engine reported its slots; otherwise they are a cautious assumption. */
+  /** Whether the engine reported its slots; otherwise they are a low assumption. */
   slotsTold: boolean;
 }
 
@@ -35,12 +35,12 @@ const KNOWN = { ollama, llamaServer, lmStudio, vllm, mlx };
 
 export type EngineAddresses = Record<keyof typeof KNOWN, string>;
 
-/** Where engines were when they were elected, by their kind. */
+/** The addresses at the time of the election, by kind of engine. */
 export type RememberedAddresses = Readonly<Record<string, string>>;
 
 const KINDS = Object.keys(KNOWN) as (keyof typeof KNOWN)[];
 
-/** The addresses to search: of `OLLAMA_HOST`, of the election, or the usual ones. */
+/** The addresses to search: from `OLLAMA_HOST`, from the election, or the usual ones. */
 export function addressesFor(
   env: { OLLAMA_HOST?: string | undefined },
   remembered: RememberedAddresses = {},
@@ -67,7 +67,7 @@ export async function findAbsences(addresses: EngineAddresses, clock?: Clock): P
 
 const LISTED_MAX = 10;
 
-/** One line per address: its usual engines, and what answers there. */
+/** One line per address: its usual engines, and what answered there. */
 export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], absences: Absence[]): string[] {
   return [...new Set(Object.values(addresses))].map((url) => {
     const engine = found.find((one) => one.url === url);
@@ -79,11 +79,11 @@ export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], a
   });
 }
 
-/** The same for an address that was given. */
+/** The same for a given address. */
 export const absenceAtNamed = (url: string, apiKey: string | undefined, clock?: Clock): Promise<Absence | undefined> =>
   absenceAt(url, { apiKey, probeMs: NAMED_TIMEOUT_MS, clock });
 
-/** The engine at an address that was given, whatever it is. Undefined when none answers there. */
+/** The engine at a given address, of any kind; undefined if none answers. */
 export async function identifyEngine(
   url: string,
   options: { apiKey?: string | undefined; clock?: Clock } = {},
@@ -111,7 +111,7 @@ async function examine(profile: EngineProfile, http: EngineHttp): Promise<FoundE
   };
 }
 
-/** llama-server lists its model while it is still loading it. */
+/** llama-server lists its model while it is still loading. */
 async function isLoading(http: EngineHttp): Promise<boolean> {
   const health = await http.reach("/health");
   return "status" in health && health.status === 503;

@@ -11,10 +11,10 @@ import type { EngineFacts, EngineProfile } from "./profiles/profile.ts";
 
 const CHECK_EVERY_MS = 5_000;
 const CHECK_AGAIN_MS_MIN = 250;
-/** An engine at work may be slow to answer; one that is slow so often in a row is frozen. */
+/** A busy engine may answer slowly; after this many slow answers in a row it counts as frozen. */
 const SLOW_MAX = 3;
 const SLOW_AGAIN_MS = 1_000;
-/** After an engine was full, it gets no more jobs than it ran then, for this long. */
+/** After an engine was full, it gets no more jobs than it ran at that time, for this long. */
 const CROWDED_MS = 60_000;
 
 interface EngineHealthOptions {
@@ -24,11 +24,11 @@ interface EngineHealthOptions {
   names: ReadonlyMap<string, string>;
   /** The engine's abilities when it was found. */
   first: Availability;
-  /** The models it had then. A name it never listed counts as there whenever the engine is. */
+  /** The models it listed then. A model that it never listed counts as available whenever the engine is. */
   listed: readonly string[];
   /** The host's own setting of slots, which overrides the engine's. */
   slots: number | undefined;
-  /** Whether a model serves the smallest of jobs. */
+  /** Whether the model serves a minimal job. */
   works: (model: string) => Promise<boolean>;
   clock: Clock;
 }
@@ -39,7 +39,7 @@ export class EngineHealth {
   readonly #listed: ReadonlySet<string>;
   readonly #doubts: ModelDoubts;
   #now: Availability;
-  /** The engine's latest report; at first, from when it was found. */
+  /** The engine's latest report; initially from when it was found. */
   #facts: EngineFacts | undefined;
   #crowded: { slots: number; until: number } | undefined;
   #checking = false;
@@ -72,7 +72,7 @@ export class EngineHealth {
     };
   }
 
-  /** A job of this model failed: does it serve at all? */
+  /** A job of this model failed, so the model is tested. */
   doubt(model: string): void {
     if (this.#listeners.size > 0) this.#doubts.doubt(model);
   }
@@ -94,7 +94,7 @@ export class EngineHealth {
     });
   }
 
-  /** Reports what it sees, and returns how long to wait before looking again. */
+  /** Checks the engine and returns the wait until the next check. */
   async #examine(): Promise<number> {
     const { http, profile } = this.#options;
     // The server may have closed a kept-alive connection, so only a second failure counts.
@@ -115,10 +115,10 @@ export class EngineHealth {
 
   #noticeCrowd(facts: EngineFacts | undefined): void {
     const now = this.#options.clock.monotonic();
-    // Another engine may have come back in its place.
+    // Another engine may have replaced it.
     if (facts === undefined || now >= (this.#crowded?.until ?? 0)) this.#crowded = undefined;
     if (facts?.crowdedAt === undefined) return;
-    // Requests also wait for a moment in one that is not full; the most it was seen to run is nearer to the truth.
+    // Requests may also wait briefly in an engine that is not full, so the highest number seen running is closer to its capacity.
     const slots = Math.max(1, facts.crowdedAt, this.#crowded?.slots ?? 0);
     this.#crowded = { slots, until: now + CROWDED_MS };
   }

@@ -1,24 +1,24 @@
-/** HTTP to an engine: bounded answers, no redirects, and failures as the engine port wants them. */
+/** HTTP requests to an engine: limited responses, no redirects, and failures as EngineErrors. */
 import type { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
-import { JobHttp, type JobRequest, type Wish } from "./job-http.ts";
+import { JobHttp, type JobRequest, type ReaderWish } from "./job-http.ts";
 
 const PROBE_MS_MAX = 2_000;
 const PROBE_BYTES_MAX = 4 * 1024 * 1024;
 const ERROR_BYTES_MAX = 64 * 1024;
 const RETRY_AFTER_MS_MAX = 2_000;
 
-/** No one answers at the engine's address, or the connection broke. */
+/** The engine's address refuses connections, or the connection broke. */
 export class EngineAway extends EngineError {
   override name = "EngineAway";
 }
 
-/** The engine has too much to do: nothing was generated, and asking again may help. */
+/** The engine is overloaded: it generated nothing, and a retry may succeed. */
 export class EngineBusy extends EngineError {
   override name = "EngineBusy";
-  /** How long it asked to be left alone, if it did. */
+  /** The engine's Retry-After, if any. */
   readonly retryAfterMs: number | undefined;
   constructor(status: number, retryAfterMs: number | undefined) {
     super("engine", `the engine is overloaded or still loading (HTTP ${status})`);
@@ -27,14 +27,14 @@ export class EngineBusy extends EngineError {
 }
 
 /**
- * The engine turned the request down. Its text may repeat the prompt, so only the status and a plain code are passed on; the
- * text decides whether the prompt was too long, or the output format not to its liking.
+ * The engine refused the request. Its message may quote the prompt, so only the status and a fixed code are passed on. The message shows
+ * whether the prompt was too long, or the output format unsupported.
  */
 export class EngineRefused extends EngineError {
   override name = "EngineRefused";
-  /** The error is about this request; others may succeed. */
+  /** The error concerns this request only; others may succeed. */
   readonly aboutRequest: boolean;
-  /** It names the output format. */
+  /** The error concerns the output format. */
   readonly aboutFormat: boolean;
   constructor(status: number, body: string) {
     const requests = status === 400 || status === 413 || status === 422;
@@ -59,16 +59,16 @@ interface Answer<T> {
 }
 
 interface HttpOptions {
-  /** With or without `/v1`. */
+  /** The engine's URL, with or without `/v1`. */
   url: string;
   apiKey?: string | undefined;
   probeMs?: number | undefined;
-  /** Times the short questions. */
+  /** Times the health requests. */
   clock?: Clock | undefined;
 }
 
 export class EngineHttp {
-  /** `http://host:port`, and whatever path comes before `/v1`. */
+  /** `http://host:port` with any path before `/v1`. */
   readonly root: string;
   readonly #headers: Record<string, string>;
   readonly #probeMs: number;
@@ -86,14 +86,14 @@ export class EngineHttp {
     return new URL(this.root).host;
   }
 
-  /** A short question. Undefined when no one answers in time, or not in the form that was asked for. */
+  /** A quick request. Undefined if no valid answer arrives in time. */
   async ask<T>(path: string, schema: z.ZodType<T>, body?: object): Promise<Answer<T> | undefined> {
     const answer = await this.#question(path, body);
     const result = schema.safeParse(parseJson(answer?.text ?? ""));
     return answer && result.success ? { json: result.data, headers: answer.headers } : undefined;
   }
 
-  /** As `ask`, for what is plain text in lines. */
+  /** Like `ask`, for lines of plain text. */
   async lines(path: string): Promise<string[] | undefined> {
     return (await this.#question(path, undefined))?.text.split("\n");
   }
@@ -104,7 +104,7 @@ export class EngineHttp {
     return reached.late ? "slow" : "away";
   }
 
-  /** How a path is answered, whatever the answer holds. */
+  /** The status with which a path is answered. */
   async reach(path: string): Promise<Reach> {
     let late = false;
     const limit = new AbortController();
@@ -125,14 +125,14 @@ export class EngineHttp {
   }
 
   /**
-   * Posts a job. `take` receives the bytes of a successful answer and returns whether it wants more. Resolves when it does not (`enough`,
-   * `cut`), or the answer is `over` or `broken`.
+   * Posts a job. `take` receives the bytes of a successful response and returns whether it wants more. Resolves when it does not (`enough`,
+   * `cut`), or when the response is complete (`over`) or breaks off (`broken`).
    */
   async post(
     path: string,
     body: object,
     signal: AbortSignal,
-    take: (bytes: Buffer) => Wish,
+    take: (bytes: Buffer) => ReaderWish,
   ): Promise<"enough" | "cut" | "over" | "broken"> {
     let status = 0;
     let retryAfter: string | undefined;
@@ -141,7 +141,7 @@ export class EngineHttp {
       status = head.status;
       if (status >= 200 && status < 300) return take;
       retryAfter = head.fields.get("retry-after");
-      // The address belongs to the chosen engine, so a job is never redirected elsewhere.
+      // A job is never redirected, because the host chose this address.
       return status >= 400 ? (bytes) => refusal.take(bytes) : () => "cut";
     });
     if (status >= 200 && status < 300) return end;
@@ -151,7 +151,7 @@ export class EngineHttp {
     throw new EngineRefused(status, text);
   }
 
-  /** As `post`, for an answer that is wanted whole. */
+  /** Like `post`, for a complete response. */
   async postForText(path: string, body: object, signal: AbortSignal, bytesMax: number): Promise<string> {
     const text = new BoundedText(bytesMax);
     return text.whole(await this.post(path, body, signal, (bytes) => text.take(bytes)));
@@ -165,7 +165,7 @@ export class EngineHttp {
       const text = await readText(response, PROBE_BYTES_MAX);
       return response.ok && !isTollgate(response) ? { text, headers: response.headers } : undefined;
     } catch {
-      return undefined; // Nothing listens there, or it is slow or something else: no answer to this question.
+      return undefined; // The server is missing, slow or not an engine.
     } finally {
       cancelTimer();
     }
@@ -191,12 +191,12 @@ export class EngineHttp {
         },
       };
       return await jobs.post(request).catch((error: unknown) => {
-        // A connection kept open from an earlier job was closed meanwhile: a fresh one may do.
+        // The server closed a reused connection meanwhile, so a new one is tried.
         if (takes || signal.aborted || !isBrokenSocket(error)) throw error;
         return jobs.post({ ...request, fresh: true });
       });
     } catch (cause) {
-      // `take` reports errors in the answer.
+      // `take` reports errors within the response.
       if (takes) throw cause;
       throw new EngineAway("engine", "the engine does not respond", { cause });
     }
@@ -222,18 +222,18 @@ export class EngineHttp {
 const isBrokenSocket = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
 
-/** The innermost reason of a failed fetch: `ECONNREFUSED` and the like. */
+/** The innermost cause of a failed fetch, such as `ECONNREFUSED`. */
 function codeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && "code" in cause ? String(cause.code) : "the connection failed";
 }
 
-/** The address without a slash or the `/v1` of its API at the end. */
+/** The URL without a trailing slash or `/v1`. */
 export function rootAddress(url: string): string {
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
-/** Reads a whole answer up to a limit, so that the engine cannot use up our memory. */
+/** Collects a response up to a limit, so that the engine cannot exhaust our memory. */
 class BoundedText {
   readonly #chunks: Buffer[] = [];
   #room: number;
@@ -242,14 +242,14 @@ class BoundedText {
     this.#room = bytesMax;
   }
 
-  take(bytes: Buffer): Wish {
+  take(bytes: Buffer): ReaderWish {
     this.#room -= bytes.length;
     if (this.#room < 0) return "cut";
     this.#chunks.push(Buffer.from(bytes));
     return "more";
   }
 
-  /** An answer that is not complete is the engine's failure. */
+  /** An incomplete response is the engine's failure. */
   whole(end: "enough" | "cut" | "over" | "broken"): string {
     if (end === "over") return Buffer.concat(this.#chunks).toString("utf8");
     const cause = new Error(end === "broken" ? "the connection was lost" : "the response is too large");
@@ -257,7 +257,7 @@ class BoundedText {
   }
 }
 
-/** An error within a stream. LM Studio reports a too long prompt there, after a 200. */
+/** An error within a stream. LM Studio reports a too long prompt this way, after status 200. */
 export function streamError(error: unknown): EngineError {
   return mentionsContext(typeof error === "string" ? error : JSON.stringify(error))
     ? new EngineError("prompt", "the prompt does not fit the engine's context (reported in the stream)")
@@ -283,5 +283,5 @@ function retryAfterMs(header: string | undefined): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX) : undefined;
 }
 
-/** Our own gateway answers on one of the usual ports too, and would dispatch to us what we sent it. */
+/** Our own gateway uses one of the common ports too, and would dispatch the job back to this node. */
 const isTollgate = (response: Response): boolean => response.headers.get("x-request-id")?.startsWith("req_") ?? false;

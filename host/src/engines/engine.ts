@@ -10,7 +10,7 @@ export interface ChatMessage {
 }
 
 export interface GenerationJob {
-  /** The job's id on the wire: the request's, and which attempt of it this is (1 or more). */
+  /** The job's ID on the wire: the request's suffix and the number of the attempt, from 1. */
   id: string;
   attempt: number;
   /** The catalogue's model id, e.g. `reason-32b`. */
@@ -19,9 +19,9 @@ export interface GenerationJob {
   input: { messages: ChatMessage[] } | { prompt: string };
   sampling: Sampling;
   outputTokensMax: number;
-  /** The form that the answer must have. Only for models that were seen to keep to one. */
+  /** The required format of the answer. Only for models whose engine passed the format check. */
   format?: OutputFormat | undefined;
-  /** The client does not stream: what comes at once may be said at once. */
+  /** The client does not stream, so output can be sent in larger parts. */
   gathers?: boolean | undefined;
   score?: Score | undefined;
 }
@@ -31,7 +31,7 @@ export interface ScoringJob extends GenerationJob {
   score: Score;
 }
 
-/** Natural logarithms of probabilities, as the `scored` frame has them. */
+/** Natural logarithms of probabilities, as in the `scored` frame. */
 export type Logprobs = (number | null)[];
 
 export interface EmbeddingJob {
@@ -47,11 +47,11 @@ export type Finish = "stop" | "length";
 
 export interface Sink {
   delta(channel: Channel, text: string): void;
-  /** Prefill progress, 0 to 1. Tells the gateway that the engine is at work until the first output. */
+  /** Prefill progress, 0 to 1. Until the first output it tells the gateway that the engine is working. */
   progress(fraction: number): void;
 }
 
-/** The engine could not serve the job; becomes a `failed` frame. The message holds no prompt or output text. */
+/** The engine could not serve the job, which is reported as a `failed` frame. The message contains no prompt or output. */
 export class EngineError extends Error {
   override name = "EngineError";
   readonly blame: "engine" | "prompt";
@@ -63,15 +63,15 @@ export class EngineError extends Error {
 
 /** An engine's current abilities. */
 export interface Availability {
-  /** How many jobs it runs at once; 0 when it is unreachable. */
+  /** The number of jobs that it runs at once; 0 while it is unreachable. */
   slots: number;
-  /** How many it would take, where it is given fewer because it left long gaps between tokens. */
+  /** The number that it accepts, if it gets fewer jobs because it left long gaps between tokens. */
   slotsMax?: number;
   models: string[];
 }
 
 export interface Engine {
-  /** For logs and screens: `demo`, `scripted`, `ollama at 127.0.0.1:11434`. */
+  /** The name for logs and screens: `demo`, `scripted`, `ollama at 127.0.0.1:11434`. */
   readonly name: string;
   /** How many jobs it runs at once. */
   readonly slots: number;
@@ -80,35 +80,32 @@ export interface Engine {
   /** Notes for the host, one line each: a context that is too short, slots that are a guess. */
   readonly notes?: readonly string[];
   /**
-   * Only where an engine can became unreachable and come back by itself: reports every change of what it can do, until the returned
-   * function is called. Until the first report `slots` and `models` hold.
+   * Only for engines that can become unreachable and return: reports every change of their abilities until the returned function is called.
+   * Until the first report `slots` and `models` apply.
    */
   watch?(changed: (now: Availability) => void): () => void;
   /**
-   * The token ids of a text in the tokenizer of that model, with none added around it. Undefined where the engine does
-   * not tell. Nothing is billed by it: it only shows whether the gateway will count as this engine does.
+   * The model's token IDs for a text, without added tokens. Undefined if the engine does not report them. Not used for billing: they show
+   * whether the gateway counts like this engine.
    */
   tokens?(model: string, text: string): Promise<number[] | undefined>;
   /**
-   * How many tokens the engine makes of a chat, its template's included. Undefined where it does not tell; rejects with
-   * EngineError. Nothing is billed by it either.
+   * The engine's token count of a chat, including its template. Undefined if it does not report it; rejects with EngineError. Not used for
+   * billing.
    */
   chatTokens?(model: string, messages: ChatMessage[], signal: AbortSignal): Promise<number | undefined>;
   /**
-   * Whether that model's answers keep to an output format, by a small generation that asks for something else. Rejects
-   * where the engine did not answer. Absent: this engine cannot.
+   * Whether the engine enforces output formats for the model, by a short generation that asks for something else. Rejects if the engine
+   * does not answer. Absent: it cannot.
    */
   keepsFormat?(model: string): Promise<boolean>;
-  /** The keywords of JSON Schema that it enforces for a model that keeps to formats. Undefined: no one knows. */
+  /** The JSON Schema keywords that it enforces for a model with formats. Undefined: unknown. */
   schemaKeywords?(model: string): readonly string[] | undefined;
-  /**
-   * How the engine scores an answer of that model, by a try. Undefined where it cannot; rejects where it did not answer. Absent:
-   * this engine cannot.
-   */
+  /** How the engine scores an answer of the model, by a test. Undefined if it cannot; rejects if it does not answer. Absent: it cannot. */
   scoring?(model: string): Promise<ScoringKind | undefined>;
-  /** Only where `scoring` found a way. Rejects with EngineError. Stops early and resolves when `signal` aborts. */
+  /** Only if `scoring` found a way. Rejects with EngineError. Stops early and resolves when `signal` aborts. */
   score?(job: ScoringJob, sink: Pick<Sink, "progress">, signal: AbortSignal): Promise<Logprobs>;
-  /** True: the engine will not take this job now, although a slot is free. Asked before the job is accepted. */
+  /** True: the engine cannot take this job now, although a slot is free. Called before the job is accepted. */
   refuses?(job: EngineJob): boolean;
   /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */
   generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }>;

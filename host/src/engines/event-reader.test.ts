@@ -7,7 +7,7 @@ import { generic } from "./profiles/generic.ts";
 import { ollama } from "./profiles/ollama.ts";
 import type { Dialect, StreamEvent } from "./profiles/profile.ts";
 
-/** A reader's result for an event, or its refusal. */
+/** A reader's result or error for an event. */
 function outcome(read: (data: string) => StreamEvent, data: string): StreamEvent | string {
   try {
     return read(data);
@@ -17,7 +17,7 @@ function outcome(read: (data: string) => StreamEvent, data: string): StreamEvent
   }
 }
 
-/** Every event as the dialect reads it by itself. */
+/** The reader must return the same as the dialect alone. */
 function assertSame(dialect: Dialect, events: readonly string[]): void {
   const reader = new EventReader(dialect.read);
   for (const data of events) {
@@ -47,7 +47,7 @@ test("parses events once when they differ only in their text", () => {
   assert.equal(parsed, 2);
 });
 
-/** As llama.cpp's server writes it. */
+/** An event in the format of llama.cpp's server. */
 const ofSecond = (content: string, created: number | string): string =>
   `{"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(content)}}}],"created":${created},"id":"x"}`;
 
@@ -70,7 +70,7 @@ test("parses events once when they differ only in the Unix second, wherever it s
   }
 });
 
-test("parses a number that is no Unix second", () => {
+test("parses events again for a number that is no Unix second", () => {
   const odd = [
     "0700000001",
     "170000000",
@@ -111,7 +111,7 @@ test("parses an event that differs in anything else", () => {
 test("never mistakes another part of the event for the text", () => {
   const same = (delta: object, more: object) => [1, 2, 3].map(() => chunk(delta, more));
   assertSame(generic.dialect, [
-    // The text is there before its place, as another field's value, a key, and the end of one string and the start of another.
+    // The text also occurs before its own field: as another field's value, as a key, and across two strings.
     ...same({ content: "x" }, {}),
     ...same({ content: "id" }, {}),
     ...same({ content: ":" }, { system: ":", other: ":" }),

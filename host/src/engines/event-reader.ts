@@ -1,32 +1,29 @@
 /**
- * Reads the events of one stream, most of which differ from the one before in the text alone. Where that is so, the text is
- * all that is read: an event whose beginning and end are those of one that was parsed, with a JSON string between them, is
- * that event with another text. Everything else is parsed. llama.cpp's server writes the second into every event (`created`): an
- * event with another second is the same event.
- *
- * Why this is exact: the place of the text was tried with a text of our own, and the event parsed as the same event with that
- * text. So the beginning leads up to a value, and not into the middle of a string; any other string there is read as the
- * value of the same field, and nothing else of the event can change.
+ * Reads the events of a stream, most of which differ from the previous one only in their text. Then only the text is read: an event with
+ * the same beginning and end as one that was parsed, and a JSON string in between, is the same event with another text. All other events
+ * are parsed. llama.cpp's server writes the second into every event (`created`); another second makes no difference. This is exact because
+ * the text's position was verified: with a text of our own in that position, the event parsed as the same event with our text. So the
+ * beginning leads to a value, not into a string, and nothing else can change.
  */
 import { parseJson } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
 import type { StreamEvent } from "./profiles/profile.ts";
 
-/** No engine writes this text. */
+/** A text that no engine writes. */
 const PROBE = "\u0001 a text of our own";
-/** Nothing in it stands for something else. */
+/** Text without escapes. */
 const PLAIN = /^[^"\\\p{Cc}]+$/u;
-/** An unescaped quote before a colon ends a key, so this is no part of a text. */
+/** An unescaped quote before a colon ends a key, so this cannot be within a text. */
 const SECOND = /(?<="created":)[1-9]\d{9}(?=[,}])/;
 const OTHER_SECOND = "1000000007";
-/** Where a short text is found too often in its event, the next one will do. */
+/** If a short text occurs too often in its event, a later event is used. */
 const PLACES_MAX = 4;
 
 interface Pattern {
-  /** Up to the text, its quotes included. */
+  /** The event up to the text, including its quote. */
   before: string;
   after: string;
-  /** Neither part has a second that may be another. */
+  /** Neither part contains a second that can change. */
   isTimeless: boolean;
   field: "answer" | "thinking";
   event: StreamEvent;
@@ -87,7 +84,7 @@ export class EventReader {
   }
 }
 
-/** Whether the event has the known beginning and end but for their second; from then on that one is known. */
+/** Whether the event has the known beginning and end except for the second, which is then updated. */
 function isLater(data: string, known: Pattern): boolean {
   if (known.isTimeless) return false;
   const before = data.slice(0, known.before.length);

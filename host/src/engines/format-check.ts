@@ -10,7 +10,7 @@ import { parseJson } from "../http-body.ts";
 import { type Engine, EngineError, type GenerationJob, type Sink } from "./engine.ts";
 import { THINKING_MODELS } from "./models.ts";
 
-/** No model writes this unless it is forced to. */
+/** A value that no model writes by itself. */
 const ONLY = { word: "quetzal-4417" };
 const FORMAT: OutputFormat = {
   type: "json_schema",
@@ -24,9 +24,9 @@ const FORMAT: OutputFormat = {
   },
 };
 const QUESTION = "Greet me in one short sentence.";
-/** Room for the word and some white space. */
+/** Room for the value and some white space. */
 const TOKENS_MAX = 64;
-/** Room to think before it. */
+/** Room for thinking before it. */
 const THINKING_TOKENS_MAX = 2_048;
 /** An engine may have to load the model first. */
 const CHECK_MS_MAX = 120_000;
@@ -43,7 +43,7 @@ export async function engineKeepsFormat(engine: Engine, model: string): Promise<
   }
 }
 
-/** Rejects with EngineError where the engine did not answer. */
+/** Rejects with EngineError if the engine does not answer. */
 export async function keepsToFormat(generate: Generate, model: string, clock: Clock): Promise<boolean> {
   const limit = new AbortController();
   const cancelTimer = clock.after(CHECK_MS_MAX, () => limit.abort());
@@ -57,7 +57,7 @@ export async function keepsToFormat(generate: Generate, model: string, clock: Cl
   try {
     await generate(checkJob(model), sink, limit.signal);
   } catch (error) {
-    // It knows formats, or the field at least, and will not have this one: a plain no.
+    // The engine knows the field but refuses this format, which is a clear no.
     if (error instanceof EngineError && error.blame === "prompt") return false;
     throw error;
   } finally {
@@ -80,5 +80,5 @@ function checkJob(model: string): GenerationJob {
   };
 }
 
-/** Some engines leave it in the text, where the gateway finds it. */
+/** Some engines leave thinking in the text, where the gateway finds it. */
 const withoutThinking = (text: string): string => text.replace(/^\s*<think>[\s\S]*?<\/think>/, "");

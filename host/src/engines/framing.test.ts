@@ -11,7 +11,7 @@ function readEvents(parts: readonly Uint8Array[]): string[] {
 
 const whole = (text: string): string[] => readEvents([Buffer.from(text)]);
 
-test("turns data lines into events, and skips comments and other fields", () => {
+test("returns the data lines of events, and skips comments and other fields", () => {
   assert.deepEqual(whole(": hello\n\nevent: x\nid: 3\ndata: one\n\ndata:two\ndata: three\n\n"), ["one", "two\nthree"]);
 });
 

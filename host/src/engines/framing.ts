@@ -1,12 +1,12 @@
-/** The two framings of engines' streams, whose chunks may be cut anywhere: server-sent events and JSON lines. */
+/** Parses the two kinds of engine streams from chunks cut anywhere: server-sent events and JSON lines. */
 import { isAscii } from "node:buffer";
 import { EngineError } from "./engine.ts";
 
 const LINE_CHARS_MAX = 1024 * 1024;
 
-/** UTF-8 in pieces that may be cut within a character. Most pieces of most streams are ASCII, and cost little. */
+/** Decodes UTF-8 in chunks that may be cut within a character. Most chunks are ASCII, which is fast. */
 class Utf8Pieces {
-  /** A mark at the beginning of the whole is no text, as the standard has it. */
+  /** A byte order mark at the beginning is dropped, as the standard requires. */
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #begun = false;
   /** The decoder may hold a part of a character. */
@@ -36,7 +36,7 @@ function firstLineEnd(text: string, from: number): number {
   return -1;
 }
 
-/** Server-sent events: the `data`, and comments for who wants them. */
+/** Parses server-sent events: the `data`, and optionally comments. */
 export class SseReader {
   readonly #utf8 = new Utf8Pieces();
   readonly #comment: (text: string) => void;
@@ -54,7 +54,7 @@ export class SseReader {
     return this.#read(this.#utf8.read(bytes));
   }
 
-  /** The stream is over. Some engines leave out the blank line after the last event. */
+  /** The stream ended. Some engines omit the blank line after the last event. */
   end(): string[] {
     return this.#read("\n\n");
   }
@@ -65,7 +65,7 @@ export class SseReader {
     let from = 0;
     for (let at = lineEnd(text, 0); at !== -1; at = lineEnd(text, from)) {
       const isReturn = text.charCodeAt(at) === 13;
-      // A line ends with a return, a line feed, or both, and both may come apart.
+      // A line ends with CR, LF or CRLF, and CRLF may be cut.
       const isRest = !isReturn && this.#afterReturn && at === from && this.#line === "";
       if (!isRest) this.#endLine(this.#line + text.slice(from, at), events);
       this.#afterReturn = isReturn;
@@ -99,7 +99,7 @@ export class SseReader {
   }
 }
 
-/** JSON lines. */
+/** Parses JSON lines. */
 export class NdjsonReader {
   readonly #utf8 = new Utf8Pieces();
   #line = "";
@@ -109,7 +109,7 @@ export class NdjsonReader {
     return this.#read(this.#utf8.read(bytes));
   }
 
-  /** The stream is over; its last line may lack its end. */
+  /** The stream ended; the last line may lack its line end. */
   end(): string[] {
     return this.#read("\n");
   }

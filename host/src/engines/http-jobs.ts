@@ -1,6 +1,6 @@
 /**
- * Runs jobs over HTTP in the engine's dialect, with a watchdog, and passes the output to the sink. An overloaded engine is asked again for
- * a while.
+ * Runs jobs over HTTP in the engine's dialect, with a watchdog, and passes the output to the sink. Retries for a while if the engine is
+ * overloaded.
  */
 import { type Clock, sleep } from "../clock.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type Sink,
 } from "./engine.ts";
 import { EngineBusy, type EngineHttp, EngineRefused, type Liveness } from "./engine-http.ts";
-import type { Wish } from "./job-http.ts";
+import type { ReaderWish } from "./job-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
 import { OutputRelay } from "./output-relay.ts";
@@ -21,16 +21,16 @@ import { StreamedAnswer } from "./streamed-answer.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;
-/** Small, so that vectors keep coming and the gateway does not take the node for stalled; smaller where a call takes long. */
+/** Small, so that vectors arrive regularly and the gateway sees no stall; even smaller when calls take long. */
 const INPUTS_PER_CALL = 8;
 const CALL_MS = 1_000;
-/** How long an overloaded engine is asked again; nothing has run yet. */
+/** How long an overloaded engine is retried; nothing has run yet. */
 const OVERLOAD_MS_MAX = 10_000;
 const OVERLOAD_WAIT_MS_MIN = 250;
 const OVERLOAD_WAIT_MS_MAX = 2_000;
 /** After an overload, jobs are refused for this long. */
 const REFUSE_MS = 1_000;
-/** To answer the smallest of jobs; an engine may have to load its model for it. */
+/** The timeout of a minimal job; an engine may have to load its model. */
 const TRY_MS_MAX = 60_000;
 
 interface HttpJobsOptions {
@@ -55,13 +55,13 @@ export class HttpJobs {
     return this.#options.clock.monotonic() < this.#refuseUntil;
   }
 
-  /** Whether the engine can be asked for the format of a job at all. */
+  /** Whether the dialect can express the format of this job. */
   canFormat(job: EngineJob): boolean {
     if (job.endpoint === "embedding" || job.format === undefined) return true;
     return this.#dialect.format?.(job.format, job.endpoint) !== undefined;
   }
 
-  /** Whether a model gives anything at all, by the smallest of jobs. */
+  /** Whether a model responds at all, by a minimal job. */
   async works(model: string): Promise<boolean> {
     const limit = new AbortController();
     const cancelTimer = this.#options.clock.after(TRY_MS_MAX, () => limit.abort());
@@ -90,7 +90,7 @@ export class HttpJobs {
     try {
       const answer = new StreamedAnswer(this.#dialect, relay, watchdog);
       const { http } = this.#options;
-      const take = (bytes: Buffer): Wish => answer.take(bytes);
+      const take = (bytes: Buffer): ReaderWish => answer.take(bytes);
       const end = await this.#untilTaken(request, cut.signal, ({ path, body }) =>
         http.post(path, body, cut.signal, take),
       );
@@ -105,7 +105,7 @@ export class HttpJobs {
     }
   }
 
-  /** Engines also search thinking for stop strings, and some do worse, so those get none. */
+  /** Engines also search thinking for stop strings, and some handle them worse, so those get none. */
   #asAsked(job: GenerationJob): GenerationJob {
     if (this.#options.profile.stopsExactly && !THINKING_MODELS.includes(job.model)) return job;
     const { stop: _ours, ...sampling } = job.sampling;
@@ -190,7 +190,7 @@ export class HttpJobs {
   }
 }
 
-/** Aborts when one of two does; cheaper than what the platform has for it, which outlives them. */
+/** Aborts when one of the two aborts. Cheaper than AbortSignal.any, which outlives them. */
 function eitherOf(one: AbortSignal, other: AbortSignal): AbortController {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
@@ -205,10 +205,7 @@ function smallestJob(model: string): GenerationJob {
   return { id: "try", attempt: 1, model, endpoint: "chat", input, sampling: {}, outputTokensMax: 1 };
 }
 
-/**
- * What goes wrong while the watchdog has given up is its doing: it cut the request off. What an engine has against the
- * format of a job is not its failure.
- */
+/** While the watchdog has given up, errors result from its cut. A refused format is not the engine's failure. */
 function causeOf(error: unknown, watchdog: Watchdog, job: EngineJob): unknown {
   if (watchdog.signal.aborted) return watchdog.signal.reason;
   if (job.endpoint === "embedding" || job.format === undefined || !(error instanceof EngineRefused)) return error;

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { JobHttp, type JobRequest, type Wish } from "./job-http.ts";
+import { JobHttp, type JobRequest, type ReaderWish } from "./job-http.ts";
 
 const HI = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
 const never = new AbortController().signal;
@@ -11,11 +11,11 @@ const never = new AbortController().signal;
 interface RawServer {
   url: string;
   connections: Socket[];
-  /** What came on each. */
+  /** The received data of each connection. */
   received: string[];
 }
 
-/** A server with scripted answers, sent byte for byte after each complete request. */
+/** A server that sends scripted bytes after each complete request. */
 async function rawServer(t: TestContext, answer: (socket: Socket, request: string) => void): Promise<RawServer> {
   const connections: Socket[] = [];
   const received: string[] = [];
@@ -42,7 +42,7 @@ async function rawServer(t: TestContext, answer: (socket: Socket, request: strin
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, connections, received };
 }
 
-/** Resolves when it is closed, in whatever way. */
+/** Resolves when the socket is closed. */
 function closedOf(socket: Socket | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (socket?.closed) resolve();
@@ -50,7 +50,7 @@ function closedOf(socket: Socket | undefined): Promise<void> {
   });
 }
 
-/** The sockets that this process dials from now on. */
+/** The sockets that this process opens from now on. */
 function dialled(t: TestContext): Socket[] {
   const sockets: Socket[] = [];
   const note = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
@@ -62,10 +62,10 @@ function dialled(t: TestContext): Socket[] {
 interface Asked {
   body?: string;
   signal?: AbortSignal;
-  wish?: (text: string) => Wish;
+  wish?: (text: string) => ReaderWish;
 }
 
-/** Asks, and says what was answered and how it ended. */
+/** Sends a request and returns the response and how it ended. */
 async function ask(http: JobHttp, { body = "{}", signal = never, wish = () => "more" }: Asked = {}) {
   let status = 0;
   let text = "";
@@ -155,9 +155,9 @@ for (const [name, answer] of [
   });
 }
 
-test("closes the connection when the answer arrives before the request was sent", async (t) => {
+test("closes the connection when the response arrives before the request was sent completely", async (t) => {
   const server = createServer((socket) => {
-    // Nothing is read: most of the request stays where it is.
+    // The server reads nothing, so most of the request is not sent.
     socket.pause().on("error", () => {});
     t.after(() => socket.destroy());
     socket.write(HI.replace("200", "413"));
@@ -172,7 +172,7 @@ test("closes the connection when the answer arrives before the request was sent"
   assert.equal(connections.length, 2);
 });
 
-test("fails the request when the connection ends before the answer, and breaks the answer when it ends within", async (t) => {
+test("fails the request if the connection ends before the response, and breaks a response that it interrupts", async (t) => {
   let answer = "";
   const server = await rawServer(t, (socket) => socket.end(answer));
   const http = new JobHttp(server.url, {}, new ManualClock());
@@ -188,10 +188,10 @@ test("fails the request when the connection ends before the answer, and breaks t
   await assert.rejects(ask(http), { name: "MalformedAnswer" });
 });
 
-test("breaks an answer whose end is the end of the connection when it is reset", async (t) => {
+test("breaks a response without a length if its connection is reset", async (t) => {
   const server = await rawServer(t, (socket) => socket.write("HTTP/1.0 200 OK\r\n\r\nhi"));
   const http = new JobHttp(server.url, {}, new ManualClock());
-  const wish = (): Wish => {
+  const wish = (): ReaderWish => {
     server.connections[0]?.resetAndDestroy();
     return "more";
   };
@@ -203,7 +203,7 @@ test("lets the reader cut an answer off, and fails the request when the reader t
   const http = new JobHttp(server.url, {}, new ManualClock());
   assert.equal((await ask(http, { wish: () => "cut" })).end, "cut");
   const oops = new Error("oops");
-  const wish = (): Wish => {
+  const wish = (): ReaderWish => {
     throw oops;
   };
   await assert.rejects(ask(http, { wish }), oops);
@@ -211,7 +211,7 @@ test("lets the reader cut an answer off, and fails the request when the reader t
   assert.equal(server.connections.length, 2);
 });
 
-test("cancels a request while it connects, before its answer and within it", async (t) => {
+test("can be cancelled while it connects, before the response and within it", async (t) => {
   const server = await rawServer(t, (socket, request) => {
     if (request.includes("answer")) socket.write("HTTP/1.1 200 OK\r\n\r\nhi");
     else waiting.resolve();
@@ -229,14 +229,14 @@ test("cancels a request while it connects, before its answer and within it", asy
   late.abort();
   await assert.rejects(unanswered, /connection closed/);
   const within = new AbortController();
-  const wish = (): Wish => {
+  const wish = (): ReaderWish => {
     within.abort();
     return "more";
   };
   assert.equal((await ask(http, { body: '"answer"', signal: within.signal, wish })).end, "broken");
 });
 
-test("reads the rest of a cut answer for one second within limits", async (t) => {
+test("reads the rest of a response that is no longer needed for up to one second, within limits", async (t) => {
   let more = "";
   const server = await rawServer(t, (socket) => {
     socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nhi");
@@ -244,11 +244,11 @@ test("reads the rest of a cut answer for one second within limits", async (t) =>
   });
   const clock = new ManualClock();
   const http = new JobHttp(server.url, {}, clock);
-  const wish = (): Wish => "enough";
+  const wish = (): ReaderWish => "enough";
   assert.equal((await ask(http, { wish })).end, "enough");
   clock.advance(1_000);
   await closedOf(server.connections[0]);
-  // More than one read takes and what is left may have.
+  // More than one read takes, and more than may be left.
   more = "x".repeat(200_000);
   assert.equal((await ask(http, { wish })).end, "enough");
   await closedOf(server.connections[1]);
@@ -257,7 +257,7 @@ test("reads the rest of a cut answer for one second within limits", async (t) =>
 
 test("gives up connecting at the timeout", async () => {
   const clock = new ManualClock();
-  // Of the addresses for documentation; where there is no way to it at all, it fails before.
+  // An address reserved for documentation; without a route to it, connecting fails at once.
   const asked = ask(new JobHttp("http://192.0.2.1:9", {}, clock));
   clock.advance(10_000);
   await assert.rejects(asked);

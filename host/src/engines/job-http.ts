@@ -1,35 +1,35 @@
-/** Jobs' requests to one engine's server: each on a connection of its own, and those are kept for the next jobs. */
+/** Sends jobs to an engine's server, each on its own connection; connections are reused. */
 import type { Clock } from "../clock.ts";
 import type { AnswerHead } from "./http1/answer-parser.ts";
 import { Connection, type Server } from "./http1/connection.ts";
-import { ReadGather, restThread } from "./http1/read-gather.ts";
+import { ReadGather, sleepThread } from "./http1/read-gather.ts";
 
-/** Engines' servers close idle connections after five seconds or more; closing first costs less than a job on a closed one. */
+/** Engine servers close idle connections after five seconds or more. Closing earlier is cheaper than a job on a closed connection. */
 const REST_MS_MAX = 4_000;
 /** If a server announces its keep-alive time, the connection is closed this much earlier. */
 const REST_MARGIN_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
 const CONNECTIONS_AT_REST_MAX = 256;
 const CONNECT_MS_MAX = 10_000;
-/** After the last event, the end of the answer follows within a moment. */
+/** After the last event, the end of the response follows immediately. */
 const LEFTOVER_BYTES_MAX = 64 * 1024;
 const LEFTOVER_MS_MAX = 1_000;
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
- * What the reader of an answer wants next. `enough`: nothing; the rest is still read within limits, without waiting, so that the connection
- * can be reused. `cut`: the engine must stop.
+ * What the reader of a response wants next. `enough`: nothing; the rest is read within limits, so that the connection can be reused. `cut`:
+ * the engine must stop.
  */
-export type Wish = "more" | "enough" | "cut";
+export type ReaderWish = "more" | "enough" | "cut";
 
 export interface JobRequest {
   path: string;
   body: string;
-  /** Cuts the request and its answer off. */
+  /** Aborts the request and its response. */
   signal: AbortSignal;
-  /** Takes the head of the answer and returns the function for its body. `bytes` is valid only during the call. */
-  answered: (head: AnswerHead) => (bytes: Buffer) => Wish;
-  /** On a new connection: one that was kept was closed meanwhile. */
+  /** Takes the head and returns the function for the body. `bytes` is valid only during the call. */
+  answered: (head: AnswerHead) => (bytes: Buffer) => ReaderWish;
+  /** Uses a new connection, because the server closed a reused one. */
   fresh?: boolean;
 }
 
@@ -44,15 +44,15 @@ export class JobHttp {
   readonly #head: string;
   readonly #clock: Clock;
   readonly #gather: ReadGather;
-  /** The one that was used last is used first. */
+  /** The most recently used one is used first. */
   #resting: Resting[] = [];
   #stopSweeping: (() => void) | undefined;
 
-  /** `root`: `http://host:port`, and whatever path comes before that of a request. */
-  constructor(root: string, headers: Record<string, string>, clock: Clock, rest = restThread) {
+  /** `root`: `http://host:port` with any path before a request's. */
+  constructor(root: string, headers: Record<string, string>, clock: Clock, rest = sleepThread) {
     const { protocol, host, hostname, port, pathname } = new URL(root);
     const secure = protocol === "https:";
-    // An address of IPv6 has brackets in a URL and none elsewhere.
+    // IPv6 addresses have brackets only in URLs.
     const address = hostname.replace(/^\[(.*)\]$/, "$1");
     this.#server = { host: address, port: Number(port || (secure ? 443 : 80)), secure };
     this.#path = pathname.replace(/\/$/, "");
@@ -68,8 +68,8 @@ export class JobHttp {
   }
 
   /**
-   * Resolves when no one wants more of the answer, or it is over, and says which it was. Rejects with what broke the connection
-   * before the answer came, and with what its taker throws. When the signal aborts, an answer is broken.
+   * Resolves with how the response ended: no more was wanted, or it is over. Rejects with the connection's error before a response, or with
+   * an error of `answered`. When the signal aborts, the response is broken.
    */
   post({ path, body, signal, answered, fresh }: JobRequest): Promise<"enough" | "cut" | "over" | "broken"> {
     return new Promise((resolve, reject) => {
@@ -80,8 +80,8 @@ export class JobHttp {
       const connection = (fresh ? undefined : this.#rested()) ?? this.#connect();
       const cutOff = (): void => connection.destroy(new Error("connection closed"));
       signal.addEventListener("abort", cutOff);
-      let take: ((bytes: Buffer) => Wish) | undefined;
-      let wish: Wish = "more";
+      let take: ((bytes: Buffer) => ReaderWish) | undefined;
+      let wish: ReaderWish = "more";
       let left = LEFTOVER_BYTES_MAX;
       let cancelTimer: (() => void) | undefined;
       let endReading: (() => void) | undefined;
@@ -161,7 +161,7 @@ export class JobHttp {
     this.#stopSweeping ??= this.#clock.every(SWEEP_EVERY_MS, () => this.#sweep());
   }
 
-  /** Closes what has rested too long. */
+  /** Closes connections that were idle for too long. */
   #sweep(): void {
     const now = this.#clock.monotonic();
     const [old, young] = [[] as Resting[], [] as Resting[]];

@@ -1,4 +1,4 @@
-/** One set of promises, kept by every engine that is known by name, against a stub that speaks its wire format. */
+/** The same tests for every known engine, against a stub of its wire format. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { systemClock, turn } from "../clock.ts";
@@ -22,10 +22,10 @@ import { vllm } from "./profiles/vllm.ts";
 interface Case {
   profile: EngineProfile;
   serve: (stub: StubEngine) => Answer;
-  /** Where its stop strings, seed and cap are in the body. */
+  /** Where stop strings, seed and cap are in the body. */
   sampling: (body: Record<string, unknown>) => unknown;
   has: { embeddings: boolean; progress: boolean; contextLimit: boolean; tokens: boolean; stops: boolean };
-  /** Where a schema is in the body of a chat; undefined: it keeps to none. */
+  /** Where a schema is in the body of a chat; undefined: the engine has no formats. */
   schemaIn?: (body: Record<string, unknown>) => unknown;
 }
 
@@ -121,7 +121,7 @@ const embed = (engine: Engine, input: string[]): Promise<Float32Array[]> =>
 const blames = (blame: "engine" | "prompt") => (error: unknown) =>
   error instanceof EngineError && error.blame === blame;
 
-/** Resolves at the first report that fits. */
+/** Resolves at the first report that matches. */
 function until(engine: Engine, fits: (now: Availability) => boolean): Promise<Availability> {
   return new Promise((resolve) => {
     const stop = engine.watch?.((now) => {
@@ -184,7 +184,7 @@ for (const known of CASES) {
       await stub.hungUp.promise;
     });
 
-    test("removes an engine that lists models but cannot generate, and restores it after a test job", async (t) => {
+    test("removes an engine that lists models but cannot generate, and restores it after a successful test job", async (t) => {
       const { stub, engine } = await harness(t, known);
       const gone = until(engine, ({ models }) => !models.includes("tiny-3b"));
       stub.dead = true;
@@ -252,7 +252,7 @@ for (const known of CASES) {
       assert.equal((await ask(engine)).text, "Hello there!");
     });
 
-    test("does not offer a model that the engine no longer has", async (t) => {
+    test("does not offer a model that the engine has lost", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.models = stub.models.filter(({ embeds }) => !embeds);
       assert.deepEqual((await until(engine, () => true)).models, ["tiny-3b"]);
@@ -298,7 +298,7 @@ for (const known of CASES) {
   });
 }
 
-test("llama-server serves nothing while it loads its model, and then serves it", async (t) => {
+test("serves nothing while llama-server loads its model, and then serves it", async (t) => {
   const [, known] = CASES as [Case, Case];
   const { stub, engine } = await harness(t, known);
   stub.loading = true;
@@ -308,7 +308,7 @@ test("llama-server serves nothing while it loads its model, and then serves it",
   assert.deepEqual((await ready).models, ["tiny-3b", "embed-m3"]);
 });
 
-test("Ollama receives the catalogue's context size and the setting not to truncate", async (t) => {
+test("sends Ollama the catalogue's context size and the setting not to truncate", async (t) => {
   const { stub, engine } = await harness(t, CASES[0] as Case);
   await ask(engine);
   await embed(engine, ["a"]);

@@ -20,7 +20,7 @@ function harness() {
   return { clock, state, doubts };
 }
 
-test("marks a model that fails a test job as dead, tests it ever more rarely, and restores it on success", async () => {
+test("marks a model that fails a test job as dead, tests it less and less often, and restores it on success", async () => {
   const { clock, state, doubts } = harness();
   doubts.doubt("a");
   assert.equal(doubts.isDead("a"), false, "one failed job kills nothing");
@@ -41,7 +41,7 @@ test("marks a model that fails a test job as dead, tests it ever more rarely, an
   assert.deepEqual([doubts.isDead("a"), state.changes, clock.nextInMs], [false, 2, undefined]);
 });
 
-test("ignores a job that failed for reasons of its own", async () => {
+test("ignores a failed job if the model passes its test", async () => {
   const { clock, state, doubts } = harness();
   state.works = true;
   doubts.doubt("a");
@@ -49,7 +49,7 @@ test("ignores a job that failed for reasons of its own", async () => {
   assert.deepEqual([doubts.isDead("a"), state.changes, clock.nextInMs], [false, 0, undefined]);
 });
 
-test("tests a dead model as soon as its engine is back, and never once it is removed", async () => {
+test("tests a dead model as soon as its engine is back, and never after the model was removed", async () => {
   const { clock, state, doubts } = harness();
   doubts.doubt("a");
   await turn(clock);

@@ -1,6 +1,6 @@
 /**
- * Models that gave nothing but failures while their engine's server answers: after a failed job the model is tried with the
- * smallest of jobs, and one that fails too counts as dead until a later try succeeds. Tries come more and more rarely.
+ * Models that only fail while their engine's server answers. After a failed job the model is tested with a minimal job; if that fails too,
+ * the model counts as dead until a later test succeeds. Tests become less and less frequent.
  */
 import type { Clock } from "../clock.ts";
 
@@ -8,9 +8,9 @@ const TRY_AGAIN_MS_MIN = 1_000;
 const TRY_AGAIN_MS_MAX = 30_000;
 
 interface ModelDoubtsOptions {
-  /** Whether the model serves anything at all. */
+  /** Whether the model serves a minimal job. */
   works: (model: string) => Promise<boolean>;
-  /** A model died or came back. */
+  /** Called when a model died or returned. */
   changed: () => void;
   clock: Clock;
 }
@@ -33,7 +33,7 @@ export class ModelDoubts {
     return (this.#doubts.get(model)?.failures ?? 0) > 0;
   }
 
-  /** A job of this model failed. What is in doubt already is not tried any sooner for it. */
+  /** A job of this model failed. A test that is already scheduled is not moved forward. */
   doubt(model: string): void {
     if (this.#doubts.has(model)) return;
     const doubt: Doubt = { failures: 0, trying: false, cancelTimer: () => {} };
@@ -41,7 +41,7 @@ export class ModelDoubts {
     this.#try(model, doubt);
   }
 
-  /** The engine was unreachable and is back: what was dead may live. */
+  /** The engine is reachable again, so dead models are tested now. */
   tryNow(): void {
     for (const [model, doubt] of this.#doubts) this.#try(model, doubt);
   }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesNeeded, contextTokensOf, fits } from "./model-requirements.ts";
+import { bytesNeeded, contextTokensOf, fitsMemory } from "./model-requirements.ts";
 import { ACTIVE_MODELS } from "./models.ts";
 
 const GIB = 2 ** 30;
-const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => fits(model, memoryGib * GIB));
+const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => fitsMemory(model, memoryGib * GIB));
 
-test("fits more models with more memory, smallest first", () => {
+test("more memory fits more models, smallest first", () => {
   assert.deepEqual(that(1), []);
   assert.deepEqual(that(4), ["tiny-3b", "embed-m3"]);
   assert.deepEqual(that(8), ["tiny-3b", "small-8b", "small-7b-alt", "embed-m3"]);
@@ -14,17 +14,17 @@ test("fits more models with more memory, smallest first", () => {
   assert.deepEqual(that(32), ACTIVE_MODELS);
 });
 
-test("needs memory for one context per slot", () => {
+test("each slot needs memory for one context", () => {
   const oneMore = (bytesNeeded("mid-14b", 2) as number) - (bytesNeeded("mid-14b", 1) as number);
   assert.equal(oneMore, 32_768 * 196_608);
 });
 
-test("never fits an unknown model", () => {
-  assert.equal(fits("large-70b", 1e15), false);
+test("an unknown model never fits", () => {
+  assert.equal(fitsMemory("large-70b", 1e15), false);
   assert.equal(bytesNeeded("large-70b"), undefined);
   assert.equal(contextTokensOf("large-70b"), undefined);
 });
 
-test("uses the catalogue's contexts", () => {
+test("contexts equal those of the catalogue", () => {
   assert.deepEqual(ACTIVE_MODELS.map(contextTokensOf), [8_192, 16_384, 32_768, 32_768, 32_768, 8_192]);
 });

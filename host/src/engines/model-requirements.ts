@@ -25,27 +25,27 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   "mid-14b": { contextTokens: 32_768, weightBytes: 9 * GB, tokenBytes: 196_608 },
   // QwQ 32B: 64 layers, 8 heads of 128.
   "reason-32b": { contextTokens: 32_768, weightBytes: 19.9 * GB, tokenBytes: 262_144 },
-  // BGE-M3: reads each text at once and keeps nothing.
+  // BGE-M3: reads each text at once, without a cache.
   "embed-m3": { contextTokens: 8_192, weightBytes: 1.2 * GB, tokenBytes: 0 },
 };
 
-/** What engines need besides: buffers for the work itself, and the program. */
+/** Additional memory of engines: buffers and the program itself. */
 const WORKING_BYTES = 1 * GB;
 
-/** The context that the catalogue promises for a model; undefined for a model that is not known here. */
+/** The model's context in the catalogue; undefined for an unknown model. */
 export function contextTokensOf(model: string): number | undefined {
   return NEEDS[model]?.contextTokens;
 }
 
-/** Bytes to serve `slots` requests at once; undefined for a model that is not known here. */
+/** The bytes needed for `slots` concurrent requests; undefined for an unknown model. */
 export function bytesNeeded(model: string, slots = 1): number | undefined {
   const needs = NEEDS[model];
   if (needs === undefined) return undefined;
   return needs.weightBytes + slots * needs.contextTokens * needs.tokenBytes + WORKING_BYTES;
 }
 
-/** Whether one request at a time of that model fits. A model that is not known here does not. */
-export function fits(model: string, memoryBytes: number): boolean {
+/** Whether one request at a time fits. False for an unknown model. */
+export function fitsMemory(model: string, memoryBytes: number): boolean {
   const bytes = bytesNeeded(model);
   return bytes !== undefined && bytes <= memoryBytes;
 }

@@ -4,22 +4,22 @@
  */
 export const ACTIVE_MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"];
 
-/** Those that give vectors; all others give text. */
+/** Models that return vectors; all others return text. */
 export const EMBEDDING_MODELS = ["embed-m3"];
 
-/** Those whose thinking is kept apart from the answer. */
+/** Models whose thinking is separated from the answer. */
 export const THINKING_MODELS = ["reason-32b"];
 
 /**
- * Another model in spite of the name: other weights (fine-tunes, previews, longer contexts), another template (base
- * models), or weights squeezed below the four bits that the catalogue promises.
+ * Names of related but different models: other weights (fine-tunes, previews, longer contexts), another template (base models), or
+ * quantisation below the catalogue's four bits.
  */
 const RELATIVES =
   /coder|math|vision|-vl|guard|-base|[-:]text\b|omni|preview|-1m\b|abliterat|uncensor|nemotron|retriev|\bi?q[123]-|\b[123]-?bit/;
 
 /**
- * Ollama's tags mean the instruction-tuned model without saying so; everywhere else a name without `instruct` is the
- * base model, which cannot hold a conversation.
+ * Ollama's tags mean the instruction-tuned model without saying so. Everywhere else a name without `instruct` is the base model, which
+ * cannot chat.
  */
 const PATTERNS: [model: string, pattern: RegExp][] = [
   ["tiny-3b", /^(meta-)?llama-?3\.2(-3b-instruct\b|:3b\b|(:latest)?$)/],
@@ -37,7 +37,7 @@ export function catalogueModel(engineModel: string): string | undefined {
   return PATTERNS.find(([, pattern]) => pattern.test(name))?.[0];
 }
 
-/** Without folders, owners and what a cache puts before a file's name (`bartowski_Qwen2.5-7B-Instruct-GGUF_…`). */
+/** The file or model name without folders, owners and prefixes of caches (`bartowski_Qwen2.5-7B-Instruct-GGUF_…`). */
 function nameIn(engineModel: string): string {
   const last = engineModel.split(/[/\\]/).at(-1) ?? "";
   return last
@@ -46,7 +46,7 @@ function nameIn(engineModel: string): string {
     .replace(/^.*-gguf-(?=.)/, "");
 }
 
-/** Catalogue id → engine's name, for those that match; the first name wins. */
+/** Catalogue ID → engine's name; if several names match, the first is used. */
 export function mapModels(engineModels: readonly string[]): Map<string, string> {
   const map = new Map<string, string>();
   for (const name of engineModels) {

@@ -1,4 +1,4 @@
-/** An engine behind HTTPS: its certificate is checked, and its connections are kept for the next jobs. */
+/** An engine behind HTTPS: certificates are verified and connections reused. */
 import assert from "node:assert/strict";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";

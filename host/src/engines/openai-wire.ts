@@ -1,4 +1,4 @@
-/** The OpenAI dialect: what goes to an engine and what may come back. Counts that it reports are not even parsed. */
+/** The OpenAI dialect: requests and responses. Reported token counts are not parsed. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
@@ -9,7 +9,7 @@ import { engineSeed } from "./seed.ts";
 
 const Piece = z.string().nullish();
 
-/** One event of a stream, of either generation endpoint. Engines name thinking in three ways. */
+/** An event of a chat or completion stream. Engines use three names for thinking. */
 const Chunk = z.object({
   choices: z
     .array(
@@ -20,7 +20,7 @@ const Chunk = z.object({
       }),
     )
     .optional(),
-  /** llama-server, when asked: how much of the prompt it has read. */
+  /** llama-server's progress in reading the prompt, if requested. */
   prompt_progress: z.object({ total: z.number(), processed: z.number() }).nullish(),
   error: z.unknown().optional(),
 });
@@ -30,7 +30,7 @@ const EmbeddingList = z.object({
   data: z.array(z.object({ index: z.int().min(0), embedding: z.union([z.array(z.number()), z.string()]) })),
 });
 
-/** `more`: fields of this engine alone, for generations. */
+/** `more`: additional fields for generations by this engine. */
 export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<Dialect> = {}): Dialect {
   return {
     framing: "sse",
@@ -52,11 +52,11 @@ export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<
 
 function generationBody(job: GenerationJob, model: string): Record<string, unknown> {
   const input = "prompt" in job.input ? { prompt: job.input.prompt } : { messages: job.input.messages.map(knownRole) };
-  // Fields left undefined are left out of the JSON.
+  // JSON omits undefined fields.
   return {
     model,
     ...input,
-    // For clients that do not stream, too: the gateway tells a stalled node by its token times, and counts what came before a failure.
+    // Always streams, because the gateway detects stalls by token times and bills what came before a failure.
     stream: true,
     max_tokens: job.outputTokensMax,
     temperature: job.sampling.temperature,
@@ -68,13 +68,13 @@ function generationBody(job: GenerationJob, model: string): Record<string, unkno
   };
 }
 
-/** Roles that local engines' chat templates do not know, as the ones they stand for. */
+/** Maps roles that local engines' templates do not know to the ones they replace. */
 export function knownRole({ role, content }: ChatMessage): ChatMessage {
   if (role === "developer") return { role: "system", content };
   return { role: role === "function" ? "tool" : role, content };
 }
 
-/** A format as OpenAI writes it. */
+/** A format in OpenAI's form. */
 export function responseFormat(format: OutputFormat): { response_format: object } {
   if (format.type === "json_object") return { response_format: format };
   const { type, ...schema } = format;
@@ -120,7 +120,7 @@ function vectors(text: string, count: number): Float32Array[] {
   return inOrder.map((entry) => vectorOf(entry.embedding));
 }
 
-/** A vector as engines write it: numbers, or base64 of little-endian floats. */
+/** A vector in the engines' formats: numbers, or base64 of little-endian floats. */
 function vectorOf(embedding: number[] | string): Float32Array {
   if (typeof embedding !== "string") return Float32Array.from(embedding);
   const bytes = Buffer.from(embedding, "base64");

@@ -38,7 +38,7 @@ async function ask(t: TestContext, answer: Answer, job: GenerationJob = chatJob(
   return { sink, finish };
 }
 
-/** The failure of a job, which never repeats the prompt. */
+/** A failed job's error, which must not quote the prompt. */
 async function failure(t: TestContext, answer: Answer): Promise<EngineError> {
   const error = await ask(t, answer).then(
     () => assert.fail("the job did not fail"),
@@ -163,7 +163,7 @@ test("blames the prompt when the engine refuses its length, and the engine other
   }
 });
 
-test("retries without a cap when the engine refuses prompt and cap together", async (t) => {
+test("retries without an output cap when the engine refuses prompt and cap together", async (t) => {
   const caps: unknown[] = [];
   const { sink } = await ask(t, (request, response) => {
     const { max_tokens: cap } = JSON.parse(request.body);
@@ -211,7 +211,7 @@ test("follows no redirect, so that prompts go only to the configured engine", as
   assert.equal(error.name, "EngineAway");
 });
 
-test("supports engine addresses with a path or IPv6", async (t) => {
+test("supports engine URLs with a path or an IPv6 address", async (t) => {
   const url = await stubServer(t, (request, response) => {
     assert.equal(request.path, "/engine/v1/chat/completions");
     stream(response, [delta({ content: "ok" }, "stop")]);
@@ -225,7 +225,7 @@ test("supports engine addresses with a path or IPv6", async (t) => {
   });
 });
 
-test("returns an answer in many chunks once and in order, with whole or split events", async (t) => {
+test("returns an answer in many chunks completely and in order, with whole or split events", async (t) => {
   const words = Array.from({ length: 200 }, (_, i) => ` ${i}${i % 7 === 0 ? "é😀" : ""}`);
   const { sink, finish } = await ask(t, (_request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -242,7 +242,7 @@ test("returns an answer in many chunks once and in order, with whole or split ev
   assert.equal(finish, "length");
 });
 
-test("sends what one read returns immediately without streaming, before a failure and per channel", async (t) => {
+test("sends the output of a read at once without streaming, before a failure, and per channel", async (t) => {
   const events = [
     { thinking: "a" },
     { thinking: "b" },
@@ -411,7 +411,7 @@ test("fails the job when the engine stays overloaded", async (t) => {
       over = true;
     });
   while (!over) {
-    // It refuses new jobs for a second after each refusal, and asks again after two at the most.
+    // The engine refuses new jobs for a second after each refusal, and retries after two at most.
     while (!over && !engine.refuses?.(chatJob("x"))) await turn(clock);
     clock.advance(2000);
     await turn(clock);
@@ -420,7 +420,7 @@ test("fails the job when the engine stays overloaded", async (t) => {
   assert.equal(posts, 6);
 });
 
-test("retries without loss when a connection was closed between two jobs", async (t) => {
+test("retries without loss when the server closed the connection between two jobs", async (t) => {
   let posts = 0;
   const url = await stubServer(t, (_request, response) => {
     if (++posts === 1) response.socket?.destroy();
@@ -432,7 +432,7 @@ test("retries without loss when a connection was closed between two jobs", async
   assert.equal(posts, 2);
 });
 
-test("keeps the connection of a response that ends shortly after its last event, and cuts one that never ends", async (t) => {
+test("reuses the connection of a response that ends soon after its last event, and cuts one that never ends", async (t) => {
   const sockets = new Set<unknown>();
   let last: ServerResponse | undefined;
   const url = await stubServer(t, (request, response) => {
@@ -452,7 +452,7 @@ test("keeps the connection of a response that ends shortly after its last event,
     const response = await job();
     response.end();
     await once(response, "finish");
-    // The client has a few turns to read the end.
+    // The client gets a few turns to read the end.
     for (let turns = 0; turns < 10; turns++) await turn(clock);
   }
   assert.ok(sockets.size <= 3, `${sockets.size} connections for 20 jobs`);

@@ -1,6 +1,5 @@
 /**
- * Engines that serve over HTTP: Ollama, llama-server, LM Studio, vLLM, MLX and whatever else speaks the OpenAI dialect.
- * One path for all of them; what differs is in profiles/.
+ * An engine that serves over HTTP: Ollama, llama-server, LM Studio, vLLM, MLX, or any with the OpenAI API. profiles/ has the differences.
  */
 import type { Clock } from "../clock.ts";
 import { countChat } from "./chat-count.ts";
@@ -17,17 +16,17 @@ import { scoresAs } from "./score-check.ts";
 const TELL_EVERY_MS = 1_000;
 
 interface OpenAiOptions {
-  /** For logs and screens. */
+  /** The name for logs and screens. */
   name: string;
-  /** With or without `/v1`. */
+  /** The URL, with or without `/v1`. */
   url: string;
   /** Catalogue id → the engine's name for the model. */
   models: ReadonlyMap<string, string>;
   profile?: EngineProfile | undefined;
   apiKey?: string | undefined;
-  /** The host's own setting. */
+  /** The host's own number of slots. */
   slots?: number | undefined;
-  /** The engine's report when it was found. */
+  /** The number of slots that the engine reported when it was found. */
   slotsTold?: number | undefined;
   /** The models it listed when it was found. */
   listed?: readonly string[] | undefined;
@@ -53,7 +52,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
     works: (model) => jobs.works(model),
     clock,
   });
-  /** A job failed, so the engine may be unreachable or broken. An error about a single request shows neither. */
+  /** A failed job may mean that the engine is unreachable or broken; an error about a single request does not. */
   const failed = (model: string, error: unknown): void => {
     if (!(error instanceof EngineError) || error.blame === "prompt") return;
     if (error instanceof EngineRefused && error.aboutRequest) return;
@@ -104,10 +103,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
   };
 }
 
-/**
- * Not for models that think apart: their thoughts come before the answer, and no engine takes these over HTTP as the beginning of
- * what it would say.
- */
+/** Not for models with separated thinking: it precedes the answer, and no HTTP engine accepts it as the beginning of the output. */
 function scoringOf({
   http,
   profile,
@@ -124,7 +120,7 @@ function scoringOf({
   const score: NonNullable<Engine["score"]> = async (job, sink, signal) => {
     const name = names.get(job.model);
     if (name === undefined) throw new EngineError("engine", `the engine has no model for ${job.model}`);
-    // The answer comes in one piece; until then the gateway hears that the engine is at work.
+    // The answer comes in one piece; until then progress is sent.
     const stopTelling = clock.every(TELL_EVERY_MS, () => sink.progress(0));
     try {
       return await scoring.score(http, name, job, signal);

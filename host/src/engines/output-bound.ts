@@ -17,7 +17,7 @@ export class OutputBound {
     this.#tokensMax = Math.min(outputTokensMax, contextTokens ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The engine told how many tokens the prompt has: no more is left than the rest of the context. */
+  /** The engine reported the prompt's tokens, so the output is limited to the rest of the context. */
   promptIs(tokens: number): void {
     if (this.#contextTokens === undefined) return;
     this.#tokensMax = Math.min(this.#tokensMax, Math.max(0, this.#contextTokens - tokens));

@@ -9,7 +9,7 @@ function relay(rest: Partial<GenerationJob> = {}, contextTokens?: number) {
   return { sink, relay: new OutputRelay({ job: chatJob("x", rest), sink, contextTokens }) };
 }
 
-/** Says an answer in pieces until it is cut, and what came of it. */
+/** Passes an answer in pieces until it is cut, and returns the output. */
 function said(pieces: string[], rest: Partial<GenerationJob> = {}) {
   const { sink, relay: it } = relay(rest);
   for (const answer of pieces) it.take({ answer });
@@ -26,7 +26,7 @@ test("ends an answer before its stop string however it is split, and continues a
   assert.deepEqual(said(["a", "END", "b"]), ["aENDb", undefined]);
 });
 
-test("applies no stop strings to thinking, in its own channel or between markers", () => {
+test("ignores stop strings within thinking, in its own channel or between markers", () => {
   const thinks = { model: "reason-32b", sampling: { stop: ["END"] } };
   const { sink, relay: it } = relay(thinks);
   it.take({ thinking: "the END" });
@@ -55,7 +55,7 @@ test("joins a character that the engine splits, and drops an incomplete one", ()
   assert.deepEqual([sink.text("answer"), sink.text("reasoning")], ["a😀b", "😀c"]);
 });
 
-test("stops an engine that exceeds its cap, and allows much text in few events", () => {
+test("stops an engine that exceeds its cap, but allows much text in few events", () => {
   const { sink, relay: it } = relay({ outputTokensMax: 100 });
   let events = 0;
   while (it.cut === undefined && events++ < 10_000) it.take({ answer: "eight ch" });

@@ -12,7 +12,7 @@ import { ThinkingInText } from "./thinking-in-text.ts";
 interface RelayOptions {
   job: GenerationJob;
   sink: Pick<Sink, "delta">;
-  /** What the catalogue promises for the model, if it is known. */
+  /** The model's context in the catalogue, if known. */
   contextTokens: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export class OutputRelay {
   readonly #bound: OutputBound;
   readonly #halves: Record<Channel, string> = { answer: "", reasoning: "" };
   readonly #gathers: boolean;
-  /** Output of one read that is not said yet, where it is said at once. */
+  /** Output of the current read that is not sent yet. */
   #gathered: { channel: Channel; text: string } | undefined;
   #cut: Finish | undefined;
 
@@ -35,7 +35,7 @@ export class OutputRelay {
     this.#bound = new OutputBound(job.outputTokensMax, contextTokens);
   }
 
-  /** Set when the answer is over, whatever the engine thinks. */
+  /** Set once the answer is over, whatever else the engine sends. */
   get cut(): Finish | undefined {
     return this.#cut;
   }
@@ -52,17 +52,17 @@ export class OutputRelay {
     }
   }
 
-  /** The engine has ended: what was held back is text after all. */
+  /** The engine finished: held-back text belongs to the answer. */
   end(): void {
     if (this.#cut !== undefined) return;
     const rest = this.#thinking?.end() ?? "";
     const { text, stopped } = this.#stops.push(rest);
     this.#say("answer", stopped ? text : text + this.#stops.end());
     if (stopped) this.#cut = "stop";
-    // Half a character that never became whole is no text.
+    // An incomplete character is dropped.
   }
 
-  /** A read is over: what it brought is said. */
+  /** Sends the output of a read. */
   flush(): void {
     const gathered = this.#gathered;
     if (gathered === undefined) return;
@@ -82,7 +82,7 @@ export class OutputRelay {
     if (stopped) this.#cut = "stop";
   }
 
-  /** Engines may cut a character outside the basic plane between its two halves; alone, neither is text. */
+  /** Engines may split a surrogate pair; neither half alone is text. */
   #say(channel: Channel, said: string): void {
     if (said === "") return;
     const text = this.#halves[channel] + said;

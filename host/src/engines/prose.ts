@@ -1,6 +1,6 @@
 /**
- * Made-up text and vectors that depend on nothing but a key. Every unit of the prose (a word with the space before it, or
- * a full stop) is one token in the vocabularies of the catalogue, so that `n` units are `n` tokens.
+ * Generates text and vectors that depend only on a key. Every unit of the text (a word with its space, or a full stop) is one token in the
+ * catalogue's vocabularies, so `n` units are `n` tokens.
  */
 import { createHash } from "node:crypto";
 
@@ -37,7 +37,7 @@ const VERBS = ["follows", "keeps", "finds", "holds", "moves", "leaves", "brings"
 const LINKS = ["near", "under", "behind", "beside", "before", "with", "over", "without"];
 const ARTICLES = ["the", "a", "another", "each", "this"];
 
-/** Endless units of prose; the same key gives the same units. */
+/** Endless text; the same key gives the same units. */
 export function* prose(key: string): Generator<string, never> {
   const random = randomFrom(key);
   const pick = (words: readonly string[]): string => words[Math.floor(random() * words.length)] as string;
@@ -63,7 +63,7 @@ export function* shortProse(key: string): Generator<string> {
   }
 }
 
-/** A vector of length one whose direction depends on the text alone. */
+/** A unit vector whose direction depends only on the text. */
 export function unitVector(text: string, width: number): Float32Array {
   const random = randomFrom(text);
   const values = Float32Array.from({ length: width }, () => random() - 0.5);

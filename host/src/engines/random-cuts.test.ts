@@ -1,7 +1,4 @@
-/**
- * No character is lost or doubled on the way through any dialect, wherever an engine cuts its answer into deltas and the
- * network cuts those into pieces.
- */
+/** No dialect loses or repeats a character, wherever the engine splits its answer into deltas and the network splits those. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -44,7 +41,7 @@ const PARTS = [
   "\ufffd",
 ];
 
-/** Cut into pieces of these lengths, over and over. */
+/** Splits into pieces of these lengths, repeatedly. */
 function pieces<T extends string | Uint8Array>(whole: T, lengths: readonly number[]): T[] {
   const cut: T[] = [];
   for (let at = 0, i = 0; at < whole.length; i++) {
@@ -83,7 +80,7 @@ const CASES: [profile: EngineProfile, name: string, say: Say, end: string][] = [
   [ollama, "chat", lines, `${JSON.stringify({ message: { content: "" }, done: true, done_reason: "stop" })}\n`],
 ];
 
-/** What comes out for the bytes of a stream, cut as told. */
+/** The output for the bytes of a stream in these pieces. */
 function heard(dialect: Dialect, bytes: Uint8Array[], job: GenerationJob) {
   const sink = new RecordingSink();
   const relay = new OutputRelay({ job, sink, contextTokens: undefined });

@@ -1,7 +1,7 @@
 /**
- * The keywords of JSON Schema that each kind of engine enforces, by the names that a node announces (`KeywordUse.needs` in
- * protocol/src/json-schema.ts). Only what the engine's own sources or documents say; what is missing here goes to other nodes or is
- * refused by name, and nothing is generated that ignores it.
+ * The JSON Schema keywords that each kind of engine enforces, by their announced names (`KeywordUse.needs` in protocol/src/json-schema.ts),
+ * taken from the engines' sources or documentation. A schema with other keywords goes to other nodes or is refused; no engine ignores them
+ * silently.
  */
 import { PROVEN_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 
@@ -16,9 +16,9 @@ const TIMES = ["format:date", "format:time", "format:date-time"];
 export const SCHEMA_KEYWORDS = {
   /** Our own grammars (llama-cpp/schema-grammar.ts). */
   inProcess: [...COMMON, ...INTEGER_RANGES, ...TIMES],
-  /** `json-schema-to-grammar` of llama.cpp, which Ollama uses too. It passes over ranges of fractions, and refuses many patterns. */
+  /** llama.cpp's `json-schema-to-grammar`, which Ollama uses too. It ignores ranges of fractions and refuses many patterns. */
   llamaCpp: [...COMMON, ...INTEGER_RANGES, ...TIMES, "format:uuid", "prefixItems"],
-  /** XGrammar, and llguidance or Outlines for what XGrammar has not. */
+  /** XGrammar, with llguidance or Outlines for what it lacks. */
   vllm: [...COMMON, ...INTEGER_RANGES, ...TIMES, "pattern", "pattern:part"],
   /** llama.cpp for GGUF files, Outlines for MLX. */
   lmStudio: COMMON,

@@ -1,4 +1,4 @@
-/** Whether an engine scores an answer that it did not write: a short one is put to it. */
+/** Tests whether an engine can score an answer that it did not write, with a short one. */
 import type { ScoringKind } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError, type ScoringJob } from "./engine.ts";
@@ -9,7 +9,7 @@ const CUTS = [0, 7, 27, 43];
 /** An engine may have to load the model first. */
 const CHECK_MS_MAX = 120_000;
 
-/** Undefined where it cannot. Rejects with EngineError where the engine did not answer. */
+/** Undefined if it cannot. Rejects with EngineError if the engine does not answer. */
 export async function scoresAs(
   kind: ScoringKind,
   score: NonNullable<Engine["score"]>,
@@ -22,10 +22,10 @@ export async function scoresAs(
     const logprobs = await score(checkJob(model), { progress: () => {} }, limit.signal);
     if (limit.signal.aborted) throw new EngineError("engine", "the engine did not respond in time");
     const isEnough = kind === "next" ? logprobs.length === CUTS.length : logprobs.length >= CUTS.length;
-    // An engine that takes the field for nothing gives nothing, or the same for every token.
+    // An engine that ignores the field returns nothing, or the same value for every token.
     return isEnough && new Set(logprobs).size > 1 ? kind : undefined;
   } catch (error) {
-    // It knows the request, or its fields, and will not have it: a plain no.
+    // The engine knows the request but refuses it, which is a clear no.
     if (error instanceof EngineError && error.blame === "prompt") return undefined;
     throw error;
   } finally {

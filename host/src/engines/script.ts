@@ -1,6 +1,6 @@
 /**
- * The script of the scripted engine: `#script {…}` as the last user message or as the prompt. Without one a request is
- * answered with plain prose.
+ * Parses the script of the scripted engine: `#script {…}` as the last user message or as the prompt. Without a script the answer is plain
+ * prose.
  */
 import { z } from "zod";
 import { EngineError, type GenerationJob } from "./engine.ts";
@@ -36,20 +36,20 @@ const Script = z.strictObject({
 });
 type Script = z.infer<typeof Script>;
 
-/** After how many deltas what happens. */
+/** A fault, and after how many deltas it happens. */
 interface Fault {
   kind: "fail" | "stall" | "drop" | "garbage";
   after: number;
 }
 
-/** What the engine does with one job. */
-export interface Plan {
+/** The engine's behaviour for one job. */
+export interface ScriptPlan {
   reasoning: Iterable<string>;
   answer: Iterable<string>;
   ttftMs: number;
   deltaMs: number;
   busy: boolean;
-  /** Says that it is done, and nothing else. */
+  /** Sends only `done`. */
   empty: boolean;
   overrun: boolean;
   ignoreStop: boolean;
@@ -58,13 +58,13 @@ export interface Plan {
   faults: Fault[];
 }
 
-export function planOf(job: GenerationJob): Plan {
+export function planOf(job: GenerationJob): ScriptPlan {
   const key = `${job.sampling.seed ?? ""}\0${JSON.stringify(job.input)}`;
   const script = scriptOf(job);
   const formed = job.format && jsonWords(job.format, [...shortProse(key)].join(""));
   if (script === undefined)
     return { ...wellBehaved, reasoning: [], answer: formed ?? shortProse(key), ttftMs: 0, deltaMs: 0 };
-  // What a script says word for word is said, also where it has not the form that is asked for.
+  // A script's literal text is sent even if it violates the requested format.
   const answer = script.text === undefined ? (formed ?? take(prose(key), script.tokens)) : wordsOf(script.text);
   const faults = (script.only_attempt ?? job.attempt) === job.attempt ? faultsOf(script) : wellBehaved;
   return {
@@ -86,7 +86,7 @@ const wellBehaved = {
   faults: [],
 };
 
-function faultsOf(script: Script): Omit<Plan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
+function faultsOf(script: Script): Omit<ScriptPlan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
   const faults: Fault[] = [];
   if (script.fail_after !== undefined) faults.push({ kind: "fail", after: script.fail_after });
   if (script.stall_after !== undefined) faults.push({ kind: "stall", after: script.stall_after });
@@ -102,7 +102,7 @@ function scriptOf(job: GenerationJob): Script | undefined {
       ? job.input.prompt
       : (job.input.messages.findLast((message) => message.role === "user")?.content ?? "");
   if (!prompt.startsWith(MARK)) return undefined;
-  // The script is prompt text: an error names the field at fault and repeats nothing of what was written.
+  // A script is prompt text, so an error names the field and quotes nothing.
   let json: unknown;
   try {
     json = JSON.parse(prompt.slice(MARK.length));
@@ -125,7 +125,7 @@ function* take(units: Iterable<string>, count: number): Generator<string> {
   }
 }
 
-/** Words, each with the space before it; joined they are the text again. */
+/** Words with their leading spaces; joined they are the text again. */
 export function wordsOf(text: string): string[] {
   const words = text.match(/\s*\S+(?:\s+$)?/g);
   if (words !== null) return words;

@@ -1,18 +1,18 @@
-/** The scripted engine's answer for an output format: the smallest JSON that fits, always the same. */
+/** The scripted engine's answer for an output format: the smallest JSON that fits. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 
-/** A schema can ask for any length; no one needs more of it. */
+/** Limits lengths that a schema may ask for. */
 const LENGTH_MAX = 1_000;
 
 type Schema = Record<string, unknown>;
 
-/** `say` is what an object of any form says. In pieces, each as short as a token; joined they are the JSON. */
+/** `say`: the content of an object without a schema. Returns pieces as short as tokens, which join to the JSON. */
 export function jsonWords(format: OutputFormat, say: string): string[] {
   const value = format.type === "json_object" ? { answer: say } : fitting(format.schema);
   return JSON.stringify(value).match(/\s*(?:[^\s{}[\]:,"]+|[{}[\]:,"])/g) ?? [];
 }
 
-/** Knows types, bounds, enum, const, required and the first of several alternatives; the rest of a schema it does not see. */
+/** Supports types, bounds, enum, const, required and the first of several alternatives; ignores other keywords. */
 function fitting(schema: unknown): unknown {
   if (!isSchema(schema)) return null;
   if ("const" in schema) return schema.const;

@@ -69,7 +69,7 @@ for (const [name, schema, answer] of [
   });
 }
 
-test("returns an object that depends on the prompt for any format, in pieces that the cap counts", async () => {
+test("returns an object that depends on the prompt for any format, in pieces that count towards the cap", async () => {
   const format = { type: "json_object" } as const;
   const { sink } = await play(chatJob("hi", { format }));
   assert.equal(JSON.parse(sink.text("answer")).answer, (await play(chatJob("hi"))).sink.text("answer"));
@@ -86,7 +86,7 @@ test("returns a script's own text for any format, and follows its other directiv
   assert.deepEqual([sink.text("reasoning"), sink.text("answer")], ["hm", "true"]);
 });
 
-test("answers a retry of the same request alike", async () => {
+test("answers a retry of a request with the same text", async () => {
   const first = await play(scripted({ tokens: 20 }));
   const second = await play(scripted({ tokens: 20 }, { attempt: 2 }));
   assert.equal(second.sink.text("answer"), first.sink.text("answer"));
@@ -171,7 +171,7 @@ test("reasoning comes first, on its channel, and counts towards the cap", async 
   assert.equal(finish, "length");
 });
 
-test("a stop string in the thinking does not end the answer", async () => {
+test("stop strings do not end the thinking", async () => {
   const { sink } = await play(scripted({ reasoning: "a END b", text: "c" }, { sampling: { stop: ["END"] } }));
   assert.equal(sink.text("reasoning"), "a END b");
   assert.equal(sink.text("answer"), "c");
@@ -197,7 +197,7 @@ test("ttft_ms and delta_ms set the pace", async () => {
     assert.equal(sink.deltas.length, words - 1);
     clock.advance(1);
     await spoke.promise;
-    await turn(clock); // The engine plans its next word.
+    await turn(clock);
     spoke = Promise.withResolvers();
     assert.equal(sink.deltas.length, words);
   }
@@ -215,7 +215,7 @@ for (const after of [0, 2, 4]) {
   });
 }
 
-test("a fault after more deltas than the answer has does not occur", async () => {
+test("a fault after the end of the answer never happens", async () => {
   assert.equal((await play(scripted({ text: "a b", fail_after: 3 }))).finish, "stop");
 });
 
@@ -237,7 +237,7 @@ test("a stall without cancellation ends as a failure", async () => {
     sink,
     new AbortController().signal,
   );
-  await turn(clock); // It goes quiet.
+  await turn(clock);
   clock.advance(60_000);
   await assert.rejects(playing, EngineError);
 });
@@ -248,14 +248,14 @@ test("only_attempt leaves other attempts unaffected", async () => {
   assert.equal((await play(scripted(script, { attempt: 2 }))).sink.text("answer"), "a b c");
 });
 
-test("busy refuses the job, on its attempt only", () => {
+test("busy refuses the job, only on its attempt", () => {
   assert.equal(engine.refuses?.(scripted({ busy: true })), true);
   assert.equal(engine.refuses?.(scripted({ busy: true, only_attempt: 1 }, { attempt: 2 })), false);
   assert.equal(engine.refuses?.(scripted({})), false);
   assert.equal(engine.refuses?.(chatJob("#script {")), false);
 });
 
-test("empty returns no output, on its attempt only", async () => {
+test("empty returns no output, only on its attempt", async () => {
   const script = { text: "a b", empty: true, only_attempt: 1 };
   const { sink, finish } = await play(scripted(script));
   assert.deepEqual([sink.deltas, finish], [[], "stop"]);
@@ -284,7 +284,7 @@ for (const prompt of malformed) {
   });
 }
 
-test("a long answer yields to other jobs, and a cancellation ends it", async () => {
+test("a long answer lets other jobs run, and a cancellation ends it", async () => {
   const controller = new AbortController();
   setImmediate(() => controller.abort());
   const sink = new RecordingSink();

@@ -1,6 +1,6 @@
 /**
- * A scripted engine for tests and load runs. Each word is one delta, and the cap counts words. script.ts has its orders, wire-faults.ts its
- * faults on the wire.
+ * A scripted engine for tests and load runs. Each word is one delta, and the cap counts words. script.ts parses scripts; wire-faults.ts
+ * implements faults on the wire.
  */
 
 import type { Channel } from "@tollgate/protocol/frames.ts";
@@ -21,14 +21,14 @@ import {
 import { EMBEDDING_MODELS } from "./models.ts";
 import { unitVector } from "./prose.ts";
 import { SCHEMA_KEYWORDS } from "./schema-keywords.ts";
-import { type Plan, planOf, wordsOf } from "./script.ts";
+import { planOf, type ScriptPlan, wordsOf } from "./script.ts";
 import { WireFaults } from "./wire-faults.ts";
 
 const VECTOR_WIDTH = 1024;
 const SLOTS = 64;
-/** So many words without a pause, then the event loop has its turn: other jobs and cancellations. */
+/** The number of words written without a pause. Then the event loop runs other jobs and cancellations. */
 const WORDS_PER_TURN = 32;
-/** A stall ends when the gateway cancels the job. If it never does, the slot must not be lost. */
+/** A stall ends when the gateway cancels the job, or after this time, so that the slot is not lost. */
 const STALL_MS_MAX = 60_000;
 
 interface ScriptedOptions {
@@ -41,7 +41,7 @@ interface ScriptedOptions {
 
 export function scriptedEngine(options: ScriptedOptions): Engine {
   const { clock, faults = new WireFaults() } = options;
-  // The agent says `done` at the end of the turn in which the engine has returned, and a fault may be in that frame.
+  // The agent sends `done` at the end of the turn in which the engine returned, and a fault may change that frame.
   const end = ({ id }: EngineJob): void => clock.soon(() => clock.soon(() => faults.end(id)));
   return {
     name: "scripted",
@@ -84,7 +84,7 @@ function isBusy(job: EngineJob): boolean {
   try {
     return planOf(job).busy;
   } catch (error) {
-    // A malformed script is no reason to refuse: the job is accepted and then fails, saying why.
+    // A job with a malformed script is accepted and then fails with the reason.
     if (error instanceof EngineError) return false;
     throw error;
   }
@@ -106,9 +106,9 @@ interface Run {
   faults: WireFaults;
 }
 
-/** One job, answered as its plan says. */
+/** Answers one job by its plan. */
 class ScriptedAnswer {
-  readonly #plan: Plan;
+  readonly #plan: ScriptPlan;
   readonly #run: Run;
   readonly #stops: StopMatcher;
   readonly #cap: number;
@@ -116,7 +116,7 @@ class ScriptedAnswer {
   #chars = 0;
   #due = 0;
 
-  constructor(plan: Plan, run: Run) {
+  constructor(plan: ScriptPlan, run: Run) {
     this.#plan = plan;
     this.#run = run;
     this.#stops = new StopMatcher(plan.ignoreStop ? [] : run.job.sampling.stop);
@@ -136,7 +136,7 @@ class ScriptedAnswer {
     return { finish: finish ?? "stop" };
   }
 
-  /** Undefined when everything was written; otherwise why it ended before. */
+  /** Undefined if everything was written; otherwise why it ended early. */
   async #write(channel: Channel, words: Iterable<string>): Promise<Finish | undefined> {
     for (const word of words) {
       await this.#faultIfDue();
@@ -159,7 +159,7 @@ class ScriptedAnswer {
     this.#run.sink.delta(channel, text);
   }
 
-  /** Deltas are due on a grid that began with the first, so that a late timer does not slow the whole answer. */
+  /** Deltas are due at fixed times after the first, so that a late timer does not slow the whole answer. */
   async #pace(): Promise<void> {
     const { clock, signal } = this.#run;
     if (this.#plan.deltaMs > 0 && this.#words > 0) {
@@ -192,5 +192,5 @@ class ScriptedAnswer {
   }
 }
 
-const hasWireFaults = ({ garbage, claimTokens, faults }: Plan): boolean =>
+const hasWireFaults = ({ garbage, claimTokens, faults }: ScriptPlan): boolean =>
   garbage || claimTokens !== undefined || faults.some(({ kind }) => kind === "drop" || kind === "garbage");

@@ -1,6 +1,6 @@
 /**
- * A request's seed, any whole number within ±2^53, as one that every engine takes: 31 bits, so that none reads it as
- * negative, and none as the value that llama.cpp means "random" by. Small seeds stay what they are.
+ * Converts a request's seed, a whole number within ±2^53, to 31 bits that every engine accepts: never negative, and never llama.cpp's value
+ * for "random". Small seeds stay unchanged.
  */
 export function engineSeed(seed: number): number {
   const wide = BigInt.asUintN(64, BigInt(seed));

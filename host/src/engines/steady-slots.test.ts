@@ -13,7 +13,7 @@ const state = (more: Partial<SteadySlots>): SteadySlots => ({
   ...more,
 });
 
-test("halves concurrent prompts after a wide gap, and takes slots after a wider one", () => {
+test("halves concurrent prompts after a wide gap, and removes slots after a wider one", () => {
   const table: [what: string, gap: { ms: number; reading: number; running?: number }, before: object, after: object][] =
     [
       ["a narrow gap", { ms: 499, reading: 8 }, {}, { readers: 8, slots: 64, readersSince: 0 }],
@@ -70,7 +70,7 @@ test("raises the limits gradually after narrow gaps while more is requested", ()
   }
 });
 
-test("keeps what was learnt when the engine's slots change", () => {
+test("keeps what it has learnt when the engine's slots change", () => {
   const table: [before: number, slotsMax: number, had: object, has: object][] = [
     [64, 128, { slots: 64 }, { slots: 128, readers: 8 }],
     [64, 128, { slots: 20 }, { slots: 20 }],

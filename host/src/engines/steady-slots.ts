@@ -1,32 +1,30 @@
 /**
- * How much an engine is given at once, by the gaps it leaves between the tokens of a job. A gateway ends a job that is silent for
- * 2 s, and the usual reason is that the engine reads the prompts of other jobs meanwhile. So the number of prompts that are read at
- * once doubles every second while gaps are narrow and prompts wait, until a gap is wide. That halves it, and from then on it grows
- * more slowly. Where a gap is wide although one prompt alone was read, or none, the engine runs too many jobs: then it is given fewer.
- *
- * Pure: values in, the next state out.
+ * Decides how many jobs an engine gets at once, by the gaps between a job's tokens. A gateway ends a job that is silent for 2 s, usually
+ * because the engine reads other prompts meanwhile. The number of prompts read at once doubles every second while gaps are narrow and
+ * prompts wait. A wide gap halves it, and afterwards it grows more slowly. If a gap is wide although at most one prompt was being read, the
+ * engine runs too many jobs and gets fewer. Pure.
  */
 
-/** Of a state that says no more: the engine was not seen at work. */
+/** The initial value, before the engine was seen working. */
 const READERS_FIRST = 16;
 /** A gap below this shows that more jobs fit. */
 export const GAP_NARROW_MS = 500;
 const GAP_WIDE_MS = 700;
-/** Wide even with one prompt at a time. */
+/** Too wide even with one prompt at a time. */
 const GAP_TOO_WIDE_MS = 1_000;
-/** One pause is seen by many jobs: it counts once. */
+/** Many jobs see the same pause, which counts once. */
 const LOWERED_ONCE_MS = 700;
 const READERS_CALM_MS = 1_000;
 const SLOTS_CALM_MS = 5_000;
 
 export interface SteadySlots {
-  /** How many prompts the engine reads at once. */
+  /** The number of prompts that the engine reads at once. */
   readers: number;
   /** No gap was wide yet. */
   isNew: boolean;
-  /** How many jobs it runs at once. */
+  /** The number of jobs that run at once. */
   slots: number;
-  /** When the last gap began that was not narrow, or either number changed. */
+  /** When the last gap that was not narrow began, or either number changed. */
   readersSince: number;
   slotsSince: number;
   loweredAt: number;
@@ -43,36 +41,36 @@ export const firstSlots = (slotsMax: number, now: number): SteadySlots => ({
 
 interface Gap {
   ms: number;
-  /** The most jobs that ran, and the most prompts that were read at once, since the last token before it. */
+  /** The highest numbers of running jobs and of prompts being read since its previous token. */
   running: number;
   reading: number;
   now: number;
 }
 
-/** A job waited so long for its next token, or has been waiting for so long. */
+/** A job waited this long for its next token, or still waits. */
 export function afterGap(state: SteadySlots, { ms, running, reading, now }: Gap): SteadySlots {
   if (ms < GAP_NARROW_MS) return state;
   const noticed = { ...state, isNew: state.isNew && ms < GAP_WIDE_MS, readersSince: now, slotsSince: now };
   if (ms < GAP_WIDE_MS || now - state.loweredAt < LOWERED_ONCE_MS) return noticed;
   if (reading > 1 && state.readers > 1)
     return { ...noticed, readers: Math.max(1, Math.floor(Math.min(state.readers, reading) / 2)), loweredAt: now };
-  // To a job that is alone no one else is to blame.
+  // If only one job runs, other jobs are not the cause.
   if (ms < GAP_TOO_WIDE_MS || running < 2) return noticed;
   const fits = Math.floor((Math.min(state.slots, running) * 3) / 4);
-  // A pause with few jobs may have another reason: one alone does not take most of the slots.
+  // A pause with few jobs may have another cause, so a single one does not remove most of the slots.
   const slots = Math.max(1, fits, Math.floor(state.slots / 2));
   return { ...noticed, slots, loweredAt: now };
 }
 
 interface Calm {
   slotsMax: number;
-  /** A prompt waits to be read; every slot is in use. */
+  /** A prompt waits to be read, or every slot is in use. */
   waits: boolean;
   full: boolean;
   now: number;
 }
 
-/** Nothing happened: where more is asked for, a little more is given. */
+/** Called when nothing was wide: grows a little if there is demand. */
 export function afterCalm(state: SteadySlots, { slotsMax, waits, full, now }: Calm): SteadySlots {
   let next = state;
   if (waits && now - state.readersSince >= READERS_CALM_MS)
@@ -88,7 +86,7 @@ export function afterCalm(state: SteadySlots, { slotsMax, waits, full, now }: Ca
 
 const more = (now: number, part: number): number => Math.max(1, Math.floor(now / part));
 
-/** The engine takes another number at once than it did. */
+/** The engine's own number of slots changed. */
 export const afterResize = (state: SteadySlots, before: number, slotsMax: number): SteadySlots => ({
   ...state,
   readers: Math.max(1, Math.min(state.readers, slotsMax)),

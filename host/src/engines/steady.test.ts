@@ -6,7 +6,7 @@ import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import type { Availability, Engine, GenerationJob, Sink } from "./engine.ts";
 import { steadyEngine } from "./steady.ts";
 
-/** An engine that says a word of a job when the test does, and ends it then. */
+/** An engine whose words and endings the test triggers. */
 class HandMovedEngine {
   readonly jobs: { job: GenerationJob; sink: Sink; end: () => void }[] = [];
   changed: (now: Availability) => void = () => {};
@@ -53,7 +53,7 @@ function open(slots: number) {
   return { clock, inner, engine, told, start, sinks, stop };
 }
 
-test("lets sixteen prompts in at once, and each further one when another has its first token", async () => {
+test("admits sixteen prompts at once, and another one whenever one has its first token", async () => {
   const { clock, inner, start, sinks } = open(64);
   const answers = start(28);
   await turn();
@@ -62,7 +62,7 @@ test("lets sixteen prompts in at once, and each further one when another has its
   inner.speak(0, 3);
   await turn();
   assert.equal(inner.jobs.length, 19);
-  // The gateway hears of those that wait.
+  // The gateway gets progress of waiting jobs.
   clock.advance(1_000);
   assert.deepEqual(sinks[27]?.fractions, [0]);
   inner.speak();
@@ -77,7 +77,7 @@ test("lets sixteen prompts in at once, and each further one when another has its
   assert.equal((await Promise.all(answers)).length, 28);
 });
 
-test("lets only one prompt in while a job waits for its next token", async () => {
+test("admits only one prompt while a job waits for its next token", async () => {
   const { clock, inner, start } = open(64);
   start(4);
   await turn();
@@ -107,7 +107,7 @@ test("delays a prompt for four seconds at most", async () => {
   assert.deepEqual(sinks[17]?.fractions, [0, 0, 0, 0]);
 });
 
-test("frees the room of a job that is cancelled while it waits or is let in", async () => {
+test("frees the room of a job that is cancelled while it waits or runs", async () => {
   const { inner, start } = open(64);
   start(16);
   await turn();
@@ -123,7 +123,7 @@ test("frees the room of a job that is cancelled while it waits or is let in", as
   await Promise.all(last);
 });
 
-/** All of them get words for two seconds, every 100 ms: nothing is read any more. */
+/** All jobs get a word every 100 ms for two seconds, so no prompt is being read. */
 async function settle({ clock, inner }: { clock: ManualClock; inner: HandMovedEngine }): Promise<void> {
   for (let ms = 0; ms < 2_000; ms += 100) {
     clock.advance(100);
@@ -140,7 +140,7 @@ test("announces fewer slots when tokens are far apart without a prompt, and more
   assert.equal(inner.jobs.length, 16);
   clock.advance(900);
   assert.deepEqual(told, []);
-  // Seen before any word comes: a gap that is open counts.
+  // An open gap counts before its word arrives.
   clock.advance(100);
   assert.deepEqual(told, [{ models: ["tiny-3b"], slots: 12, slotsMax: 16 }]);
   inner.speak();
@@ -171,10 +171,10 @@ test("restores the limits of an engine that returns", async () => {
   ]);
 });
 
-test("the same engine that reads 64 prompts for three seconds stalls without the rule, and has no gap of two seconds with it", async () => {
+test("prevents gaps of two seconds with an engine that otherwise reads 64 prompts for three seconds", async () => {
   const READ_MS = 45;
   const STEP_MS = 15;
-  /** One step of an engine that reads all prompts that are there before it says the next words. */
+  /** A step of an engine that reads all waiting prompts before it writes the next words. */
   const widestGap = async (isSteady: boolean): Promise<number> => {
     const clock = new ManualClock();
     const inner = new HandMovedEngine(64);
@@ -202,7 +202,7 @@ test("the same engine that reads 64 prompts for three seconds stalls without the
         const words = (said.get(job) ?? 0) + 1;
         said.set(job, words);
         job.sink.delta("answer", " word");
-        // Answers of several lengths: jobs begin at different times.
+        // Answers of several lengths, so that jobs begin at different times.
         if (words < 20 + (jobs.indexOf(job) % 5)) continue;
         inner.jobs.splice(inner.jobs.indexOf(job), 1);
         job.end();

@@ -1,21 +1,22 @@
 /**
- * An engine that is given no more at once than it keeps up with (steady-slots.ts has the rule). Watches the gaps between the tokens
- * of each job. Prompts wait here while the engine reads as many as it should; the gateway hears that they wait, as it hears of an
- * engine that reads. Where that does not do, the agent announces fewer slots.
+ * Wraps an engine and limits its load (steady-slots.ts has the rule). Watches the gaps between the tokens of each job. Prompts wait here
+ * while the engine reads enough of them; the gateway gets progress meanwhile. If that does not suffice, the agent announces fewer slots.
  */
 import type { Clock } from "../clock.ts";
 import type { Availability, Engine, Finish, GenerationJob, Sink } from "./engine.ts";
 import { afterCalm, afterGap, afterResize, firstSlots, GAP_NARROW_MS, type SteadySlots } from "./steady-slots.ts";
 
 const LOOK_EVERY_MS = 250;
-/** How far back it is known how much the engine had to do: no gap that a gateway allows is longer. */
+/** The number of remembered load samples, which cover the longest gap that a gateway allows. */
 const PAST_LOOKS = 12;
 const TELL_EVERY_MS = 1_000;
-/** A gateway gives a prompt up that no one reads for 10 s. After this the engine has it, and what that does to its gaps takes slots. */
+/**
+ * A gateway gives up a prompt that is not read for 10 s. After this time it goes to the engine anyway, and wide gaps then reduce the slots.
+ */
 const WAIT_MS_MAX = 4_000;
 
 interface Run {
-  /** When its last token came; undefined while its prompt is read. */
+  /** The time of its last token; undefined while its prompt is read. */
   heardAt: number | undefined;
 }
 
@@ -38,13 +39,13 @@ class Steady {
   readonly #clock: Clock;
   readonly #listeners = new Set<(now: Availability) => void>();
   readonly #runs = new Set<Run>();
-  /** Prompts that wait to be read, and since when. */
+  /** Prompts that wait to be read, with the start of their wait. */
   readonly #waiting = new Map<() => void, number>();
   /** The highest load in each of the latest intervals; the last one is current. */
   #past: Load[] = [{ running: 0, reading: 0 }];
   #reading = 0;
   #inner: Availability;
-  /** As many as it takes by its own account. */
+  /** The engine's own number of slots. */
   #slotsMax: number;
   #state: SteadySlots;
   #told: number;
@@ -62,7 +63,7 @@ class Steady {
   watch(changed: (now: Availability) => void): () => void {
     this.#listeners.add(changed);
     const stop = this.#engine.watch?.((now) => {
-      // While it is unreachable it has no slots, which says nothing about its capacity.
+      // An unreachable engine has no slots, which says nothing about its capacity.
       if (now.slots > 0) {
         this.#state = afterResize(this.#state, this.#slotsMax, now.slots);
         this.#slotsMax = now.slots;
@@ -101,13 +102,13 @@ class Steady {
     return slots === slotsMax ? { models, slots } : { models, slots, slotsMax };
   }
 
-  /** One prompt is always read, so that no prompt waits for a job that hangs. */
+  /** At least one prompt is always read, so that no prompt waits for a job that hangs. */
   #hasRoom(): boolean {
     if (this.#reading === 0) return true;
     return this.#waiting.size === 0 && this.#reading < this.#state.readers && this.#openGapMs() < GAP_NARROW_MS;
   }
 
-  /** Waits for its turn; false when the job was cut off before. */
+  /** Waits for its turn. Returns false if the job was cancelled before. */
   async #room(sink: Sink, signal: AbortSignal): Promise<boolean> {
     let take = (): void => {};
     let leave = take;
@@ -127,7 +128,7 @@ class Steady {
     return hasTurn && !signal.aborted;
   }
 
-  /** Lets those in that there is room for, first come, first served. Each of them counts from now. */
+  /** Admits waiting prompts in order while there is room. Each counts from now. */
   #letIn(): void {
     if (this.#waiting.size === 0) return;
     const isNarrow = this.#openGapMs() < GAP_NARROW_MS;
@@ -173,7 +174,7 @@ class Steady {
     const openMs = this.#openGapMs();
     if (openMs >= GAP_NARROW_MS) this.#notice(openMs, now);
     const { slots } = this.#state;
-    // Where no job waits for its next token, nothing is known of gaps.
+    // If no job waits for its next token, gaps are unknown.
     const hasGaps = this.#runs.size > this.#reading;
     this.#state = afterCalm(this.#state, {
       slotsMax: this.#slotsMax,
@@ -194,7 +195,7 @@ class Steady {
     this.#tell();
   }
 
-  /** How long the job has waited that waits for its next token longest. */
+  /** The longest current wait of a job for its next token. */
   #openGapMs(): number {
     let oldest = Number.POSITIVE_INFINITY;
     for (const { heardAt } of this.#runs) if (heardAt !== undefined && heardAt < oldest) oldest = heardAt;

@@ -13,7 +13,7 @@ const CHECK_MS_MAX = 60_000;
 /** `unknown`: the answer is too short, or differs each time. */
 type StopVerdict = "stops" | "differs" | "unknown";
 
-/** Rejects with EngineError where the engine does not answer. */
+/** Rejects with EngineError if the engine does not answer. */
 export async function checkStops(engine: Pick<Engine, "generate">, model: string, clock: Clock): Promise<StopVerdict> {
   const limit = new AbortController();
   const cancelTimer = clock.after(CHECK_MS_MAX, () => limit.abort());
@@ -66,7 +66,7 @@ function jobWith(model: string, stop: string | undefined): GenerationJob {
   };
 }
 
-/** A few characters around the border of two pieces, not at the very beginning. */
+/** A few characters across the border of two pieces, not at the very beginning. */
 function acrossPieces(pieces: readonly string[]): string | undefined {
   const text = pieces.join("");
   let border = 0;

@@ -1,9 +1,9 @@
-/** One generation's answer as it comes over HTTP: its bytes become events, and those output. */
+/** Processes one generation's HTTP response: bytes to events to output. */
 import type { Finish } from "./engine.ts";
 import { EngineAway } from "./engine-http.ts";
 import { EventReader } from "./event-reader.ts";
 import { NdjsonReader, SseReader } from "./framing.ts";
-import type { Wish } from "./job-http.ts";
+import type { ReaderWish } from "./job-http.ts";
 import type { OutputRelay } from "./output-relay.ts";
 import type { Dialect, StreamEvent } from "./profiles/profile.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -14,7 +14,7 @@ export class StreamedAnswer {
   readonly #frames: SseReader | NdjsonReader;
   readonly #events: EventReader;
   #finish: Finish | undefined;
-  /** The engine said that nothing follows. */
+  /** The engine announced the end. */
   #over = false;
 
   constructor(dialect: Dialect, relay: OutputRelay, watchdog: Watchdog) {
@@ -25,7 +25,7 @@ export class StreamedAnswer {
     this.#events = new EventReader(dialect.read);
   }
 
-  take(bytes: Buffer): Wish {
+  take(bytes: Buffer): ReaderWish {
     try {
       for (const data of this.#frames.push(bytes)) {
         this.#event(this.#events.read(data));
@@ -33,12 +33,12 @@ export class StreamedAnswer {
       }
       return this.#over ? "enough" : "more";
     } finally {
-      // Before a failure, too: what was said is charged.
+      // Also before a failure, because output sent so far is billed.
       this.#relay.flush();
     }
   }
 
-  /** The answer is over, or enough of it came. Throws where it broke off in the middle. */
+  /** The response is over, or enough has arrived. Throws if it broke off. */
   finish(end: "enough" | "cut" | "over" | "broken"): Finish {
     if (this.#relay.cut !== undefined) return this.#relay.cut;
     if (end === "broken") throw new EngineAway("engine", "the connection to the engine was lost");

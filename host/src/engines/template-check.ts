@@ -1,13 +1,13 @@
 /**
- * Whether an engine makes of a chat the prompt that the gateway bills. A model without its chat template reads the bare
- * text: it answers badly, and builders pay for tokens that it never saw.
+ * Tests whether an engine builds the same prompt from a chat as the gateway bills. A model without its chat template reads bare text: it
+ * answers badly, and builders pay for tokens that it never saw.
  */
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError } from "./engine.ts";
 import { THINKING_MODELS } from "./models.ts";
 import { TOKENIZER_OF, type TokenizerName } from "./tokenizer-check.ts";
 
-/** It has a system message, so that no template adds one of its own: which engines do without the model's is harmless. */
+/** Contains a system message, so that no template adds its own; such additions are harmless. */
 export const TEMPLATE_CHAT = [
   { role: "system", content: "You are a helpful assistant." },
   { role: "user", content: "What is the capital of France?" },
@@ -15,18 +15,18 @@ export const TEMPLATE_CHAT = [
   { role: "user", content: "And of Italy?" },
 ];
 
-/** One way in which that chat may come to the model. */
+/** A possible prompt for that chat. */
 interface Rendering {
   by: string;
   tokens: number;
-  /** It begins with a mark of its own (BOS), which an engine may leave out. One that is put twice is harmless anywhere. */
+  /** Begins with a BOS token, which engines may omit or repeat without harm. */
   begins: boolean;
 }
 
 interface ChatFamily {
-  /** As people know it. */
+  /** The model family's display name. */
   name: string;
-  /** The first is what the gateway bills; the others are published templates that differ in ways that do no harm. */
+  /** The first is what the gateway bills; the others are published templates with harmless differences. */
   renderings: readonly [Rendering, ...Rendering[]];
 }
 
@@ -54,24 +54,21 @@ export const CHAT_FAMILIES = {
   },
 } as const satisfies Record<string, ChatFamily>;
 
-/** The texts of the chat and nothing around them, in either tokenizer. */
+/** The tokens of the chat's texts alone, in either tokenizer. */
 export const TEMPLATE_TEXT_TOKENS = 19;
 
 export type TemplateVerdict =
   | { verdict: "unknown" }
-  /** `by`: whose template it seems to be. */
+  /** `by`: the family whose template matches. */
   | { verdict: "matches"; by: string }
   | { verdict: "differs"; family: string; tokens: number; billed: number; isMissing: boolean }
-  /** The engine does not even answer the chat. */
+  /** The engine fails to answer the chat. */
   | { verdict: "fails"; reason: string };
 
 /** An engine that loads models on demand may take this long for the first chat. */
 const CHAT_MS_MAX = 120_000;
 
-/**
- * `unknown`: the engine does not tell, or not in time, or it is a model without chats, or of a family that is not known
- * here.
- */
+/** `unknown`: the engine does not report counts or not in time, or the model has no chats or is of an unknown family. */
 export async function engineTemplate(engine: Engine, model: string, clock: Clock): Promise<TemplateVerdict> {
   const family = familyOf(model);
   if (family === undefined || engine.chatTokens === undefined) return { verdict: "unknown" };
@@ -112,7 +109,7 @@ export function templateTrouble(template: TemplateVerdict): string | undefined {
   return `${what}: a chat is billed as ${billed} tokens, but the engine counts ${tokens}`;
 }
 
-/** The next step. */
+/** What the host should do about the problem. */
 export function templateRemedy(template: TemplateVerdict): string {
   if (template.verdict !== "differs") return "check the engine's own log: can it load this model and answer a chat?";
   return `configure the template of ${template.family}: ollama create with a TEMPLATE, llama-server --chat-template-file, vllm serve --chat-template; docs/hosts/engines.md, Chat templates`;

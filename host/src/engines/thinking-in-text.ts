@@ -1,13 +1,13 @@
 /**
- * Tells thinking from the answer where an engine leaves both in one text (`<think>…</think>`): stop strings are looked for in
- * the answer alone. Nothing is taken out; the gateway parts them. Marks may come in pieces.
+ * Distinguishes thinking from the answer in a text that contains both (`<think>…</think>`), because stop strings apply to the answer only.
+ * Nothing is removed; the gateway separates them. Marks may come in pieces.
  */
 const OPEN = "<think>";
 const CLOSE = "</think>";
 
 export class ThinkingInText {
   #state: "unknown" | "thinking" | "answer" = "unknown";
-  /** The beginning, while it may still become the opening mark; then the end of the thinking, for a mark in pieces. */
+  /** The beginning, while it may still become the opening mark; later the end of the thinking, where the closing mark may be incomplete. */
   #held = "";
 
   push(said: string): { thinking: string; answer: string } {
@@ -25,7 +25,7 @@ export class ThinkingInText {
     return this.#think(text);
   }
 
-  /** What is still held. */
+  /** The text still held back. */
   end(): string {
     const text = this.#state === "unknown" ? this.#held : "";
     this.#held = "";

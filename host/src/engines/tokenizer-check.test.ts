@@ -21,7 +21,7 @@ import { engineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName }
 const engineAt = (url: string, profile: EngineProfile): Engine =>
   openAiEngine({ name: "x", url, profile, models: new Map(ACTIVE_MODELS.map((id) => [id, id])), clock: systemClock });
 
-/** An engine with the reference's own tokenizer: its `/tokenize` gives as many tokens as the reference has. */
+/** An engine with the reference tokenizer: its `/tokenize` returns as many tokens as the reference. */
 async function withTokenizer(t: TestContext, name: TokenizerName, profile: EngineProfile): Promise<Engine> {
   const answer: Answer = (request, response) => {
     const { content, prompt } = JSON.parse(request.body) as { content?: string; prompt?: string };
@@ -68,7 +68,7 @@ test("an engine with another tokenizer differs: stubs that count words, and this
   assert.equal(await engineTokenizer(real, "tiny-3b"), "differs");
 });
 
-test("is unknown for an engine that does not tokenise or is unreachable, and for an unknown model", async (t) => {
+test("reports unknown for an engine that does not tokenise or is unreachable, and for an unknown model", async (t) => {
   const stub = await stubServer(t, ollamaStub(new StubEngine()));
   const away = engineAt(await deadAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);
@@ -83,7 +83,7 @@ test("is unknown for an engine that does not tokenise or is unreachable, and for
   assert.equal(await engineTokenizer(counts, "tiny-3b", "llama3"), "matches");
 });
 
-test("the reference texts distinguish every two tokenizers", () => {
+test("the reference texts distinguish any two tokenizers", () => {
   for (const one of TOKENIZERS) {
     for (const other of TOKENIZERS) {
       if (one !== other) assert.ok(TOKENIZER_REFERENCES.some((reference) => reference[one] !== reference[other]));

@@ -1,6 +1,6 @@
 /**
- * Whether an engine cuts text into tokens as the gateway counts them. A model with another tokenizer is another model,
- * whatever its name says, and its host would be paid for other numbers than its engine shows.
+ * Tests whether an engine tokenises text as the gateway counts it. A model with another tokenizer is a different model, whatever its name,
+ * and its host would be paid for other counts than the engine shows.
  */
 import type { Engine } from "./engine.ts";
 
@@ -11,7 +11,7 @@ type TokenizerReference = { text: string } & Record<TokenizerName, number>;
 
 export type TokenizerVerdict = "matches" | "differs" | "unknown";
 
-/** The tokenizer of each model, as the catalogue names it. */
+/** The catalogue's tokenizer of each model. */
 export const TOKENIZER_OF: Readonly<Record<string, TokenizerName>> = {
   "tiny-3b": "llama3",
   "small-8b": "llama3",
@@ -22,8 +22,8 @@ export const TOKENIZER_OF: Readonly<Record<string, TokenizerName>> = {
 };
 
 /**
- * How many tokens a few short texts are in the tokenizers of the catalogue, by the reference implementation. None are
- * added around a text. Each text tells at least two of the tokenizers apart, but for the plain one.
+ * Token counts of short texts by the reference implementations of the catalogue's tokenizers, without added tokens. Each text except the
+ * plain one distinguishes at least two tokenizers.
  */
 export const TOKENIZER_REFERENCES: readonly TokenizerReference[] = [
   { text: "Is time if two see asynchronous down and the littl", llama3: 11, "qwen2.5": 11, "xlm-roberta": 14 },
@@ -46,8 +46,8 @@ export const TOKENIZER_REFERENCES: readonly TokenizerReference[] = [
 ];
 
 /**
- * `unknown`: the engine does not tokenise for us, did not answer, or it is a tokenizer we have no references for.
- * `tokenizer`: as the catalogue names it, where it is known better than here.
+ * `unknown`: the engine does not tokenise or did not answer, or no references exist for its tokenizer. `tokenizer`: the catalogue's name,
+ * if known.
  */
 export async function engineTokenizer(
   engine: Engine,

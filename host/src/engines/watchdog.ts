@@ -1,9 +1,8 @@
 /**
- * Watches over one job while its engine is silent. Until the first output the gateway wants to hear that the engine is at
- * work. Some engines say how far they are with the prompt; of the others only this is known: their server answers, and
- * the request is still open. So the gateway gets progress every second for as long as the server answers. A frozen engine stops
- * answering, progress ends, and the gateway sees a stall within seconds; an engine whose server answers while its
- * model hangs is given up after a minute, by the gateway and here.
+ * Watches a job while its engine is silent, and sends progress to the gateway until the first output. Some engines report how far they have
+ * read the prompt; for others it is only known that the server answers and the request is open, so progress is sent every second while the
+ * server answers. A frozen engine stops answering, so the gateway sees a stall within seconds. If the server answers while its model hangs,
+ * the job fails after a minute, both at the gateway and here.
  */
 import type { Clock } from "../clock.ts";
 import { EngineError } from "./engine.ts";
@@ -17,9 +16,9 @@ const SILENCE_MS_MAX = 60_000;
 
 interface WatchdogOptions {
   clock: Clock;
-  /** Tells the gateway that the engine is at work. */
+  /** Sends progress to the gateway. */
   tell: (promptRead: number) => void;
-  /** Asks the engine's server for a sign of life. */
+  /** Checks whether the engine's server answers. */
   probe: () => Promise<Liveness>;
 }
 
@@ -44,7 +43,7 @@ export class Watchdog {
     return this.#lost.signal;
   }
 
-  /** The engine said how much of the prompt it has read. */
+  /** The engine reported how much of the prompt it has read. */
   read(fraction: number): void {
     this.#heardAt = this.#options.clock.monotonic();
     this.#aliveAt = this.#heardAt;
@@ -52,7 +51,7 @@ export class Watchdog {
     if (!this.#hasOutput) this.#options.tell(fraction);
   }
 
-  /** The engine gave output. */
+  /** The engine wrote output. */
   output(): void {
     this.#hasOutput = true;
     this.#heardAt = this.#options.clock.monotonic();

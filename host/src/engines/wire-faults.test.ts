@@ -1,4 +1,4 @@
-/** The scripted engine's faults, as a gateway sees them: a whole agent on a decorated plane. */
+/** The scripted engine's wire faults as a gateway sees them, with a whole agent. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
@@ -9,7 +9,7 @@ import { JOB_ID } from "../testing/recording-sink.ts";
 import { SEED, stubNats } from "../testing/stub-nats.ts";
 import { malformedFrames, WireFaults } from "./wire-faults.ts";
 
-/** Lets the agent say what waits: the outbox gathers for at most so long. */
+/** Waits until queued output is sent. */
 async function letOut(harness: AgentHarness): Promise<void> {
   for (let i = 0; i < 5; i++) {
     await turn(harness.clock);
@@ -25,7 +25,7 @@ test("malformed frames are refused by every reader", () => {
   for (const bytes of malformedFrames(JOB_ID)) assert.throws(() => decode(bytes), FrameError);
 });
 
-test("claim_tokens puts a count into done, and garbage comes before the answer", async () => {
+test("claim_tokens adds a token count to done, and garbage precedes the answer", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a", claim_tokens: 123456, garbage: true });
@@ -111,7 +111,7 @@ test("other jobs, other attempts and later jobs are unaffected by a fault", asyn
   await harness.agent.stop();
 });
 
-test("published output is sent before the cut on a real connection, too", async (t) => {
+test("output is published before the connection is cut, on a real connection too", async (t) => {
   const nats = await stubNats(t);
   const faults = new WireFaults();
   const connection = await faults.decorate(dialNats)(

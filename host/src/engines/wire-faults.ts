@@ -1,23 +1,22 @@
 /**
- * Faults on the wire, on purpose: a decorator around the dispatch plane of a node that the scripted engine serves. The
- * engine says what goes wrong with a job and after how much of its output; here it is done to the frames as they leave.
- * So neither the engine port nor the agent knows that a frame can be broken.
+ * Deliberate faults on the wire: decorates the plane of a node with the scripted engine, and changes frames as they leave. The engine
+ * decides the fault and after how much output it happens, so neither the engine port nor the agent knows of broken frames.
  */
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import type { Dial, PlaneConnection } from "../agent/plane.ts";
 
-/** Frames are decoded only while a job with faults runs; of others the kind alone is read. */
+/** Frames are decoded only while a job with faults runs; otherwise only their kind is read. */
 const ACCEPTED = encode({ kind: "accepted", job: `${"0".repeat(26)}-01` })[1];
 
 interface Fault {
-  /** How many UTF-16 units of output leave before it. */
+  /** The UTF-16 units of output before the fault. */
   afterChars: number;
   commit: (connection: PlaneConnection, subject: string) => void;
 }
 
 interface FaultyJob {
-  /** Where its frames go; undefined until its `accepted` has left. */
+  /** The subject of its frames; undefined until its `accepted` is sent. */
   subject: string | undefined;
   charsSent: number;
   faults: Fault[];
@@ -25,13 +24,13 @@ interface FaultyJob {
 }
 
 export class WireFaults {
-  /** Where the frames of each job go that runs, since its `accepted` left. */
+  /** The subject of each running job's frames, from its `accepted` on. */
   readonly #subjects = new Map<string, string>();
   readonly #faulty = new Map<string, FaultyJob>();
-  /** The one in use: where something was published last. */
+  /** The connection used for the latest frame. */
   #connection: PlaneConnection | undefined;
 
-  /** The plane with the faults in it. */
+  /** Adds the faults to a plane. */
   decorate(dial: Dial): Dial {
     return async (credentials, name) => {
       const connection = await dial(credentials, name);
@@ -45,7 +44,7 @@ export class WireFaults {
     };
   }
 
-  /** A job begins whose output is to be counted. Nothing happens to one that no decorated plane carries. */
+  /** Starts to count the output of a job. No effect if no decorated plane carries the job. */
   begin(job: string): void {
     const subject = this.#subjects.get(job);
     this.#faulty.set(job, { subject, charsSent: 0, faults: [], tokensClaimed: undefined });
@@ -56,7 +55,7 @@ export class WireFaults {
     this.#faulty.delete(job);
   }
 
-  /** Publishes bytes to the job's gateway that are no frames. */
+  /** Publishes invalid bytes to the job's gateway. */
   garbage(job: string, afterChars: number): void {
     const commit = (connection: PlaneConnection, subject: string): void => {
       for (const bytes of malformedFrames(job)) connection.publish(subject, bytes);
@@ -64,7 +63,7 @@ export class WireFaults {
     this.#add(job, { afterChars, commit });
   }
 
-  /** Cuts the node's connection without a word; the agent connects again by itself. */
+  /** Cuts the node's connection without notice; the agent reconnects. */
   drop(job: string, afterChars: number): void {
     const commit = (connection: PlaneConnection): void => {
       const cut = (): Promise<void> => connection.close();
@@ -72,13 +71,13 @@ export class WireFaults {
         .flush()
         .then(cut, cut)
         .catch(() => {
-          // It is closed already, which is what was wanted.
+          // It is already closed.
         });
     };
     this.#add(job, { afterChars, commit });
   }
 
-  /** Adds a token count to the job's `done`, where the protocol has no place for one. */
+  /** Adds a token count to the job's `done`, which the protocol does not allow. */
   claim(job: string, tokens: number): void {
     const faulty = this.#faulty.get(job);
     if (faulty !== undefined) faulty.tokensClaimed = tokens;
@@ -138,7 +137,7 @@ export class WireFaults {
   }
 }
 
-/** Bytes that no reader may accept: too short, of another version, cut off, not text, not JSON, not to the schema. */
+/** Invalid frames: too short, of another version, truncated, not text, not JSON, not matching the schema. */
 export function malformedFrames(job: string): Uint8Array[] {
   const delta = encode({ kind: "deltas", deltas: [{ job, seq: 0, channel: "answer", text: "??" }] });
   const done = encode({ kind: "done", job, seq: 0, finish: "stop" });

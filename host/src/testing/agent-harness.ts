@@ -1,4 +1,4 @@
-/** An agent on a plane in memory, and the hand of a gateway. */
+/** Test helper: an agent on a plane in memory, driven like by a gateway. */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { JobBody, JobHeader, NodeState } from "@tollgate/protocol/frames.ts";
 import { nodeState, toNode } from "@tollgate/protocol/subjects.ts";
@@ -21,18 +21,18 @@ export class AgentHarness {
   readonly statuses: AgentStatus[] = [];
   readonly agent: Agent;
   readonly engine: Engine;
-  /** How many credentials were asked for; the n-th ones carry `jwt-n`. */
+  /** The number of credential requests; the n-th credentials contain `jwt-n`. */
   issued = 0;
-  /** Where credentials say the plane is. */
+  /** The plane's address in credentials. */
   planeUrl = "nats://plane";
-  /** What the next requests for credentials answer instead. */
+  /** Errors for the next credential requests. */
   readonly credentialFailures: Error[] = [];
-  /** Everything that was logged. */
+  /** The log output. */
   logged = "";
   readonly #statusChanged = Promise.withResolvers<void>();
   #jobs = 0;
 
-  /** `clock`: for an engine that does real work, the real one. */
+  /** `clock`: the real one for an engine that does real work. */
   constructor(options: { slots?: number; models?: string[]; engine?: Engine; clock?: Clock } = {}) {
     const models = options.models ?? ["tiny-3b", "embed-m3"];
     const faults = new WireFaults();

@@ -1,4 +1,4 @@
-/** For tests of the agent: a clock that stands still until a test moves it. */
+/** Test helper: a clock for the agent that the test moves. */
 import { HandMovedClock } from "@tollgate/protocol/testing/manual-clock.ts";
 
 const START_MS = 1_000_000;

@@ -7,7 +7,7 @@ import type { Dial, PlaneConnection, PlaneCredentials } from "../agent/plane.ts"
 interface Heard {
   subject: string;
   bytes: Uint8Array;
-  /** Undefined when the bytes are no frame. */
+  /** Undefined if the bytes are not a frame. */
   frame: Frame | undefined;
   connection: MemoryConnection;
 }
@@ -65,9 +65,9 @@ export class MemoryPlane {
   readonly connections: MemoryConnection[] = [];
   readonly heard: Heard[] = [];
   readonly #waiting = new Set<() => void>();
-  /** What the next dials answer instead of connecting. */
+  /** Errors for the next connection attempts. */
   readonly refusals: Error[] = [];
-  /** Where it is, and nowhere else. Undefined: wherever it is looked for. */
+  /** The plane's only address. Undefined: any address works. */
   url: string | undefined;
   dials = 0;
 
@@ -98,7 +98,7 @@ export class MemoryPlane {
     for (const frame of cutJob(header, body)) this.send(subject, encode(frame));
   }
 
-  /** Resolves once `found` gives something; asked again at everything that happens. */
+  /** Resolves when `found` returns a value; called again after every event. */
   until<T>(found: () => T | undefined | false): Promise<T> {
     return new Promise((resolve) => {
       const look = (): void => {

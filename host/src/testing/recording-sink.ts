@@ -1,4 +1,4 @@
-/** A sink that remembers. */
+/** Test helper: a sink that records its output. */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import type { GenerationJob, Sink } from "../engines/engine.ts";
 

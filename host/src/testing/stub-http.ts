@@ -1,4 +1,4 @@
-/** An HTTP server on a free port of the loopback address, for tests that need a real one on the other side. */
+/** Test helper: an HTTP server on a free loopback port. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
@@ -19,7 +19,7 @@ export async function stubServer(t: TestContext, answer: Answer): Promise<string
 
 interface RestartableServer {
   url: string;
-  /** As a process that is killed: every connection breaks. */
+  /** Stops like a killed process: every connection breaks. */
   stop(): Promise<void>;
   /** Serves again at the same address. */
   start(): Promise<void>;
@@ -62,7 +62,7 @@ export function json(
   response.end(JSON.stringify(value));
 }
 
-/** An address where nothing listens. */
+/** An address without a server. */
 export async function deadAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

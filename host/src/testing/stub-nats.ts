@@ -1,4 +1,4 @@
-/** The part of a NATS server that one client needs, for tests of the adapter: it knows clients by their JWT. */
+/** Test helper: the part of a NATS server that one client needs. It identifies clients by their JWT. */
 
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -11,10 +11,10 @@ export interface StubNats {
   published: { subject: string; text: string }[];
   clients: Set<Socket>;
   names: string[];
-  /** JWTs that are refused. */
+  /** JWTs to refuse. */
   refused: Set<string>;
   deliver(subject: string, payload: string): void;
-  /** Runs at everything a client does. */
+  /** Runs after every client operation. */
   changed: () => void;
 }
 
@@ -62,7 +62,7 @@ function serve(
     stub.changed();
   });
 
-  /** Handles one operation at the start of `text`; returns its length, 0 if it is not whole. */
+  /** Handles one operation at the start of `text`. Returns its length, or 0 if it is incomplete. */
   const operation = (text: string): number => {
     const end = text.indexOf("\r\n");
     if (end === -1) return 0;

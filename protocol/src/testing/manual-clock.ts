@@ -1,4 +1,4 @@
-/** For tests: a clock that stands still until it is moved. `soon` is the event loop's own. */
+/** Test helper: a clock that the test moves. `soon` is the event loop's own. */
 import type { Clock } from "../clock.ts";
 
 interface Timer {
@@ -7,7 +7,7 @@ interface Timer {
   periodMs: number | undefined;
 }
 
-/** Its methods need no `this`, so that a test may take one of them, or put another in its place. */
+/** Its methods do not use `this`, so that a test can pass or replace a single one. */
 export class HandMovedClock implements Clock {
   #nowMs: number;
   readonly #timers = new Set<Timer>();
@@ -34,13 +34,13 @@ export class HandMovedClock implements Clock {
     this.#nowMs = untilMs;
   };
 
-  /** Time passes and nothing runs, as for a process that is stopped; then everything that fell due runs, late. */
+  /** Simulates a stopped process: time passes and nothing runs; then everything due runs late. */
   readonly freeze = (ms: number): void => {
     this.#nowMs += ms;
     this.advance(0);
   };
 
-  /** Milliseconds until the next timer, for tests that ask what is planned. */
+  /** Milliseconds until the next timer. */
   get nextInMs(): number | undefined {
     const next = this.#next(Number.POSITIVE_INFINITY);
     return next === undefined ? undefined : next.dueMs - this.#nowMs;
@@ -54,7 +54,7 @@ export class HandMovedClock implements Clock {
     };
   }
 
-  /** Of those due at one moment, the one that was set first. */
+  /** Of those due at the same time, the one set first. */
   #next(untilMs: number): Timer | undefined {
     let next: Timer | undefined;
     for (const timer of this.#timers)

@@ -19,8 +19,8 @@ import { type Ledger, openLedger } from "../../../gateway/src/ledger/ledger.ts";
 import type { Settlement } from "../../../gateway/src/ledger/settlement.ts";
 import { holdOf, patientClock, settlementOf } from "../../../gateway/src/ledger/testing.ts";
 import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
-import type { News, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
-import { takeIn } from "../../../gateway/src/payments/receive.ts";
+import type { PaymentNews, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
+import { processEvent } from "../../../gateway/src/payments/receive.ts";
 import { ProcessLife } from "../process-life.ts";
 import { type LedgerEntry, LedgerModel } from "./ledger-model.ts";
 import { NodeTable } from "./nodes.ts";
@@ -332,7 +332,7 @@ class History {
     const reversal = { kind: "reversal", payment, amount: money } as const;
     const refund = { ...reversal, reversal: "refund", id: `re_${id}`, status: "" } as const;
     const dispute = { ...reversal, reversal: "dispute", id: `dp_${id}`, status: "" } as const;
-    const told: News = chance.pick<News>([
+    const told: PaymentNews = chance.pick<PaymentNews>([
       paid,
       paid,
       { kind: "refunded", payment, total: money },
@@ -342,7 +342,7 @@ class History {
     const occurredAt = new Date(1_900_000_000_000 + chance.below(4) * 1_000);
     const event: ProviderEvent = { id: `evt_${newId()}`, type: told.kind, live: true, occurredAt, news: told };
     return act(`news of a payment: ${told.kind}`, ({ pool }) =>
-      takeIn({ pool, newId, onFailed: () => Promise.reject(new Error("none is automatic")) }, event),
+      processEvent({ pool, newId, onFailed: () => Promise.reject(new Error("none is automatic")) }, event),
     );
   }
 

@@ -1,6 +1,6 @@
 /** Lists a schema's fields for readers: one line per field, nested ones by their path, each with its type in words. */
 import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi.ts";
-import { follow } from "@tollgate/api/openapi/openapi.ts";
+import { resolved } from "@tollgate/api/openapi/openapi.ts";
 
 interface Field {
   /** For example `choices[].message.content`. */
@@ -11,7 +11,7 @@ interface Field {
 }
 
 export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""): Field[] {
-  const whole = follow<Schema>(document, schema as Schema);
+  const whole = resolved<Schema>(document, schema as Schema);
   return Object.entries(whole.properties ?? {}).flatMap(([name, property]) => {
     const field = property as Schema;
     const path = `${prefix}${name}`;
@@ -19,7 +19,7 @@ export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""):
       path,
       type: typeOf(document, field),
       required: whole.required?.includes(name) ?? false,
-      description: field.description ?? follow<Schema>(document, field).description ?? "",
+      description: field.description ?? resolved<Schema>(document, field).description ?? "",
     };
     return [own, ...within(document, field, path)];
   });
@@ -27,7 +27,7 @@ export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""):
 
 /** The fields inside a field: of an object, of a list's elements, or of every alternative. */
 function within(document: Document, schema: Schema, path: string): Field[] {
-  const whole = follow(document, schema);
+  const whole = resolved(document, schema);
   const alternatives = alternativesOf(whole);
   if (alternatives !== undefined) return joined(alternatives.map((branch) => within(document, branch, path)));
   if (whole.type === "array") return within(document, (whole.items ?? {}) as Schema, `${path}[]`);
@@ -47,7 +47,7 @@ function joined(alternatives: Field[][]): Field[] {
 }
 
 export function typeOf(document: Document, schema: Schema): string {
-  const whole = follow(document, schema);
+  const whole = resolved(document, schema);
   if (whole.const !== undefined) return JSON.stringify(whole.const);
   if (whole.enum !== undefined) return whole.enum.map((value) => JSON.stringify(value)).join(" | ");
   const alternatives = alternativesOf(whole);

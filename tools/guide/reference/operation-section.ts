@@ -4,11 +4,11 @@ import {
   type Document,
   type Endpoint,
   type Example,
-  follow,
   type Media,
   type Parameter,
   type Ref,
   type Response,
+  resolved,
   type Schema,
 } from "@tollgate/api/openapi/openapi.ts";
 import type { Calling } from "../../../gateway/src/site/reference/documents.ts";
@@ -31,14 +31,14 @@ ${description === undefined ? "" : marked(description)}
 ${example(`Call ${path}`, samplesOf(endpoint, calling))}
 ${parameters(document, endpoint)}
 ${request === undefined ? "" : html`${subheading(`${id}-request`, "Request")}\n${schemaPart(document, request.schema)}`}
-${success === undefined ? "" : answer(document, id, follow<Response>(document, success))}
+${success === undefined ? "" : answer(document, id, resolved<Response>(document, success))}
 <p class="errors">Errors: ${refusals.map(([status], i) => html`${i > 0 ? ", " : ""}<a href="#status-${status}">${status}</a>`)}</p>
 </section>
 `;
 }
 
 function parameters(document: Document, { operation }: Endpoint): Html | string {
-  const list = (operation.parameters ?? []).map((one) => follow<Parameter>(document, one));
+  const list = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one));
   if (list.length === 0) return "";
   const rows = list.map((one) => ({
     path: one.name,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
-import { type Endpoint, follow, operationsOf, type Parameter } from "@tollgate/api/openapi/openapi.ts";
+import { type Endpoint, operationsOf, type Parameter, resolved } from "@tollgate/api/openapi/openapi.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { html, inline, marked } from "../../../gateway/src/site/reference/html.ts";
@@ -33,7 +33,7 @@ for (const api of DOCUMENTS) {
     test("has every parameter with its description", () => {
       for (const { operation } of operationsOf(document)) {
         for (const parameter of operation.parameters ?? []) {
-          const { name, description } = follow<Parameter>(document, parameter);
+          const { name, description } = resolved<Parameter>(document, parameter);
           assert.ok(page.includes(`<code>${name}</code>`), name);
           assert.ok(page.includes(inline(description).text), name);
         }

@@ -4,9 +4,9 @@ import {
   type Document,
   type Endpoint,
   type Example,
-  follow,
   operationsOf,
   type Response,
+  resolved,
 } from "@tollgate/api/openapi/openapi.ts";
 import type { ApiDocument, Step } from "../../../gateway/src/site/reference/documents.ts";
 import { block, framed, samplesBlock } from "../../../gateway/src/site/reference/frame.ts";
@@ -101,7 +101,7 @@ function errors(document: Document, endpoints: Endpoint[]): Html {
   for (const { operation } of endpoints) {
     for (const [status, found] of Object.entries(operation.responses)) {
       if (/^[23]/.test(status)) continue;
-      const examples = follow<Response>(document, found).content?.["application/json"]?.examples ?? {};
+      const examples = resolved<Response>(document, found).content?.["application/json"]?.examples ?? {};
       for (const [name, example] of Object.entries(examples)) {
         const { code, message } = errorOf(example);
         // A code is listed once per message; errors without a code are listed once.

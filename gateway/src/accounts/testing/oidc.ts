@@ -14,7 +14,7 @@ export interface Person {
 }
 
 /** Faults of the provider's tokens and responses. */
-export interface Mischief {
+export interface ProviderFaults {
   /** Overrides claims of the ID token. */
   claims?: Record<string, unknown>;
   /** Overrides claims of UserInfo. */
@@ -30,7 +30,7 @@ export interface Mischief {
 export interface TestIssuer {
   provider: OidcProvider;
   /** Signs the person in at the authorization URL; returns the redirect URL. */
-  signIn(authorizationUrl: string, person: Person, mischief?: Mischief): Promise<URL>;
+  signIn(authorizationUrl: string, person: Person, mischief?: ProviderFaults): Promise<URL>;
   /** Refuses at the authorization URL; returns the redirect URL. */
   refuse(authorizationUrl: string): URL;
   /** The latest response of the token endpoint. */
@@ -42,7 +42,7 @@ export interface TestIssuer {
 
 interface Grant {
   person: Person;
-  mischief: Mischief;
+  mischief: ProviderFaults;
   asked: URLSearchParams;
 }
 
@@ -118,7 +118,7 @@ export async function openTestIssuer(): Promise<TestIssuer> {
     return lastTokens;
   }
 
-  function signed(claims: object, mischief: Mischief): string {
+  function signed(claims: object, mischief: ProviderFaults): string {
     const header = mischief.unsigned === true ? { alg: "none" } : { alg: "RS256", kid: "one" };
     const input = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
     const signer: KeyObject = mischief.otherKey === true ? otherKey : key;

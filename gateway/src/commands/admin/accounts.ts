@@ -22,7 +22,7 @@ import {
   REASON,
   SHELL_OPERATOR,
 } from "./admin-run.ts";
-import { creditSettingsOf, markOf, shownCredit, toldCredit } from "./credit-settings.ts";
+import { creditLines, creditObject, creditSettingsOf, thresholdOf } from "./credit-settings.ts";
 import { dollarsText } from "./dollars.ts";
 
 export const accountCommands: Record<string, AdminCommand> = {
@@ -175,7 +175,7 @@ async function grant(run: AdminRun): Promise<number> {
 async function alert(run: AdminRun): Promise<number> {
   const { id, kind } = await findAccount(run);
   if (kind !== "builder") throw new Error("this is a host account, and only builder accounts have credit");
-  const [subject, reason, mark] = [publicId("acc", id), reasonOf(run), markOf(run.flags.below)];
+  const [subject, reason, mark] = [publicId("acc", id), reasonOf(run), thresholdOf(run.flags.below)];
   const details = { mark_micro: mark === null ? null : exactMicro(mark), reason };
   const act = { operator: SHELL_OPERATOR, action: "account.alert", subject, details };
   await openAudit(run).record(act, () => setAlert(run.pool, id, mark));
@@ -225,8 +225,8 @@ export function reasonOf({ flags }: AdminRun): string {
 async function report(run: AdminRun, account: string): Promise<number> {
   const entry = await findAccount({ ...run, args: [account] });
   const credit = entry.kind === "builder" ? await creditSettingsOf(run, entry.id) : undefined;
-  const json = { ...shown(entry), ...(credit !== undefined && shownCredit(credit)) };
-  const text = { ...told(entry), ...(credit !== undefined && toldCredit(credit, entry.balance)) };
+  const json = { ...shown(entry), ...(credit !== undefined && creditLines(credit)) };
+  const text = { ...told(entry), ...(credit !== undefined && creditObject(credit, entry.balance)) };
   run.print(run.json ? JSON.stringify(json, null, 2) : propertyList(text, run.terminal));
   return 0;
 }

@@ -23,12 +23,12 @@ export async function creditSettingsOf(
   return { mark: alert?.mark ?? null, topUp };
 }
 
-export const shownCredit = ({ mark, topUp }: CreditSettings): object => ({
+export const creditLines = ({ mark, topUp }: CreditSettings): object => ({
   alert_mark_micro: mark === null ? null : exactMicro(mark),
   top_up: topUp === undefined ? null : topUpObject(topUp),
 });
 
-export const toldCredit = ({ mark, topUp }: CreditSettings, balance: Pico): Record<string, string> => ({
+export const creditObject = ({ mark, topUp }: CreditSettings, balance: Pico): Record<string, string> => ({
   Alert: mark === null ? "none" : `below ${dollarsText(mark)}${balance < mark ? ", which it is" : ""}`,
   "Top-up": topUp === undefined ? "never set" : topUpText(topUp),
 });
@@ -41,7 +41,7 @@ function topUpText({ enabled, amount, mark, monthMax, monthSpent, failure, faile
 }
 
 /** The value of `--below`; null for `none`. */
-export function markOf(text = ""): Pico | null {
+export function thresholdOf(text = ""): Pico | null {
   if (text === "none") return null;
   const [, whole = "", part = ""] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   const micro = BigInt(whole + part.padEnd(6, "0"));

@@ -42,7 +42,7 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyRecord, now: number): string {
   return expiresAt !== null && expiresAt.getTime() <= now ? "expired" : "active";
 }
 
-export function shown({ record, spend, today }: Listed): object {
+export function keyRow({ record, spend, today }: Listed): object {
   const { id, accountId, limits: overrides, ownLimits: own, budgetDay, budgetMonth, ...rest } = record;
   return {
     id: publicId("key", id),

@@ -17,7 +17,7 @@ import { serverSecrets } from "../../server-secrets.ts";
 import { findAccount } from "./accounts.ts";
 import { ACCOUNT, type AdminCommand, type AdminRun, NAME, nameOf, SHELL_OPERATOR } from "./admin-run.ts";
 import { checkOwnLimits, keepOldMs, SETTING_FLAGS, settingsOf } from "./key-settings.ts";
-import { columns, detailsOf, limitsLine, propertiesOf, shown } from "./key-shown.ts";
+import { columns, detailsOf, keyRow, limitsLine, propertiesOf } from "./key-shown.ts";
 
 const PAGE_ROWS = 1000;
 
@@ -90,7 +90,7 @@ async function list(run: AdminRun): Promise<number> {
     const spend = await openDirectory(run).spendByKey(id, startOfMonth(run.clock.now()));
     const all = await everySecret(keys, id);
     const records = all.map((record) => ({ record, spend: spend.get(record.id) }));
-    if (run.json) run.print(JSON.stringify(records.map(shown), null, 2));
+    if (run.json) run.print(JSON.stringify(records.map(keyRow), null, 2));
     else
       run.print(
         records.length === 0 ? "This account has no keys." : table(columns(run.clock.now()), records, run.terminal),
@@ -123,7 +123,7 @@ async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
   const today = (await directory.spendByKey(record.accountId, startOfDay(now))).get(record.id);
   const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
   return run.json
-    ? JSON.stringify(shown({ record, spend, today }), null, 2)
+    ? JSON.stringify(keyRow({ record, spend, today }), null, 2)
     : propertyList(propertiesOf(record, { today, spend, now }), run.terminal);
 }
 

@@ -46,7 +46,7 @@ async function init(args: string[]): Promise<Report> {
 }
 
 describe("plane init for several servers", () => {
-  test("writes one file per server, and secrets are readable by their owner only", async (t) => {
+  test("writes one file per server, with secrets readable by their owner only", async (t) => {
     const parent = await mkdtemp(join(tmpdir(), "tollgate-init-"));
     t.after(() => rm(parent, { recursive: true, force: true }));
     const place = join(parent, "plane");
@@ -96,13 +96,13 @@ describe("plane init for several servers", () => {
     assert.throws(() => parseServers("a=one:6222,b=two"), /one:6222 is named twice/);
   });
 
-  test("refuses flags for one server and for several together", async () => {
+  test("refuses flags for a single server together with those for several", async () => {
     const both = ["--url", "tls://x:1", "--servers", "a=x,b=y"];
     await assert.rejects(planeInit(["--dir", "/nowhere/x", ...both]), /--url .* and --servers .* cannot be combined/);
   });
 });
 
-describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
+describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => {
   let place: string;
   let report: Report;
   let env: Record<string, string>;
@@ -153,7 +153,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     return opened;
   };
 
-  test("delivers messages between nodes and gateways on all servers, and a revocation reaches all three", async (t) => {
+  test("delivers messages between nodes and gateways on all servers, and revocations to all three servers", async (t) => {
     const plane = await openPlane(t, serverOf("a").url);
     const heard = new Set<string>();
     plane.subscribe("tg.s.*", (subject) => heard.add(subject));
@@ -177,7 +177,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     }
   });
 
-  test("counts as one plane under all its addresses, and survives the loss of a server", async (t) => {
+  test("is one plane under all its addresses, and survives the loss of a server", async (t) => {
     const plane = await openPlane(t, env.NATS_URL as string);
     assert.equal((await plane.mint("n1")).url, env.NATS_URL);
     await running.get("c")?.kill();
@@ -186,7 +186,7 @@ describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
     await running.get("c")?.start();
   });
 
-  test("requires TLS of clients after the greeting", async () => {
+  test("requires clients to use TLS", async () => {
     for (const { url } of report.servers) {
       const socket = connect({ host: "127.0.0.1", port: portOf(url) });
       const [greeting] = await once(socket, "data");

@@ -79,7 +79,7 @@ describe("plane init", () => {
     assert.deepEqual(await readdir(place), ["nats-server.conf"]);
   });
 
-  test("names an invalid flag and its rule", async () => {
+  test("refuses an invalid flag and names its rule", async () => {
     await assert.rejects(planeInit([]), /--dir is missing: the directory to write to/);
     for (const url of ["http://x", "nats://", "x:4222", "nats://a:1/path", "nats://u:p@a:1", "nats://a:1,http://b"]) {
       await assert.rejects(planeInit(["--dir", "/nowhere/x", "--url", url]), /--url must be nats:/, url);

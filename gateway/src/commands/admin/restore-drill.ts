@@ -10,12 +10,12 @@ import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type pg from "pg";
-import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
+import { openSecretReencryption } from "../../accounts/kept-secrets.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, suffixOf } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { othersOf } from "../../base/replaceable.ts";
+import { otherSecretsOf } from "../../base/rotating-secret.ts";
 import { sessionSecrets } from "../../build/context.ts";
 import { type Config, databaseUrlOf, parseConfig } from "../../config.ts";
 import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
@@ -313,7 +313,7 @@ async function receipts({ pool, secrets }: Drill): Promise<Result> {
 
 async function secondFactors({ pool, config, secrets }: Drill): Promise<Result> {
   const session = sessionSecrets(config, secrets);
-  const kept = openKeptSecrets({ pool, secret: session.current, others: othersOf(session) });
+  const kept = openSecretReencryption({ pool, secret: session.current, others: otherSecretsOf(session) });
   const { readable, unreadable } = await kept.count();
   const words = unreadable === 0 ? `${readable} can be read` : `${unreadable} cannot be read with this session secret`;
   return result("second factors", unreadable === 0, words);

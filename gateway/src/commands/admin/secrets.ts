@@ -5,9 +5,9 @@
 
 import { propertyList } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { openKeptSecrets } from "../../accounts/kept-secrets.ts";
-import type { Replaceable } from "../../base/replaceable.ts";
-import { othersOf } from "../../base/replaceable.ts";
+import { openSecretReencryption } from "../../accounts/kept-secrets.ts";
+import type { RotatingSecret } from "../../base/rotating-secret.ts";
+import { otherSecretsOf } from "../../base/rotating-secret.ts";
 import { sessionSecrets } from "../../build/context.ts";
 import type { Config } from "../../config.ts";
 import { publishedKeys, receiptKeyOf } from "../../history/receipts.ts";
@@ -57,7 +57,7 @@ interface Left {
 }
 
 /** What would stop working without the old pepper and the old session secret. */
-async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: Replaceable): Promise<Left> {
+async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: RotatingSecret): Promise<Left> {
   if (!(await keepsPeppers(pool)))
     throw new CommandError("an older version migrated this database: it does not record peppers", {
       next: "tollgate migrate",
@@ -66,7 +66,11 @@ async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: Repla
   return {
     keys: await seenUnder(pool, "api_key", pepper),
     hostTokens: await seenUnder(pool, "host_token", pepper),
-    secondFactors: await openKeptSecrets({ pool, secret: session.current, others: othersOf(session) }).others(),
+    secondFactors: await openSecretReencryption({
+      pool,
+      secret: session.current,
+      others: otherSecretsOf(session),
+    }).others(),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { type OpenOwn, openOwnSettings } from "../../build/deployment.ts";
+import { type OwnSettingsContext, openOwnSettings } from "../../build/deployment.ts";
 import type { OwnSettings } from "../../db/deployment/compare.ts";
 import {
   changeShared,
@@ -13,7 +13,14 @@ import {
   type StoredSetting,
   type StoredSettings,
 } from "../../db/deployment/record.ts";
-import { inWords, judge, type Own, SHARED_NAMES, type SharedName, VARIABLES } from "../../db/deployment/rules.ts";
+import {
+  displayedValue,
+  judgeSetting,
+  type OwnSetting,
+  SHARED_NAMES,
+  type SharedName,
+  VARIABLES,
+} from "../../db/deployment/rules.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { serverSecrets } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
@@ -49,8 +56,8 @@ interface ShownSetting extends StoredSetting {
 
 const COLUMNS: Column<ShownSetting>[] = [
   { title: "SETTING", cell: ({ name }) => name },
-  { title: "VALUE", cell: ({ name, value }) => inWords(name, value) },
-  { title: "BEFORE", cell: ({ name, previous }) => (previous === null ? "" : inWords(name, previous)) },
+  { title: "VALUE", cell: ({ name, value }) => displayedValue(name, value) },
+  { title: "BEFORE", cell: ({ name, previous }) => (previous === null ? "" : displayedValue(name, previous)) },
   { title: "SINCE", cell: ({ changedAt }) => changedAt.toISOString() },
   { title: "HERE", cell: ({ isOurs }) => (isOurs === undefined ? "unknown" : isOurs ? "same" : "DIFFERS") },
 ];
@@ -76,14 +83,14 @@ export async function sharedSettings(run: AdminRun): Promise<ShownSetting[]> {
   return SHARED_NAMES.flatMap((name) => {
     const [setting, its] = [stored[name], own[name]];
     if (setting === undefined) return [];
-    const isOurs = its === undefined ? undefined : judge(setting, its) !== "differs";
+    const isOurs = its === undefined ? undefined : judgeSetting(setting, its) !== "differs";
     return [{ name, ...setting, isOurs }];
   });
 }
 
 async function withOwn<T>(
   { config, newId }: Pick<AdminRun, "config"> & { newId: AdminRun["newId"] | undefined },
-  use: (own: OpenOwn) => Promise<T>,
+  use: (own: OwnSettingsContext) => Promise<T>,
 ): Promise<T> {
   const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId });
   try {
@@ -119,7 +126,10 @@ async function set(run: AdminRun): Promise<number> {
   for (const name of names) {
     const [from, its] = [stored[name], ownIn(own, name, run)];
     const to = { value: its.written(), previous: previousOf(from, its) };
-    const details = { from: from === undefined ? null : inWords(name, from.value), to: inWords(name, to.value) };
+    const details = {
+      from: from === undefined ? null : displayedValue(name, from.value),
+      to: displayedValue(name, to.value),
+    };
     const act = { operator: SHELL_OPERATOR, action: "deployment.set", subject: name, details };
     await openAudit(run).record(act, () => changeShared(run.pool, name, { from, to }));
   }
@@ -133,18 +143,18 @@ async function set(run: AdminRun): Promise<number> {
 }
 
 /** The value with which running gateways continue. Setting that value again undoes the change. */
-function previousOf(from: StoredSetting | undefined, own: Own): string | null {
+function previousOf(from: StoredSetting | undefined, own: OwnSetting): string | null {
   if (from === undefined) return null;
   return own.is(from.value) ? from.previous : from.value;
 }
 
-const keepsKeys = ({ value, previous }: StoredSetting, own: Own): boolean =>
+const keepsKeys = ({ value, previous }: StoredSetting, own: OwnSetting): boolean =>
   [value, previous].some((one) => one !== null && (own.is(one) || own.replaces?.(one) === true));
 
 /** An empty server must become a new one, and must not be mistaken for the recorded one. */
 const withoutLimits = ({ limits: _, ...others }: StoredSettings): StoredSettings => others;
 
-function ownIn(own: OwnSettings, name: SharedName, { config }: AdminRun): Own {
+function ownIn(own: OwnSettings, name: SharedName, { config }: AdminRun): OwnSetting {
   const its = own[name];
   if (its !== undefined) return its;
   const next =
@@ -163,7 +173,7 @@ async function finish(run: AdminRun): Promise<number> {
     });
   for (const name of names) {
     const from = stored[name] as StoredSetting;
-    const details = { ended: inWords(name, from.previous ?? "") };
+    const details = { ended: displayedValue(name, from.previous ?? "") };
     const act = { operator: SHELL_OPERATOR, action: "deployment.finish", subject: name, details };
     await openAudit(run).record(act, () =>
       changeShared(run.pool, name, { from, to: { value: from.value, previous: null } }),

@@ -15,7 +15,7 @@ import { COST, holdOf, newDirectory, newId, patientClock, settlementOf } from ".
 import { openAudit } from "../../operators/audit.ts";
 import { spoolCommands } from "./spool.ts";
 
-test("lists the spool of a gone gateway, and enters it once after its holds ended, with an audit record", async (t) => {
+test("lists the spool of a lost gateway, and enters its charges once after the holds expired, with an audit record", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const directory = await newDirectory(t);

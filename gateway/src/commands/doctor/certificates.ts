@@ -4,12 +4,12 @@ import { isIP } from "node:net";
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { type CertificateFiles, readCertificate } from "../../base/certificate.ts";
 import { DAY_MS } from "../../base/time.ts";
-import type { Examined } from "./examined.ts";
+import type { CheckContext } from "./examined.ts";
 
 /** Renewal usually begins 30 days before the end. */
 const ENDS_SOON_DAYS = 14;
 
-export async function* certificateChecks({ config, clock }: Examined): AsyncGenerator<Check> {
+export async function* certificateChecks({ config, clock }: CheckContext): AsyncGenerator<Check> {
   const { tls, publicUrl, plane } = config;
   const now = clock.now();
   if (tls !== undefined)

@@ -4,16 +4,16 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../../config.ts";
 import { connectionName } from "../../db/connected.ts";
-import { LOOK, Looked } from "../../db/lineage/lineage.ts";
+import { HistoryReading, READ_HISTORY } from "../../db/lineage/lineage.ts";
 import { historyFile } from "../../db/lineage/remembered.ts";
-import { judge } from "../../db/lineage/rules.ts";
+import { judgeHistory } from "../../db/lineage/rules.ts";
 import { planMigration } from "../../db/plan.ts";
 import { type Connection, clientConfig } from "../../db/pool.ts";
 import { checkPooler } from "../../db/pooler.ts";
 import { readProgram } from "../../db/program.ts";
 import { queryOne, row } from "../../db/rows.ts";
 import { checkSession, DatabaseMisconfigured } from "../../db/session.ts";
-import { type Examined, worded } from "./examined.ts";
+import { type CheckContext, withRemedy } from "./examined.ts";
 
 const OLDEST_VERSION = 15;
 const CLOCK_OFF_MS = 1_000;
@@ -47,7 +47,7 @@ const STATE = `select current_setting('server_version_num')::int / 10000 as vers
       (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as "connectionsFree",
     (select rolconnlimit from pg_roles where rolname = current_user) as "roleMax"`;
 
-interface Reached extends Pick<Examined, "config" | "clock" | "isStarting"> {
+interface Reached extends Pick<CheckContext, "config" | "clock" | "isStarting"> {
   pool: pg.Pool;
   connection: Connection;
 }
@@ -102,7 +102,7 @@ async function misconfigured(name: string, fine: string, look: () => Promise<voi
     return ok(name, fine);
   } catch (error) {
     if (!(error instanceof DatabaseMisconfigured)) throw error;
-    return worded(name, error.message, "docs/operators/high-availability.md#postgresql");
+    return withRemedy(name, error.message, "docs/operators/high-availability.md#postgresql");
   }
 }
 
@@ -151,10 +151,10 @@ async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerat
   const seen = await historyFile(spoolDir).read();
   const { isThere } = await queryOne(pool, There, `select to_regclass('ledger_history') is not null as "isThere"`);
   if (seen === undefined || !isThere) return;
-  const { system, timeline, epoch, position, reason } = await queryOne(pool, Looked, LOOK);
+  const { system, timeline, epoch, position, reason } = await queryOne(pool, HistoryReading, READ_HISTORY);
   // A standby has been reported already.
   if (timeline === null || epoch === null || position === null) return;
-  const judged = judge(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
+  const judged = judgeHistory(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
   if (judged.kind !== "refused") yield ok("history", "the database continues the one that this gateway used before");
   else yield fail("history", judged.why, "correct DATABASE_URL, or after a restore: tollgate admin history accept");
 }

@@ -1,12 +1,12 @@
 /** Checks whether these settings match the deployment's. Writes nothing. */
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type pg from "pg";
-import { readIfThere } from "../../base/files.ts";
+import { readIfExists } from "../../base/files.ts";
 import { openOwnSettings } from "../../build/deployment.ts";
 import type { Config } from "../../config.ts";
 import type { OwnSettings } from "../../db/deployment/compare.ts";
 import { keepsSharedSettings, readShared, type StoredSettings } from "../../db/deployment/record.ts";
-import { differenceOf, judge, SHARED_NAMES, VARIABLES } from "../../db/deployment/rules.ts";
+import { differenceOf, judgeSetting, SHARED_NAMES, VARIABLES } from "../../db/deployment/rules.ts";
 import { secretsFileIn, serverSecrets } from "../../server-secrets.ts";
 
 export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGenerator<Check> {
@@ -25,7 +25,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
   const found = SHARED_NAMES.flatMap((name): Check[] => {
     const [recorded, its] = [stored[name], own[name]];
     if (recorded === undefined || its === undefined) return [];
-    if (judge(recorded, its) === "differs") {
+    if (judgeSetting(recorded, its) === "differs") {
       const { what, remedy } = differenceOf(name, recorded, its);
       return [fail("deployment", what, remedy)];
     }
@@ -43,7 +43,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
 
 async function ownOf(config: Config, stored: StoredSettings): Promise<OwnSettings> {
   const { keyPepper = "", keyPepperOld: pepperOld, keyPepperNext: pepperNext, receiptSeed = "" } = config;
-  const isKept = (await readIfThere(secretsFileIn(config.dataDir))) !== undefined;
+  const isKept = (await readIfExists(secretsFileIn(config.dataDir))) !== undefined;
   // Secrets that do not exist yet are created by the gateway.
   const secrets = isKept
     ? await serverSecrets(config)

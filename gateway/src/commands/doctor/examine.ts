@@ -8,13 +8,13 @@ import { assertReachable } from "../failures.ts";
 import { certificateChecks } from "./certificates.ts";
 import { databaseChecks } from "./database.ts";
 import { deploymentChecks } from "./deployment.ts";
-import { away, type Examined, type Finding } from "./examined.ts";
+import { type CheckContext, type Finding, unreachableFinding } from "./examined.ts";
 import { machineChecks } from "./machine.ts";
 import { planeChecks } from "./plane.ts";
 import { limitsChecks, mailChecks, paymentChecks } from "./services.ts";
 
 /** Yields each finding at once, so that a slow check does not delay the others. */
-export async function* examine(examined: Examined): AsyncGenerator<Finding> {
+export async function* examine(examined: CheckContext): AsyncGenerator<Finding> {
   const { config } = examined;
   yield* machineChecks(config);
   yield* storeChecks(examined);
@@ -25,7 +25,7 @@ export async function* examine(examined: Examined): AsyncGenerator<Finding> {
   yield* paymentChecks(examined);
 }
 
-async function* storeChecks({ config, clock, isStarting }: Examined): AsyncGenerator<Finding> {
+async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncGenerator<Finding> {
   // The start itself sets up the private database.
   if (isStarting && config.databaseUrl === undefined) return;
   const connection = await connectionOf(config);
@@ -40,13 +40,13 @@ async function* storeChecks({ config, clock, isStarting }: Examined): AsyncGener
     if (!isStarting) yield* deploymentChecks(pool, config);
   } catch (error) {
     const { next = "check DATABASE_URL, and the database's log" } = error as { next?: string };
-    yield away("database", error, next);
+    yield unreachableFinding("database", error, next);
   } finally {
     await pool.end();
   }
 }
 
-async function connectionOf({ databaseUrl, dataDir }: Examined["config"]): Promise<Connection | undefined> {
+async function connectionOf({ databaseUrl, dataDir }: CheckContext["config"]): Promise<Connection | undefined> {
   if (databaseUrl !== undefined) return { connectionString: databaseUrl };
   // Undefined for a directory that was never used.
   return await findPrivatePostgres({ dataDir }).catch((error) => {
@@ -56,7 +56,7 @@ async function connectionOf({ databaseUrl, dataDir }: Examined["config"]): Promi
 }
 
 /** Logs what `serve` finds about its environment. Unreachable services are logged by the start itself. */
-export async function logFindings(surroundings: Omit<Examined, "isStarting">, log: Log): Promise<void> {
+export async function logFindings(surroundings: Omit<CheckContext, "isStarting">, log: Log): Promise<void> {
   try {
     for await (const { name: check, verdict, detail, next, isAway } of examine({ ...surroundings, isStarting: true })) {
       const level = isAway || verdict === "ok" ? "debug" : verdict === "warn" ? "warn" : "error";

@@ -5,7 +5,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
 
-export interface Examined {
+export interface CheckContext {
   config: Config;
   clock: Clock;
   newId: NewId;
@@ -18,7 +18,7 @@ export interface Finding extends Check {
   isAway?: true;
 }
 
-export const away = (name: string, error: unknown, next: string): Finding => ({
+export const unreachableFinding = (name: string, error: unknown, next: string): Finding => ({
   ...fail(name, reasonOf(error), next),
   isAway: true,
 });
@@ -29,7 +29,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Formats `what: remedy`, like errors of settings. */
-export function worded(name: string, message: string, usual: string): Check {
+export function withRemedy(name: string, message: string, usual: string): Check {
   const [what = "", ...rest] = message.split(": ");
   return fail(name, what, rest.length === 0 ? usual : rest.join(": "));
 }

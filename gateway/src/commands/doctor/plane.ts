@@ -4,13 +4,13 @@ import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { type Check, fail, ok } from "@tollgate/terminal/checks.ts";
 import { z } from "zod";
 import { withPlane } from "../nats-plane.ts";
-import { away, type Examined, type Finding, reasonOf } from "./examined.ts";
+import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./examined.ts";
 
 const ANSWER_MS_MAX = 3_000;
 const OLDEST = [2, 9];
 const Info = z.object({ version: z.string(), max_payload: z.number() });
 
-export async function* planeChecks(examined: Examined): AsyncGenerator<Finding> {
+export async function* planeChecks(examined: CheckContext): AsyncGenerator<Finding> {
   const { absent, nats } = examined.config.plane;
   if (absent) yield ok("plane", "the dispatch plane is off: this gateway serves no inference requests");
   else if (nats === undefined) yield ok("plane", "the dispatch plane runs inside the gateway (NATS_URL is not set)");
@@ -27,7 +27,7 @@ async function serverCheck(url: string): Promise<Finding> {
   try {
     return judgeServer(place, await greeting({ host: hostname, port: port === "" ? 4222 : Number(port) }));
   } catch (error) {
-    const finding = away("plane", error, `check NATS_URL, and that the NATS server at ${place} runs`);
+    const finding = unreachableFinding("plane", error, `check NATS_URL, and that the NATS server at ${place} runs`);
     return { ...finding, detail: `${place}: ${finding.detail}` };
   }
 }
@@ -70,7 +70,7 @@ export function judgeServer(place: string, { version, max_payload: bytesMax }: z
   return ok("plane", `${place} has NATS ${version}`);
 }
 
-async function rightsCheck(examined: Examined): Promise<Finding> {
+async function rightsCheck(examined: CheckContext): Promise<Finding> {
   const next =
     "set the variables that tollgate admin plane init wrote into gateway.env, and start NATS with its nats-server.conf";
   try {

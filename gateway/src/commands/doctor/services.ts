@@ -2,9 +2,9 @@
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { verifySmtp } from "../../accounts/mail.ts";
 import type { Config } from "../../config.ts";
-import { away, type Examined, type Finding, reasonOf } from "./examined.ts";
+import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./examined.ts";
 
-export async function* limitsChecks({ config: { valkeyUrl: url } }: Examined): AsyncGenerator<Finding> {
+export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext): AsyncGenerator<Finding> {
   if (url === undefined) {
     yield ok("limits", "rate limits are counted in the memory of each gateway (VALKEY_URL is not set)");
     return;
@@ -19,7 +19,7 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: Examined): A
     yield roleCheck(replication?.get("role")) ?? ok("limits", `answers, version ${version}`);
     yield policyCheck(memory?.get("maxmemory_policy"));
   } catch (error) {
-    yield away("limits", error, "check VALKEY_URL, and that Valkey or Redis runs there");
+    yield unreachableFinding("limits", error, "check VALKEY_URL, and that Valkey or Redis runs there");
   } finally {
     server.close();
   }
@@ -41,7 +41,7 @@ export function policyCheck(policy: string | undefined): Check {
   );
 }
 
-export async function* mailChecks({ config: { mail } }: Examined): AsyncGenerator<Check> {
+export async function* mailChecks({ config: { mail } }: CheckContext): AsyncGenerator<Check> {
   if (mail === undefined) {
     yield ok("mail", "no email is sent (SMTP_URL is not set)");
     return;

@@ -7,7 +7,7 @@ import { keptSession } from "./kept-session.ts";
 
 const ROOT = "/console/api/";
 
-export const api: Command = {
+export const apiCommand: Command = {
   help: "call the console API with the session of tollgate login",
   args: {
     METHOD: { help: "the HTTP method", oneOf: ["GET", "POST", "PUT", "PATCH", "DELETE"] },

@@ -58,7 +58,7 @@ async function loggedIn(flags: string[] = []) {
 }
 
 describe("tollgate login", () => {
-  test("stores a session that its person confirmed, readable only for its owner, and never prints the token", async () => {
+  test("stores a session that its person confirmed, readable only by its owner, and never prints the token", async () => {
     const { email, terminal } = await loggedIn();
     assert.match(terminal.text, new RegExp(`^logged in to ${gateway} as ${email}; it can only read, until \\d{4}-`));
     assert.match(terminal.remarks[0] ?? "", new RegExp(`^Open ${gateway}/console/authorize\\?code=`));
@@ -69,7 +69,7 @@ describe("tollgate login", () => {
     assert.equal((await stat(file())).mode & 0o777, 0o600);
   });
 
-  test("answers with --json", async () => {
+  test("prints JSON with --json", async () => {
     const { email, terminal } = await loggedIn(["--json", "--write"]);
     const { expires_at, ...rest } = terminal.json<Record<string, unknown>>();
     assert.deepEqual(rest, { gateway, email, access: "write" });
@@ -84,7 +84,7 @@ describe("tollgate login", () => {
     await assert.rejects(stat(file()), { code: "ENOENT" });
   });
 
-  test("fails in one line where no gateway is, and refuses what is no address", async () => {
+  test("fails with one line if the address has no gateway or is invalid", async () => {
     for (const address of ["http://127.0.0.1:1", "gateway.example", "ftp://gateway.example"]) {
       const { code, terminal } = await tollgate(["login", "--gateway", address]);
       assertFailure(terminal, code, address);
@@ -93,7 +93,7 @@ describe("tollgate login", () => {
 });
 
 describe("tollgate api", () => {
-  test("prints what the console API answers: JSON, and CSV as it is", async () => {
+  test("prints JSON answers as JSON and CSV unchanged", async () => {
     const { accountIds } = await loggedIn();
     const { terminal } = await tollgate(["api", "GET", "balance"]);
     assert.equal(terminal.json<{ balance_micro: string }>().balance_micro, "5000000.000000");
@@ -104,7 +104,7 @@ describe("tollgate api", () => {
     assert.match(csv.terminal.lines[0] ?? "", /^id,/);
   });
 
-  test("changes something only with --write at the login", async () => {
+  test("can change something only if the login had --write", async () => {
     const create = ["api", "POST", "keys", "--data", '{"name":"made by a script"}'];
     await loggedIn();
     const { code, terminal } = await tollgate(create);
@@ -116,7 +116,7 @@ describe("tollgate api", () => {
     assert.equal((await tollgate(["api", "POST", "keys", "--data", "-"], piped)).code, 0);
   });
 
-  test("fails in one line", async () => {
+  test("reports every failure in one line", async () => {
     for (const args of [["api", "GET", "me"], ["logout"]]) {
       const { code, terminal } = await tollgate(args);
       assertFailure(terminal, code, "without a session");
@@ -138,7 +138,7 @@ describe("tollgate api", () => {
   });
 });
 
-test("tollgate logout ends the session at the gateway and forgets it", async () => {
+test("tollgate logout ends the session at the gateway and deletes it from this machine", async () => {
   await loggedIn();
   const kept = await readFile(file(), "utf8");
   const { terminal } = await tollgate(["logout"]);

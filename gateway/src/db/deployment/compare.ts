@@ -7,15 +7,15 @@ import { changeShared, confirmShared, readShared, recordFirst, type StoredSettin
 import {
   type Difference,
   differenceOf,
-  judge,
-  type Own,
-  type Recorded,
+  judgeSetting,
+  type OwnSetting,
+  type RecordedSetting,
   SHARED_NAMES,
   type SharedName,
 } from "./rules.ts";
 
 /** The gateway's settings. Those that are unknown at the moment or do not apply are not compared. */
-export type OwnSettings = Partial<Record<SharedName, Own>>;
+export type OwnSettings = Partial<Record<SharedName, OwnSetting>>;
 
 export interface Compared {
   differences: Difference[];
@@ -42,7 +42,7 @@ export async function compareShared({ pool, own: tell, isOnly, records }: Compar
   if (records && missing.length > 0) {
     await recordFirst(
       pool,
-      missing.map((name) => [name, (own[name] as Own).written()]),
+      missing.map((name) => [name, (own[name] as OwnSetting).written()]),
     );
     stored = await readShared(pool);
     own = await tell(stored);
@@ -58,16 +58,16 @@ export async function compareShared({ pool, own: tell, isOnly, records }: Compar
 
 interface One extends Pick<CompareOptions, "pool" | "isOnly"> {
   setting: SharedName;
-  own: Own;
-  recorded: Recorded;
+  own: OwnSetting;
+  recorded: RecordedSetting;
 }
 
 async function settle(compared: Compared, { pool, isOnly, setting, own, recorded }: One): Promise<void> {
-  const change = async (to: Recorded, as: Compared["changes"][number]["change"]): Promise<void> => {
+  const change = async (to: RecordedSetting, as: Compared["changes"][number]["change"]): Promise<void> => {
     await changeShared(pool, setting, { from: recorded, to });
     compared.changes.push({ setting, change: as });
   };
-  const found = judge(recorded, own);
+  const found = judgeSetting(recorded, own);
   if (found === "introduces") await change({ value: own.written(), previous: recorded.value }, "began");
   if (found === "finishes") await change({ value: recorded.value, previous: null }, "finished");
   if (found === "previous") compared.behind.push(setting);

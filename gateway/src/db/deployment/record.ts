@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { announce, DEPLOYMENT_TOPIC } from "../broadcast.ts";
 import { column, queryOne, queryRows, row } from "../rows.ts";
-import { type Recorded, SHARED_NAMES, type SharedName } from "./rules.ts";
+import { type RecordedSetting, SHARED_NAMES, type SharedName } from "./rules.ts";
 
 /** The migration that adds the table. */
 export const SHARED_SETTINGS_SINCE = 44;
@@ -19,7 +19,7 @@ const Stored = row({
 });
 const There = row({ isThere: z.boolean() });
 
-export interface StoredSetting extends Recorded {
+export interface StoredSetting extends RecordedSetting {
   changedAt: Date;
   /** A gateway has just reported it. */
   isConfirmed: boolean;
@@ -56,7 +56,7 @@ export async function recordFirst(db: pg.Pool, values: [SharedName, string][]): 
 export async function changeShared(
   db: pg.Pool,
   name: SharedName,
-  { from, to }: { from: Recorded | undefined; to: Recorded },
+  { from, to }: { from: RecordedSetting | undefined; to: RecordedSetting },
 ): Promise<void> {
   await db.query(
     `insert into shared_setting (name, value, previous) values ($1, $2, $3)

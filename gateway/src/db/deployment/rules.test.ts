@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkValueOf, isCheckValueOf } from "./check-value.ts";
-import { differenceOf, judge, type Own, plain } from "./rules.ts";
+import { differenceOf, judgeSetting, type OwnSetting, plainSetting } from "./rules.ts";
 
 const PEPPERS = { first: "the first pepper, of 32 characters", second: "the second pepper, of 32 characters" };
 const [FIRST, SECOND] = [checkValueOf(PEPPERS.first), checkValueOf(PEPPERS.second)];
 
-const withPepper = (pepper: string, others: { old?: string; next?: string } = {}): Own => ({
+const withPepper = (pepper: string, others: { old?: string; next?: string } = {}): OwnSetting => ({
   written: () => checkValueOf(pepper),
   is: (recorded) => isCheckValueOf(recorded, pepper),
   replaces: (recorded) => others.old !== undefined && isCheckValueOf(recorded, others.old),
@@ -32,11 +32,11 @@ describe("a check value", () => {
 describe("a gateway's settings", () => {
   test("match when they equal the recorded ones, or the previous ones during a rollout", () => {
     const [before, now] = ["embedded", "nats A1"];
-    assert.equal(judge({ value: now, previous: null }, plain(now)), "fits");
-    assert.equal(judge({ value: now, previous: before }, plain(now)), "fits");
-    assert.equal(judge({ value: now, previous: before }, plain(before)), "previous");
-    assert.equal(judge({ value: now, previous: null }, plain(before)), "differs");
-    assert.equal(judge({ value: now, previous: before }, plain("nats A2")), "differs");
+    assert.equal(judgeSetting({ value: now, previous: null }, plainSetting(now)), "fits");
+    assert.equal(judgeSetting({ value: now, previous: before }, plainSetting(now)), "fits");
+    assert.equal(judgeSetting({ value: now, previous: before }, plainSetting(before)), "previous");
+    assert.equal(judgeSetting({ value: now, previous: null }, plainSetting(before)), "differs");
+    assert.equal(judgeSetting({ value: now, previous: before }, plainSetting("nats A2")), "differs");
   });
 
   test("allow replacing the pepper in the documented steps, gateway by gateway", () => {
@@ -49,23 +49,23 @@ describe("a gateway's settings", () => {
       old: withPepper(PEPPERS.second, { old: PEPPERS.first }),
       after: withPepper(PEPPERS.second),
     };
-    assert.equal(judge(atFirst, steps.next), "fits");
-    assert.equal(judge(atFirst, steps.old), "introduces");
+    assert.equal(judgeSetting(atFirst, steps.next), "fits");
+    assert.equal(judgeSetting(atFirst, steps.old), "introduces");
     assert.deepEqual(
-      [steps.before, steps.next, steps.old, steps.after].map((own) => judge(inFlight, own)),
+      [steps.before, steps.next, steps.old, steps.after].map((own) => judgeSetting(inFlight, own)),
       ["previous", "previous", "fits", "finishes"],
     );
     assert.deepEqual(
-      [steps.before, steps.next, steps.old, steps.after].map((own) => judge(done, own)),
+      [steps.before, steps.next, steps.old, steps.after].map((own) => judgeSetting(done, own)),
       ["differs", "differs", "fits", "fits"],
     );
-    assert.equal(judge(atFirst, steps.after), "differs");
+    assert.equal(judgeSetting(atFirst, steps.after), "differs");
   });
 
   test("refuse two concurrent replacements of one pepper", () => {
     const recorded = { value: SECOND, previous: FIRST };
     const third = withPepper("the third pepper, of 32 characters", { old: PEPPERS.first });
-    assert.equal(judge(recorded, third), "differs");
+    assert.equal(judgeSetting(recorded, third), "differs");
     assert.match(
       differenceOf("pepper", recorded, third).what,
       /that other gateways are replacing the old pepper with$/,
@@ -73,7 +73,7 @@ describe("a gateway's settings", () => {
   });
 
   test("are reported with the variable, both values and the command, without secrets", () => {
-    const { what, remedy } = differenceOf("payments", { value: "live", previous: null }, plain("test"));
+    const { what, remedy } = differenceOf("payments", { value: "live", previous: null }, plainSetting("test"));
     assert.equal(what, "STRIPE_SECRET_KEY differs: this gateway has test keys, and the deployment live keys");
     assert.match(remedy, /tollgate admin deployment set payments$/);
     const pepper = differenceOf("pepper", { value: FIRST, previous: null }, withPepper(PEPPERS.second));

@@ -4,14 +4,14 @@ export const SHARED_NAMES = ["pepper", "plane", "limits", "receipts", "mail", "p
 export type SharedName = (typeof SHARED_NAMES)[number];
 
 /** The recorded value of a setting. */
-export interface Recorded {
+export interface RecordedSetting {
   value: string;
   /** The previous value during a rollout: both are accepted. */
   previous: string | null;
 }
 
 /** A gateway's value of a setting. */
-export interface Own {
+export interface OwnSetting {
   /** The value as recorded if none is. */
   written: () => string;
   is: (recorded: string) => boolean;
@@ -27,14 +27,17 @@ export interface Own {
  */
 type Judgement = "fits" | "previous" | "introduces" | "finishes" | "differs";
 
-export function judge({ value, previous }: Recorded, own: Own): Judgement {
+export function judgeSetting({ value, previous }: RecordedSetting, own: OwnSetting): Judgement {
   if (own.is(value)) return previous !== null && own.isAlone === true ? "finishes" : "fits";
   if (previous !== null) return own.is(previous) ? "previous" : "differs";
   return own.replaces?.(value) === true ? "introduces" : "differs";
 }
 
 /** A setting that is stored as plain text. */
-export const plain = (value: string): Own => ({ written: () => value, is: (recorded) => recorded === value });
+export const plainSetting = (value: string): OwnSetting => ({
+  written: () => value,
+  is: (recorded) => recorded === value,
+});
 
 /** The environment variable's name. */
 export const VARIABLES: Record<SharedName, string> = {
@@ -47,7 +50,7 @@ export const VARIABLES: Record<SharedName, string> = {
 };
 
 /** A recorded value for display. */
-export function inWords(name: SharedName, value: string): string {
+export function displayedValue(name: SharedName, value: string): string {
   const [kind = "", id = ""] = value.split(" ");
   const words: Record<SharedName, () => string> = {
     pepper: () => "a pepper (only its check value is stored)",
@@ -67,11 +70,11 @@ export interface Difference {
   remedy: string;
 }
 
-export function differenceOf(setting: SharedName, recorded: Recorded, own: Own): Difference {
+export function differenceOf(setting: SharedName, recorded: RecordedSetting, own: OwnSetting): Difference {
   const variable = VARIABLES[setting];
   const remedy = `set ${variable} to the value of the other gateways; to change it for all of them: tollgate admin deployment set ${setting}`;
   if (setting !== "pepper") {
-    const [ours, theirs] = [own.written(), recorded.value].map((value) => inWords(setting, value));
+    const [ours, theirs] = [own.written(), recorded.value].map((value) => displayedValue(setting, value));
     return { setting, what: `${variable} differs: this gateway has ${ours}, and the deployment ${theirs}`, remedy };
   }
   const what =

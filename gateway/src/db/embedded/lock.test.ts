@@ -7,10 +7,10 @@ import { LOCK, LOCK_CLASS } from "../advisory.ts";
 import type { PrivatePostgres } from "../embedded.ts";
 import type { PrivatePostgresError } from "./errors.ts";
 import { adminConfig } from "./postmaster.ts";
-import { otherGateway, query, scratch } from "./testing.ts";
+import { otherGateway, query, temporaryPlace } from "./testing.ts";
 
 /** All tests share one cluster; each begins without a running server. */
-const place = await scratch({ after });
+const place = await temporaryPlace({ after });
 afterEach(() => place.stopAll());
 
 async function holder({ connection }: Pick<PrivatePostgres, "connection">): Promise<number | undefined> {

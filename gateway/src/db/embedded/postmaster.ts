@@ -31,13 +31,13 @@ interface PidFile {
   status: string;
 }
 
-export type Sighting =
+export type PostmasterState =
   | { kind: "none" }
   /** The file names a process that is not this cluster's server. */
   | { kind: "stale"; text: string }
   | { kind: "live"; file: PidFile };
 
-export async function lookForPostmaster(cluster: string): Promise<Sighting> {
+export async function lookForPostmaster(cluster: string): Promise<PostmasterState> {
   const text = await orAbsent(readFile(join(cluster, "postmaster.pid"), "utf8"));
   if (text === undefined) return { kind: "none" };
   const file = parsePidFile(text);

@@ -10,7 +10,13 @@ import { type Binaries, binary } from "./binaries.ts";
 import { namingPath, PrivatePostgresError } from "./errors.ts";
 import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./files.ts";
 import type { Home } from "./home.ts";
-import { isUnavailable, lookForPostmaster, removeStalePidFile, type Sighting, withClient } from "./postmaster.ts";
+import {
+  isUnavailable,
+  lookForPostmaster,
+  type PostmasterState,
+  removeStalePidFile,
+  withClient,
+} from "./postmaster.ts";
 import { spawnOptions } from "./user.ts";
 
 /** Less than one segment of the write-ahead log. */
@@ -68,7 +74,7 @@ interface Tools {
   connectionsMax?: number | undefined;
 }
 
-export async function bringUp(home: Home, binaries: Binaries, tools: Tools): Promise<Server> {
+export async function startOrFindServer(home: Home, binaries: Binaries, tools: Tools): Promise<Server> {
   const deadline = tools.clock.monotonic() + READY_MS_MAX;
   const said = onceEach(tools.progress);
   let started: Started | undefined;
@@ -125,7 +131,7 @@ interface Started {
 async function start(
   home: Home,
   binaries: Binaries,
-  sighting: Sighting,
+  sighting: PostmasterState,
   { clock, connectionsMax = CONNECTIONS_MAX }: Tools,
 ): Promise<Started> {
   if (sighting.kind === "stale") await removeStalePidFile(home.cluster, sighting.text, clock);
@@ -172,7 +178,11 @@ async function startFailed(home: Home, started: Started): Promise<PrivatePostgre
 }
 
 /** Leaves the server running: it may be replaying a long WAL, and the next start will wait for it again. */
-async function notReady(home: Home, sighting: Sighting, started: Started | undefined): Promise<PrivatePostgresError> {
+async function notReady(
+  home: Home,
+  sighting: PostmasterState,
+  started: Started | undefined,
+): Promise<PrivatePostgresError> {
   const pid = sighting.kind === "live" ? sighting.file.pid : started?.child.pid;
   return new PrivatePostgresError(
     `PostgreSQL (process ${pid ?? "unknown"}) on ${home.cluster} was not ready after ${READY_MS_MAX / 1000} s: ` +

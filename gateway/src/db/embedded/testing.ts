@@ -11,7 +11,7 @@ import { createLog } from "../../base/log.ts";
 import { type PrivatePostgres, type PrivatePostgresOptions, startPrivatePostgres } from "../embedded.ts";
 import { orAbsent } from "./errors.ts";
 import { adminConfig, lookForPostmaster, stopPostmaster } from "./postmaster.ts";
-import type { Line } from "./testing-gateway.ts";
+import type { GatewayEvent } from "./testing-gateway.ts";
 
 export const log = createLog("silent");
 export const isRoot = process.getuid?.() === 0;
@@ -34,7 +34,7 @@ interface Scope {
 }
 
 /** A temporary place for a test or a file. Servers that still run in it at the end are stopped. */
-export async function scratch(t: Scope): Promise<Scratch> {
+export async function temporaryPlace(t: Scope): Promise<Scratch> {
   const directory = await mkdtemp("/tmp/tollgate-embedded-");
   await chmod(directory, 0o711);
   const dataDir = join(directory, "data");
@@ -83,7 +83,7 @@ export async function query<Row extends pg.QueryResultRow>(
 interface OtherGateway {
   child: ChildProcess;
   /** Resolves with the next line of that event. Fails if the process ends first. */
-  next<E extends Line["event"]>(event: E): Promise<Extract<Line, { event: E }>>;
+  next<E extends GatewayEvent["event"]>(event: E): Promise<Extract<GatewayEvent, { event: E }>>;
   /** Closes its standard input, so that it stops its server, and waits for its end. */
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -109,8 +109,8 @@ export function otherGateway(t: TestContext, place: Scratch, user?: { uid: numbe
       for (;;) {
         const { value, done } = await lines.next();
         if (done) throw new Error(`the other gateway ended without saying ${event}`);
-        const line = JSON.parse(value) as Line;
-        if (line.event === event) return line as Extract<Line, { event: typeof event }>;
+        const line = JSON.parse(value) as GatewayEvent;
+        if (line.event === event) return line as Extract<GatewayEvent, { event: typeof event }>;
         if (line.event === "refused") throw new Error(`the other gateway was refused: ${line.message}`);
       }
     },

@@ -11,7 +11,7 @@ import { createLog } from "../../base/log.ts";
 import { seeded } from "../../base/testing.ts";
 import { queryOne } from "../rows.ts";
 import { openTestDatabase, type TestDatabase } from "../testing.ts";
-import { Lineage, LOOK, Looked, type Move, WrongHistory } from "./lineage.ts";
+import { HistoryReading, Lineage, type Move, READ_HISTORY, WrongHistory } from "./lineage.ts";
 import { acceptHistory } from "./losses.ts";
 import { HISTORY_FILE, historyFile } from "./remembered.ts";
 
@@ -45,8 +45,8 @@ describe("following the database's history", () => {
     await lineage.remember();
     return lineage;
   };
-  const beat = async (lineage: Lineage, change: Partial<Looked> = {}): Promise<void> => {
-    const looked = await queryOne(db.pool, Looked, LOOK);
+  const beat = async (lineage: Lineage, change: Partial<HistoryReading> = {}): Promise<void> => {
+    const looked = await queryOne(db.pool, HistoryReading, READ_HISTORY);
     await lineage.beat(db.pool, { ...looked, isDue: false, ...change });
   };
   const remembered = async () => JSON.parse(await readFile(join(directory, HISTORY_FILE), "utf8"));
@@ -64,7 +64,7 @@ describe("following the database's history", () => {
     assert.equal((await open()).seen?.epoch, lineage.seen?.epoch, "the next gateway follows the same one");
   });
 
-  test("identifies an old primary among several servers, also before the gateway's first start", async () => {
+  test("recognises an old primary among several servers, even before the gateway's first start", async () => {
     await (await open()).suits(db.pool);
     await seenBefore({ timeline: 2 });
     const lineage = new Lineage({
@@ -96,7 +96,7 @@ describe("following the database's history", () => {
 
   test("advances the position with the heartbeat, once for all gateways", async () => {
     const [one, other] = [await open(), await open()];
-    const looked = await queryOne(db.pool, Looked, LOOK);
+    const looked = await queryOne(db.pool, HistoryReading, READ_HISTORY);
     const client = await db.pool.connect();
     try {
       await Promise.all([one, other].map((lineage) => lineage.beat(client, { ...looked, isDue: true })));
@@ -145,7 +145,7 @@ describe("following the database's history", () => {
     await eventually("it is remembered as done", async () => (await remembered()).entered === next.seen?.epoch);
   });
 
-  test("moves on only through the heartbeat: other connections are refused and report the new timeline", async () => {
+  test("moves only by the heartbeat: other connections to the new timeline are refused and reported", async () => {
     const lineage = await open();
     let reported = 0;
     lineage.onNewer = () => {
@@ -168,7 +168,7 @@ describe("following the database's history", () => {
     assert.equal(lineage.seen?.timeline, 2);
   });
 
-  test("does not judge an answer as old because of what was seen while it was in transit", async () => {
+  test("compares a slow answer with the history known when the query was sent", async () => {
     const lineage = await open();
     const slow = {
       query: async (...given: unknown[]) => {
@@ -182,7 +182,7 @@ describe("following the database's history", () => {
     assert.equal(lineage.seen?.position, 5);
   });
 
-  test("names what is wrong with a damaged file", async () => {
+  test("reports what is wrong with a damaged file", async () => {
     await open();
     await writeFile(join(directory, HISTORY_FILE), "{");
     await assert.rejects(open(), /history\.json is damaged and cannot be read/);

@@ -9,11 +9,11 @@ import type { Clock } from "../../base/clock.ts";
 import { Away } from "../../base/dependency.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
-import { sparingLog } from "../../base/sparing-log.ts";
+import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { EPOCH_REASONS } from "../../base/states.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
-import type { Memory, Remembered } from "./remembered.ts";
-import { type Found, type History, judge, lostPositions } from "./rules.ts";
+import type { HistoryStore, RememberedHistory } from "./remembered.ts";
+import { type FoundHistory, type History, judgeHistory, lostPositions } from "./rules.ts";
 
 /** The migration that adds the tables. */
 export const LINEAGE_SINCE = 43;
@@ -37,7 +37,7 @@ export class WrongHistory extends Away {
 
 type Client = pg.ClientBase | pg.Pool;
 
-export const Looked = row({
+export const HistoryReading = row({
   system: z.string(),
   /** Null on a standby. */
   timeline: z.int().nullable(),
@@ -49,11 +49,11 @@ export const Looked = row({
   begunIn: z.string().nullable(),
   isDue: z.boolean().nullable(),
 });
-export type Looked = z.infer<typeof Looked>;
-type Complete = Found & Pick<Looked, "begunFor" | "begunIn" | "isDue">;
+export type HistoryReading = z.infer<typeof HistoryReading>;
+type Complete = FoundHistory & Pick<HistoryReading, "begunFor" | "begunIn" | "isDue">;
 
 /** Reads what `rules.ts` needs. */
-export const LOOK = `select (select system_identifier::text from pg_control_system()) as system,
+export const READ_HISTORY = `select (select system_identifier::text from pg_control_system()) as system,
     case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline,
     h.epoch, h.position::float8 as position, h.reason, h.timeline as "begunFor", h.system as "begunIn",
     h.moved_at < clock_timestamp() - interval '${MOVE_EVERY}' as "isDue"
@@ -83,7 +83,7 @@ interface Follower {
 }
 
 interface LineageOptions {
-  memory: Memory;
+  memory: HistoryStore;
   newId: NewId;
   clock: Clock;
   log: Log;
@@ -91,10 +91,10 @@ interface LineageOptions {
 
 export class Lineage {
   readonly #options: LineageOptions;
-  readonly #sparing: ReturnType<typeof sparingLog>;
+  readonly #sparing: ReturnType<typeof rateLimitedLog>;
   /** True once the database has the tables. */
   isOn = false;
-  #seen: Remembered | undefined;
+  #seen: RememberedHistory | undefined;
   #heardTimeline = 0;
   #rememberedAt = 0;
   #move: Move | undefined;
@@ -108,7 +108,7 @@ export class Lineage {
 
   constructor(options: LineageOptions) {
     this.#options = options;
-    this.#sparing = sparingLog(options.log, options.clock);
+    this.#sparing = rateLimitedLog(options.log, options.clock);
   }
 
   /** The history that the gateway follows. */
@@ -125,7 +125,7 @@ export class Lineage {
     const { found, judged } = this.#judged(await look(client), this.#seen);
     await this.#accept(client, found, judged);
     // An earlier process ended before everything was re-entered.
-    const seen = this.#seen as Remembered;
+    const seen = this.#seen as RememberedHistory;
     if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
   }
 
@@ -161,7 +161,7 @@ export class Lineage {
   }
 
   /** Checks the heartbeat's connection, the only one that moves to a new history. */
-  async beat(client: Client, looked: Looked): Promise<void> {
+  async beat(client: Client, looked: HistoryReading): Promise<void> {
     const { found, judged } = this.#judged(looked, this.#seen);
     await this.#accept(client, found, judged);
     if (found.isDue !== true || judged === "moved") return;
@@ -181,11 +181,14 @@ export class Lineage {
   }
 
   /** `before`: the history known when the query was sent, because a slow answer may be older than the current one. */
-  #judged(looked: Looked, before: Remembered | undefined): { found: Complete; judged: "same" | "moved" } {
+  #judged(
+    looked: HistoryReading,
+    before: RememberedHistory | undefined,
+  ): { found: Complete; judged: "same" | "moved" } {
     const found = complete(looked);
     const isNewest = this.#seen === undefined || this.#seen.epoch === before?.epoch;
     const seen = isNewest ? before : this.#seen;
-    const judged = judge(seen, found, this.#heardTimeline);
+    const judged = judgeHistory(seen, found, this.#heardTimeline);
     if (judged.kind !== "refused") return { found, judged: judged.kind };
     this.refusals += 1;
     const { why: reason } = judged;
@@ -204,7 +207,7 @@ export class Lineage {
     const { epoch, position } = isBegun ? found : complete(await look(client));
     const { memory, clock } = this.#options;
     const seen = this.#seen;
-    const next: Remembered = { system, timeline, epoch, position, entered: seen?.entered ?? epoch };
+    const next: RememberedHistory = { system, timeline, epoch, position, entered: seen?.entered ?? epoch };
     if (seen === undefined) {
       this.#seen = next;
     } else if (judged === "moved") {
@@ -217,7 +220,7 @@ export class Lineage {
     }
   }
 
-  async #moveOn(client: Client, seen: History, next: Remembered): Promise<void> {
+  async #moveOn(client: Client, seen: History, next: RememberedHistory): Promise<void> {
     const { timeline, epoch } = next;
     const move = { epoch, positions: await this.#lost(client, seen) };
     await this.#follower?.first(client, move);
@@ -248,7 +251,7 @@ export class Lineage {
       async () => {
         if (this.#move !== move) return;
         this.#move = undefined;
-        this.#seen = { ...(this.#seen as Remembered), entered: move.epoch };
+        this.#seen = { ...(this.#seen as RememberedHistory), entered: move.epoch };
         await memory
           .write(this.#seen)
           .catch((error) => log.error({ err: error }, "could not save the identity of the database to disk"));
@@ -270,9 +273,9 @@ async function hasTables(client: Client): Promise<boolean> {
   return (await queryOne(client, There, text)).isThere;
 }
 
-const look = (client: Client): Promise<Looked> => queryOne(client, Looked, LOOK);
+const look = (client: Client): Promise<HistoryReading> => queryOne(client, HistoryReading, READ_HISTORY);
 
-function complete({ timeline, epoch, position, reason, ...rest }: Looked): Complete {
+function complete({ timeline, epoch, position, reason, ...rest }: HistoryReading): Complete {
   if (timeline === null) throw new Away("database", "it is a standby");
   return { ...rest, timeline, epoch: epoch ?? "", position: position ?? 0, accepted: reason === "accepted" };
 }

@@ -6,12 +6,12 @@
 import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { readIfThere } from "../../base/files.ts";
+import { readIfExists } from "../../base/files.ts";
 import type { History } from "./rules.ts";
 
 export const HISTORY_FILE = "history.json";
 
-const Remembered = z.strictObject({
+const RememberedHistory = z.strictObject({
   system: z.string(),
   timeline: z.int(),
   epoch: z.uuid(),
@@ -19,23 +19,23 @@ const Remembered = z.strictObject({
   /** The last epoch for which this directory's journals were entered. */
   entered: z.uuid(),
 });
-export interface Remembered extends History {
+export interface RememberedHistory extends History {
   entered: string;
 }
 
-export interface Memory {
+export interface HistoryStore {
   /** Undefined before the first history. Rejects with the reason if the file is damaged. */
-  read(): Promise<Remembered | undefined>;
-  write(remembered: Remembered): Promise<void>;
+  read(): Promise<RememberedHistory | undefined>;
+  write(remembered: RememberedHistory): Promise<void>;
 }
 
 /** `directories`: the directories of all workers; absent for a single process. */
-export function historyFile(directory: string, directories = async (): Promise<string[]> => [directory]): Memory {
+export function historyFile(directory: string, directories = async (): Promise<string[]> => [directory]): HistoryStore {
   const path = join(directory, HISTORY_FILE);
   let writing: Promise<void> = Promise.resolve();
   return {
     async read() {
-      let furthest: Remembered | undefined;
+      let furthest: RememberedHistory | undefined;
       for (const each of await directories()) {
         const found = await readHistory(join(each, HISTORY_FILE));
         if (furthest === undefined || (found !== undefined && isFurther(found, furthest))) furthest = found;
@@ -51,7 +51,7 @@ export function historyFile(directory: string, directories = async (): Promise<s
   };
 }
 
-async function replaceFile(path: string, remembered: Remembered): Promise<void> {
+async function replaceFile(path: string, remembered: RememberedHistory): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   // Several gateways may share the directory.
   const draft = `${path}.${process.pid}`;
@@ -65,11 +65,11 @@ async function replaceFile(path: string, remembered: Remembered): Promise<void> 
   await rename(draft, path);
 }
 
-async function readHistory(path: string): Promise<Remembered | undefined> {
-  const text = await readIfThere(path);
+async function readHistory(path: string): Promise<RememberedHistory | undefined> {
+  const text = await readIfExists(path);
   if (text === undefined) return undefined;
   try {
-    return Remembered.parse(JSON.parse(text));
+    return RememberedHistory.parse(JSON.parse(text));
   } catch (cause) {
     throw new Error(`${path} is damaged and cannot be read. If DATABASE_URL is the right database, remove the file`, {
       cause,
@@ -78,5 +78,5 @@ async function readHistory(path: string): Promise<Remembered | undefined> {
 }
 
 /** Epoch IDs contain their start time, which orders them. */
-const isFurther = (one: Remembered, other: Remembered): boolean =>
+const isFurther = (one: RememberedHistory, other: RememberedHistory): boolean =>
   one.epoch === other.epoch ? one.position > other.position : one.epoch > other.epoch;

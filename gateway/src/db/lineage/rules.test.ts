@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Found, type History, judge, lostPositions } from "./rules.ts";
+import { type FoundHistory, type History, judgeHistory, lostPositions } from "./rules.ts";
 
 const EARLIER = "019a0000-0000-7000-8000-000000000001";
 const EPOCH = "019a0000-0000-7000-8000-000000000002";
 const LATER = "019a0000-0000-7000-8000-000000000003";
 const seen: History = { system: "7001", timeline: 2, epoch: EPOCH, position: 100 };
-const found = (change: Partial<Found> = {}): Found => ({ ...seen, accepted: false, ...change });
+const found = (change: Partial<FoundHistory> = {}): FoundHistory => ({ ...seen, accepted: false, ...change });
 
 describe("judging a connection by the history it leads to", () => {
-  const table: [what: string, found: Found, heard: number, expected: "same" | "moved" | RegExp][] = [
+  const table: [what: string, found: FoundHistory, heard: number, expected: "same" | "moved" | RegExp][] = [
     ["the same position", found(), 0, "same"],
     ["a later position", found({ position: 101 }), 0, "same"],
     ["a position that moved back on the same timeline", found({ position: 99 }), 0, /moved back without a failover/],
@@ -35,7 +35,7 @@ describe("judging a connection by the history it leads to", () => {
   ];
   for (const [what, one, heard, expected] of table) {
     test(`${expected instanceof RegExp ? "refuses" : expected === "same" ? "uses" : "moves to"} ${what}`, () => {
-      const judged = judge(seen, one, heard);
+      const judged = judgeHistory(seen, one, heard);
       if (expected instanceof RegExp) {
         assert.ok(judged.kind === "refused");
         assert.match(judged.why, expected);
@@ -44,11 +44,11 @@ describe("judging a connection by the history it leads to", () => {
   }
 
   test("accepts any history when none was seen before", () => {
-    assert.deepEqual(judge(undefined, found({ system: "7002" })), { kind: "same" });
+    assert.deepEqual(judgeHistory(undefined, found({ system: "7002" })), { kind: "same" });
   });
 });
 
-test("counts the positions that a history lacks", () => {
+test("computes how many positions a history lacks", () => {
   assert.equal(lostPositions(seen, 100), 0);
   assert.equal(lostPositions(seen, 120), 0);
   assert.equal(lostPositions(seen, 94), 6);

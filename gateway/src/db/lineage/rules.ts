@@ -14,7 +14,7 @@ export interface History {
 }
 
 /** The history that a connection reports. On a server that was just promoted, the epoch is an older one. */
-export interface Found extends History {
+export interface FoundHistory extends History {
   /** An operator ordered gateways to follow this history (`tollgate admin history accept`). */
   accepted: boolean;
 }
@@ -29,7 +29,7 @@ type Judgement =
 const refused = (why: string): Judgement => ({ kind: "refused", why });
 
 /** `heardTimeline`: the highest timeline of that system that another gateway or connection has reported. */
-export function judge(seen: History | undefined, found: Found, heardTimeline = 0): Judgement {
+export function judgeHistory(seen: History | undefined, found: FoundHistory, heardTimeline = 0): Judgement {
   if (seen === undefined) return { kind: "same" };
   if (found.accepted && found.epoch > seen.epoch) return { kind: "moved" };
   if (found.system !== seen.system)

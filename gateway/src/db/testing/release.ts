@@ -10,7 +10,7 @@ import { readMigrations } from "../migrations.ts";
 import { queryRows, row } from "../rows.ts";
 import { SQL } from "./sql-directory.ts";
 
-const Form = row({
+const FunctionForm = row({
   name: z.string(),
   /** In order, each with its direction, name and type: "in p_id uuid[]". */
   parameters: z.array(z.string()),
@@ -19,7 +19,7 @@ const Form = row({
   result: z.string(),
 });
 /** A function's signature and result. */
-export type Form = z.infer<typeof Form>;
+export type FunctionForm = z.infer<typeof FunctionForm>;
 
 const Release = z.strictObject({
   version: z.string().regex(/^\d+\.\d+\.\d+$/),
@@ -29,7 +29,7 @@ const Release = z.strictObject({
   schema: z.number(),
   /** Migration checksums by name. */
   migrations: z.record(z.string(), z.string()),
-  functions: z.array(Form),
+  functions: z.array(FunctionForm),
 });
 type Release = z.infer<typeof Release>;
 
@@ -56,10 +56,10 @@ export async function describeRelease(pool: pg.Pool, named: Pick<Release, "versi
 }
 
 /** The forms of all our functions. */
-export function formsOf(pool: pg.Pool): Promise<Form[]> {
+export function formsOf(pool: pg.Pool): Promise<FunctionForm[]> {
   return queryRows(
     pool,
-    Form,
+    FunctionForm,
     `select p.proname::text as name, p.pronargdefaults::int as optional, pg_get_function_result(p.oid) as result,
             array(select concat_ws(' ', case coalesce(p.proargmodes[a.n], 'i') when 'i' then 'in' when 'o' then 'out' when 'b'
                                           then 'inout' when 'v' then 'variadic' else 'column' end,
@@ -71,7 +71,7 @@ export function formsOf(pool: pg.Pool): Promise<Form[]> {
 }
 
 /** Why callers of the old form would fail with the new one; undefined if they would not. */
-export function whyBroken(old: Form, now: Form | undefined): string | undefined {
+export function whyBroken(old: FunctionForm, now: FunctionForm | undefined): string | undefined {
   if (now === undefined) return "is gone";
   if (now.result !== old.result) return `gives ${now.result} and not ${old.result}`;
   const [given, taken] = [inputs(old), inputs(now)];
@@ -86,11 +86,11 @@ export function whyBroken(old: Form, now: Form | undefined): string | undefined 
 }
 
 const isOutput = (parameter: string): boolean => /^(out|column) /.test(parameter);
-const inputs = (form: Form): string[] => form.parameters.filter((parameter) => !isOutput(parameter));
-const outputs = (form: Form): string[] => form.parameters.filter(isOutput);
+const inputs = (form: FunctionForm): string[] => form.parameters.filter((parameter) => !isOutput(parameter));
+const outputs = (form: FunctionForm): string[] => form.parameters.filter(isOutput);
 
 /** An empty function with the same signature, for a database of the release's version. */
-export function standIn({ name, parameters, optional, result }: Form): string {
+export function emptyFunction({ name, parameters, optional, result }: FunctionForm): string {
   const taken = parameters.filter((parameter) => !parameter.startsWith("column "));
   const inputsCount = taken.filter((parameter) => !isOutput(parameter)).length;
   let seen = 0;

@@ -1,5 +1,5 @@
 /** The largest number reported within a time window. */
-export class LargestLately {
+export class RecentMaximum {
   readonly #forMs: number;
   /** Oldest first, in decreasing order: a value below a later one can never be the largest again. */
   readonly #told: { at: number; value: number }[] = [];

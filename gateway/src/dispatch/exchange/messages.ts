@@ -6,8 +6,8 @@
 import { z } from "zod";
 
 /** Topic → node → items. Each topic has its own reader. */
-const Told = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
-export type Told = z.infer<typeof Told>;
+const ReportedItems = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
+export type ReportedItems = z.infer<typeof ReportedItems>;
 
 const PeerMessage = z.object({
   from: z.string().min(1).max(64),
@@ -23,9 +23,9 @@ const PeerMessage = z.object({
   /** Nodes that the sender has no records of; the others answer with theirs. */
   ask: z.array(z.string()).optional(),
   /** What the sender saw since its previous message. */
-  news: Told.optional(),
+  news: ReportedItems.optional(),
   /** The sender's records of the nodes that it was asked about. */
-  held: Told.optional(),
+  held: ReportedItems.optional(),
 });
 export type PeerMessage = z.infer<typeof PeerMessage>;
 

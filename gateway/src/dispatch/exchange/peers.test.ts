@@ -6,13 +6,13 @@ import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../../base/testing.ts";
-import { PEERS, toPeer } from "../../plane/gateway-subjects.ts";
+import { PEERS_SUBJECT, toPeer } from "../../plane/gateway-subjects.ts";
 import { covers } from "../../plane/subjects-match.ts";
 import { type Dispatcher, openDispatcher } from "../dispatcher.ts";
 import { Roster } from "../roster.ts";
 import { FakeNode, MemoryPlane } from "../testing.ts";
 import { openPeers, type Peers } from "./peers.ts";
-import type { Tell } from "./topic.ts";
+import type { Report } from "./topic.ts";
 
 const MODEL = "tiny-3b";
 const log = createLog("silent");
@@ -22,7 +22,7 @@ interface TestGateway {
   dispatcher: Dispatcher;
   /** The messages it received, and a way to send to the others. */
   heard: { node: string; at: number; isHeld: boolean }[];
-  tell: Tell<{ at: number }>;
+  tell: Report<{ at: number }>;
 }
 
 describe("exchange between gateways", () => {
@@ -32,7 +32,7 @@ describe("exchange between gateways", () => {
 
   beforeEach(() => {
     [clock, plane, sent] = [manualClock(), new MemoryPlane(), 0];
-    plane.subscribe(PEERS, () => {
+    plane.subscribe(PEERS_SUBJECT, () => {
       sent += 1;
     });
   });
@@ -66,7 +66,7 @@ describe("exchange between gateways", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 11 });
   };
 
-  test("counts live gateways: joins and leaves immediately, silent ones until ten seconds have passed", () => {
+  test("counts running gateways: joins and leaves immediately, silent ones after ten seconds", () => {
     const a = open("a");
     assert.equal(a.peers.gateways(), 1);
     const b = open("b");
@@ -77,7 +77,7 @@ describe("exchange between gateways", () => {
     );
     c.peers.close();
     assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2]);
-    plane.publish(PEERS, Buffer.from(JSON.stringify({ from: "frozen", at: 1 })));
+    plane.publish(PEERS_SUBJECT, Buffer.from(JSON.stringify({ from: "frozen", at: 1 })));
     assert.equal(a.peers.gateways(), 3);
     clock.advance(10_000);
     assert.equal(a.peers.gateways(), 3);
@@ -85,7 +85,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2], "those that speak are still there");
   });
 
-  test("uses the highest slot count of any gateway for one minute when it sees fewer nodes itself", async () => {
+  test("uses the highest slot count that any gateway reported within the last minute", async () => {
     const a = open("a");
     await join("n1", 30);
     const b = open("b");
@@ -100,7 +100,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.dispatcher.slots(MODEL), b.dispatcher.slots(MODEL)], [0, 0], "and it is not told in circles");
   });
 
-  test("shares measured speeds with all gateways, and sends a newcomer what the others hold", async () => {
+  test("shares measured speeds with all gateways, and sends all records to a new gateway", async () => {
     const [a, b] = [open("a"), open("b")];
     const node = await join("n1");
     for (const ms of [10, 20, 30]) measured(a, "n1", ms);
@@ -128,7 +128,7 @@ describe("exchange between gateways", () => {
     assert.equal(a.dispatcher.speedOfNode("n1", MODEL).ttftMs, 25, "who had some takes nothing twice");
   });
 
-  test("batches and bounds messages, and converts times to the receiver's clock", () => {
+  test("batches and limits messages, and converts times to the receiver's clock", () => {
     const [a, b] = [open("a"), open("b")];
     const before = sent;
     for (let i = 0; i < 100; i++) a.tell("n1", { at: clock.monotonic() - i });
@@ -140,12 +140,12 @@ describe("exchange between gateways", () => {
       "the last three of that node matter",
     );
     const strange = { from: "x", at: 1_000, news: { seen: { n2: [{ at: 400, later: "field" }, { broken: true }] } } };
-    plane.publish(PEERS, Buffer.from(JSON.stringify({ ...strange, unheard: { of: 1 } })));
+    plane.publish(PEERS_SUBJECT, Buffer.from(JSON.stringify({ ...strange, unheard: { of: 1 } })));
     assert.deepEqual(b.heard.at(-1), { node: "n2", at: clock.monotonic() - 600, isHeld: false });
     assert.equal(b.heard.length, 4);
   });
 
-  test("asks the peers about a node that joins, and they reply only to the gateway that asked", async () => {
+  test("asks the other gateways about a node that joins, and each answers only the gateway that asked", async () => {
     const [a, b] = [open("a"), open("b", ["n1", "n2"])];
     a.roster.close();
     await join("n1");
@@ -161,7 +161,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual(a.heard, []);
   });
 
-  test("sends nothing while the plane is unreachable, and sends pending messages once it is back", () => {
+  test("sends nothing while the plane is unreachable, and sends pending messages afterwards", () => {
     const [a, b] = [open("a"), open("b")];
     (plane.health as { isAway: boolean }).isAway = true;
     a.tell("n1", { at: 1 });
@@ -179,7 +179,7 @@ describe("exchange between gateways", () => {
     clock.advance(1_000);
     assert.equal(sent - before, 0);
     for (const text of ["", "{", "7", "{}", '{"from":"x","at":"noon"}', '{"from":"x","at":1,"news":[]}']) {
-      plane.publish(PEERS, Buffer.from(text));
+      plane.publish(PEERS_SUBJECT, Buffer.from(text));
     }
     assert.equal(a.peers.gateways(), 1);
   });
@@ -187,7 +187,8 @@ describe("exchange between gateways", () => {
   test("refuses nodes that publish or subscribe on the exchange subject", () => {
     const { publish, subscribe } = nodePermissions("node_1");
     for (const pattern of [...publish, ...subscribe]) {
-      for (const subject of [PEERS, toPeer("a"), toPeer("node_1")]) assert.equal(covers(pattern, subject), false);
+      for (const subject of [PEERS_SUBJECT, toPeer("a"), toPeer("node_1")])
+        assert.equal(covers(pattern, subject), false);
     }
   });
 });

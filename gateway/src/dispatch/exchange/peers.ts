@@ -6,13 +6,13 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
-import { PEERS, toPeer } from "../../plane/gateway-subjects.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log.ts";
+import { PEERS_SUBJECT, toPeer } from "../../plane/gateway-subjects.ts";
 import type { Plane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
-import { LargestLately } from "./largest-lately.ts";
-import { openingOf, type PeerMessage, readMessage, type Told, writeMessage } from "./messages.ts";
-import type { Tell, Topic } from "./topic.ts";
+import { RecentMaximum } from "./largest-lately.ts";
+import { openingOf, type PeerMessage, type ReportedItems, readMessage, writeMessage } from "./messages.ts";
+import type { Report, Topic } from "./topic.ts";
 
 const ALIVE_EVERY_MS = 2_000;
 const GONE_AFTER_MS = 10_000;
@@ -37,7 +37,7 @@ export interface Peers {
   /** The most slots for the model that another gateway reported within the last minute. */
   slotsTold(model: string): number;
   /** Starts to exchange the topic with the others. Returns the function that reports an observation. */
-  exchange<Item>(topic: Topic<Item>): Tell<Item>;
+  exchange<Item>(topic: Topic<Item>): Report<Item>;
   close(): void;
 }
 
@@ -56,10 +56,10 @@ interface OpenTopic {
 
 class OpenPeers implements Peers {
   readonly #options: PeersOptions;
-  readonly #log: SparingLog;
+  readonly #log: RateLimitedLog;
   /** When each of the others last sent a message, in monotonic milliseconds. */
   readonly #seenAt = new Map<string, number>();
-  readonly #slots = new Map<string, LargestLately>();
+  readonly #slots = new Map<string, RecentMaximum>();
   readonly #topics: OpenTopic[] = [];
   /** Nodes on which this gateway's work changed since its previous message. */
   readonly #worked = new Set<string>();
@@ -73,11 +73,11 @@ class OpenPeers implements Peers {
   constructor(options: PeersOptions) {
     this.#options = options;
     const { plane, roster, clock, log, gatewayId } = options;
-    this.#log = sparingLog(log, clock);
+    this.#log = rateLimitedLog(log, clock);
     this.#ownOpening = Buffer.from(openingOf(gatewayId));
     const receive = (_subject: string, payload: Uint8Array): void => this.#receive(payload);
     this.#stop = [
-      plane.subscribe(PEERS, receive),
+      plane.subscribe(PEERS_SUBJECT, receive),
       plane.subscribe(toPeer(gatewayId), receive),
       clock.every(ALIVE_EVERY_MS, () => this.#alive()),
       () => this.#stopGathering?.(),
@@ -91,7 +91,7 @@ class OpenPeers implements Peers {
       this.#toAsk.add(id);
       this.#gather();
     });
-    this.#send(PEERS, { hello: true });
+    this.#send(PEERS_SUBJECT, { hello: true });
   }
 
   gateways(): number {
@@ -105,7 +105,7 @@ class OpenPeers implements Peers {
     return this.#slots.get(model)?.at(this.#options.clock.monotonic()) ?? 0;
   }
 
-  exchange<Item>({ name, itemsMax, item: schema, hear, held }: Topic<Item>): Tell<Item> {
+  exchange<Item>({ name, itemsMax, item: schema, hear, held }: Topic<Item>): Report<Item> {
     const waiting = new Map<string, Item[]>();
     this.#topics.push({
       name,
@@ -132,7 +132,7 @@ class OpenPeers implements Peers {
     for (const stop of this.#stop) stop();
     // Stops collecting, also for nodes that join during the shutdown.
     this.#stopGathering = () => {};
-    this.#send(PEERS, { bye: true });
+    this.#send(PEERS_SUBJECT, { bye: true });
   }
 
   #alive(): void {
@@ -140,7 +140,7 @@ class OpenPeers implements Peers {
     for (const [id, seenAt] of this.#seenAt) if (seenAt < oldest) this.#left(id);
     // Sends the whole state now and then, so that a lost message has no lasting effect.
     this.#worked.clear();
-    this.#send(PEERS, this.#standing());
+    this.#send(PEERS_SUBJECT, this.#standing());
   }
 
   /** Starts the timer when something waits to be sent. It stops when nothing does, so that an idle gateway does not wake up. */
@@ -161,15 +161,15 @@ class OpenPeers implements Peers {
     const news = this.#gathered();
     const work = this.#gatheredWork();
     if (ask.length === 0 && news === undefined && work === undefined) return;
-    this.#send(PEERS, {
+    this.#send(PEERS_SUBJECT, {
       ...(ask.length > 0 && { ask }),
       ...(work !== undefined && { work }),
       ...(news !== undefined && { news }),
     });
   }
 
-  #gathered(): Told | undefined {
-    const news: Told = {};
+  #gathered(): ReportedItems | undefined {
+    const news: ReportedItems = {};
     let count = 0;
     for (const { name, waiting } of this.#topics) {
       for (const [nodeId, items] of waiting) {
@@ -239,7 +239,7 @@ class OpenPeers implements Peers {
   }
 
   #answer(to: string, nodeIds: string[]): void {
-    let held: Told = {};
+    let held: ReportedItems = {};
     let count = 0;
     const send = (): void => {
       if (count > 0) this.#send(toPeer(to), { held });
@@ -250,7 +250,7 @@ class OpenPeers implements Peers {
         const items = topic.held(nodeId);
         if (items.length === 0) continue;
         held[topic.name] ??= {};
-        (held[topic.name] as Told[string])[nodeId] = items;
+        (held[topic.name] as ReportedItems[string])[nodeId] = items;
         count += items.length;
       }
       if (count >= ITEMS_MAX) send();
@@ -259,7 +259,7 @@ class OpenPeers implements Peers {
   }
 
   #noteSlots(model: string, count: number, now: number): void {
-    const slots = this.#slots.get(model) ?? new LargestLately(SLOTS_FOR_MS);
+    const slots = this.#slots.get(model) ?? new RecentMaximum(SLOTS_FOR_MS);
     this.#slots.set(model, slots);
     slots.note(count, now);
   }

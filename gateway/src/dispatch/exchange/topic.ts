@@ -16,4 +16,4 @@ export interface Topic<Item> {
   held(nodeId: string): Item[];
 }
 
-export type Tell<Item> = (nodeId: string, item: Item) => void;
+export type Report<Item> = (nodeId: string, item: Item) => void;

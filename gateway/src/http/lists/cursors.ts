@@ -1,6 +1,6 @@
 /** Signed cursors of list pages, valid for one list only. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { othersOf, type Replaceable } from "../../base/replaceable.ts";
+import { otherSecretsOf, type RotatingSecret } from "../../base/rotating-secret.ts";
 import { fault } from "../../faults.ts";
 
 const MAC_BYTES = 12;
@@ -12,8 +12,8 @@ export interface Cursors {
   read(list: string, cursor: string): string;
 }
 
-export function openCursors(secret: Replaceable): Cursors {
-  const others = othersOf(secret);
+export function openCursors(secret: RotatingSecret): Cursors {
+  const others = otherSecretsOf(secret);
   const mac = (list: string, position: string, of = secret.current): Buffer =>
     createHmac("sha256", of).update(`${list}\n${position}`).digest().subarray(0, MAC_BYTES);
   return {

@@ -60,7 +60,7 @@ describe("pages", () => {
       show: ({ id }) => ({ id }),
     });
 
-  test("follow each other to the end without a gap or a repeat", async () => {
+  test("reach the end of the list without a gap or a repetition", async () => {
     const seen: unknown[] = [];
     let cursor: string | undefined;
     do {
@@ -71,11 +71,11 @@ describe("pages", () => {
     assert.deepEqual(seen, rows);
   });
 
-  test("have no next cursor when they hold the rest", async () => {
+  test("have no next cursor when they contain the last row", async () => {
     assert.equal((await read(undefined, 7)).next_cursor, null);
   });
 
-  test("have validated and named fields", () => {
+  test("refuse invalid fields by name", () => {
     const Query = z.object({ ...PageFields, ...SpanFields });
     const ok = (fields: object): boolean => Query.safeParse(fields).success;
     assert.equal(Query.parse({}).limit, 50);

@@ -30,4 +30,4 @@ export async function page<Row, Shown>(parts: {
 }
 
 /** A list without pages. */
-export const whole = <Shown>(data: Shown[]) => ({ object: "list" as const, data, next_cursor: null });
+export const singlePage = <Shown>(data: Shown[]) => ({ object: "list" as const, data, next_cursor: null });

@@ -17,14 +17,14 @@ interface Sample {
 }
 
 /** How several workers' values combine. `each`: separate series with the worker's number as a label; `none`: omitted with workers. */
-export type Together = "sum" | "max" | "min" | "each" | "none";
+export type GaugeCombination = "sum" | "max" | "min" | "each" | "none";
 
 /** A process's metrics in a form that another can add up (`workers.ts`). */
 export type Figures = (prometheus.MetricObjectWithValues<prometheus.MetricValue<string>> & { aggregator: string })[];
 
 export interface Page {
   /** Workers' values are added unless `together` says otherwise. */
-  gauge(name: string, help: string, read: () => Iterable<Reading>, together?: Together): void;
+  gauge(name: string, help: string, read: () => Iterable<Reading>, together?: GaugeCombination): void;
   /** A counter. */
   counter(name: string, help: string, read: () => Iterable<Reading>): void;
   histogram(name: string, help: string, read: () => Iterable<readonly [Distribution, Labels?]>): void;
@@ -44,7 +44,7 @@ export function openPage(): Page {
   const add = (
     { type, name, help }: { type: "gauge" | "counter" | "histogram"; name: string; help: string },
     read: () => Sample[],
-    together: Together = "sum",
+    together: GaugeCombination = "sum",
   ): void => {
     const metric = { name, help, type, aggregator: together };
     // The registry uses no other method of its metrics.

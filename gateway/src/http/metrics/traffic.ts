@@ -3,7 +3,7 @@
  * catalogue, routes and codes from declarations.
  */
 import { faults } from "@tollgate/api/faults.ts";
-import { Counts, Distribution, PerWord } from "../../base/figures.ts";
+import { Counts, Distribution, PerLabel } from "../../base/figures.ts";
 import type { Pico } from "../../base/money.ts";
 import { type RequestOutcome, WITHHELD_REASONS } from "../../base/states.ts";
 import type { EndedRequest, Watch } from "../../inference/gateway.ts";
@@ -60,10 +60,10 @@ function countsOf(words: readonly string[]): Counts {
 }
 
 export function openTraffic(page: Page): Traffic {
-  const requests = new PerWord(() => countsOf(OUTCOMES));
+  const requests = new PerLabel(() => countsOf(OUTCOMES));
   const unread = new Counts();
-  const models = new PerWord(newModel);
-  const answers = new PerWord(() => new Counts());
+  const models = new PerLabel(newModel);
+  const answers = new PerLabel(() => new Counts());
   const refusals = countsOf(Object.entries(faults).map(([code, { status }]) => `${code}${GAP}${status}`));
   const unanswered = countsOf(CAUSES);
   const withheld = countsOf(WITHHELD_REASONS);

@@ -24,7 +24,7 @@ async function worker(count: number): Promise<Figures> {
 
 const linesOf = (text: string): string[] => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
-test("adds up counters and histograms of workers, and combines gauges as each declares", async () => {
+test("adds up counters and histograms of workers, and combines each gauge as it declares", async () => {
   const own = openPage();
   own.gauge("t_ready", "", () => [[1]]);
   const workers = [

@@ -3,7 +3,7 @@
  * restart.
  */
 import prometheus from "prom-client";
-import type { Figures, Together } from "./page.ts";
+import type { Figures, GaugeCombination } from "./page.ts";
 
 interface WorkerFigures {
   worker: number;
@@ -30,7 +30,7 @@ const added = (all: Figures[]): prometheus.Registry => prometheus.AggregatorRegi
 function ofWorker({ worker, figures }: WorkerFigures): Figures {
   const label = { worker: String(worker) };
   return figures.flatMap((metric) => {
-    const together = metric.aggregator as Together;
+    const together = metric.aggregator as GaugeCombination;
     if (together === "none") return [];
     if (together !== "each") return [metric];
     const values = metric.values.map((one) => ({ ...one, labels: { ...one.labels, ...label } }));

@@ -32,7 +32,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const tables = (await loadTables(name)) as BpeTables;
     const bpe = new Bpe(tables);
 
-    it("returns the tokens of the reference definition", () => {
+    it("returns the same tokens as the reference definition", () => {
       fc.assert(
         fc.property(fc.oneof(bytes, fc.uint8Array({ maxLength: 200 })), (piece) => {
           const expected = encodeSlowly(tables, piece);
@@ -80,7 +80,7 @@ describe("byte-pair encoding with merges out of order", () => {
     return buildBpeTables({ header, section: (name) => sections[name] ?? new Uint8Array(0) });
   }
 
-  it("merges a new symbol again before other pairs of the rank that made it", () => {
+  it("merges a new symbol again before other pairs of the rank that created it", () => {
     const [a, b] = [0x61, 0x62];
     const pairs: [number, number][] = [
       [257, a], // ab + a, which ranks before

@@ -69,7 +69,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("does not depend on where a text is split", () => {
+    it("gives the same count wherever a text is split", () => {
       fc.assert(
         fc.property(anyText, cuts, (text, lengths) => {
           assert.equal(stream(partsOf(text, lengths)), counter.countPlain(text));
@@ -78,7 +78,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("has the exact count at every moment", () => {
+    it("gives the exact count at every moment of a stream", () => {
       fc.assert(
         fc.property(anyText, cuts, (text, lengths) => {
           const streamed = counter.openStream();
@@ -96,7 +96,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("returns to a marked position", () => {
+    it("can return to a marked position", () => {
       fc.assert(
         fc.property(anyText, anyText, anyText, (before, dropped, after) => {
           const streamed = counter.openStream();
@@ -112,7 +112,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("returns to a marked position in the middle of a long run", () => {
+    it("can return to a marked position within a long run", () => {
       const long = (part: string): string => part.repeat(1000);
       for (const before of [
         long(" "),
@@ -142,7 +142,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("stops soon after the limit and reports it", () => {
+    it("stops soon after the limit and reports that it was exceeded", () => {
       fc.assert(
         fc.property(anyText, fc.nat({ max: 2000 }), (text, limit) => {
           const exact = counter.count(text);
@@ -154,7 +154,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("reads special tokens in a prompt as tokens, and in an answer as text", () => {
+    it("counts special tokens in a prompt as tokens, and in an answer as text", () => {
       const token = name === "llama3" ? "<|eot_id|>" : "<|im_end|>";
       assert.equal(counter.count(`a${token}b`), 3);
       assert.ok(counter.countPlain(`a${token}b`) > 3);
@@ -165,7 +165,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
 describe("normalisation, qwen2.5", async () => {
   const counter = new BpeCounter((await loadTables("qwen2.5")) as BpeTables);
 
-  it("counts a text in its normal form", () => {
+  it("counts a text in its normalised form", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         assert.equal(counter.countPlain(text), counter.countPlain(text.toWellFormed().normalize("NFC")));

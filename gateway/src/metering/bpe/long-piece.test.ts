@@ -31,7 +31,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       return whole.count(bytes, 0, bytes.length);
     };
 
-    it("have the count of a single encoding however they grow", () => {
+    it("have the count of a single encoding, however they grow", () => {
       fc.assert(
         fc.property(longText, fc.array(fc.integer({ min: 1, max: 400 })), (text, cuts) => {
           const piece = new LongPiece(counter);
@@ -69,7 +69,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("have the right count when checkpoints are too close to be used", () => {
+    it("have the right count even if no checkpoint can be used", () => {
       let tookBack = 0;
       fc.assert(
         fc.property(longText, fc.integer({ min: 2, max: 24 }), (text, windowBytes) => {
@@ -87,7 +87,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.ok(tookBack > 0);
     });
 
-    it("need work in proportion to their length", () => {
+    it("cost work in proportion to their length", () => {
       for (const { text } of drawnTexts()) {
         const bytes = Buffer.byteLength(text);
         const before = counter.bpe.bytesTaken;

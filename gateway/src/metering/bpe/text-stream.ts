@@ -5,7 +5,7 @@
 import type { PieceCounter } from "./piece-counter.ts";
 import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
 import { Run, type RunMark } from "./run.ts";
-import { Undecided, type UndecidedMark } from "./undecided.ts";
+import { type UndecidedMark, UndecidedText } from "./undecided.ts";
 import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
 import { SHORT_MAX } from "./words.ts";
 
@@ -25,7 +25,7 @@ interface StreamMark {
 
 export class TextStream {
   readonly #counter: PieceCounter;
-  readonly #undecided: Undecided;
+  readonly #undecided: UndecidedText;
   readonly #bytesPerUnitMax: number;
   /** The long piece that the undecided characters may continue. */
   #run: Run | null = null;
@@ -34,7 +34,7 @@ export class TextStream {
 
   constructor(counter: PieceCounter) {
     this.#counter = counter;
-    this.#undecided = new Undecided(counter.tables);
+    this.#undecided = new UndecidedText(counter.tables);
     this.#bytesPerUnitMax = BYTES_PER_UNIT_MAX * (counter.tables.nfc ? NFC_GROWTH_MAX : 1);
   }
 

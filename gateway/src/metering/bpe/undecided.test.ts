@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { loadTables } from "../tokenizers.ts";
 import type { BpeTables } from "./tables.ts";
-import { Undecided } from "./undecided.ts";
+import { UndecidedText } from "./undecided.ts";
 
 describe("streamed text normalisation", async () => {
   const { classes } = (await loadTables("qwen2.5")) as BpeTables;
   const arrive = (parts: string[], nfc = true): string => {
-    const text = new Undecided({ classes, nfc });
+    const text = new UndecidedText({ classes, nfc });
     for (const part of parts) text.append(part, 0, part.length);
     text.end();
     return String.fromCharCode(...text.units.subarray(0, text.length));
@@ -42,7 +42,7 @@ describe("streamed text normalisation", async () => {
     ),
   );
 
-  it("returns normal form wherever the text is split", () => {
+  it("is in normal form wherever the text is split", () => {
     fc.assert(
       fc.property(parts, (texts) => {
         assert.equal(arrive(texts), texts.join("").toWellFormed().normalize("NFC"));
@@ -51,7 +51,7 @@ describe("streamed text normalisation", async () => {
     );
   });
 
-  it("returns well-formed text, otherwise unchanged, for a tokenizer without normalisation", () => {
+  it("is well-formed and otherwise unchanged for a tokenizer without normalisation", () => {
     fc.assert(
       fc.property(parts, (texts) => {
         assert.equal(arrive(texts, false), texts.join("").toWellFormed());
@@ -60,10 +60,10 @@ describe("streamed text normalisation", async () => {
     );
   });
 
-  it("reports text as normalised only when more text cannot change it", () => {
+  it("counts as normalised only when more text cannot change it", () => {
     fc.assert(
       fc.property(parts, parts, (before, after) => {
-        const text = new Undecided({ classes, nfc: true });
+        const text = new UndecidedText({ classes, nfc: true });
         for (const part of before) text.append(part, 0, part.length);
         const settled = String.fromCharCode(...text.units.subarray(0, text.normalEnd));
         assert.ok([...before, ...after].join("").toWellFormed().normalize("NFC").startsWith(settled));
@@ -72,7 +72,7 @@ describe("streamed text normalisation", async () => {
     );
   });
 
-  it("normalises in blocks of 128 combining marks, wherever the text is split", () => {
+  it("works in blocks of 128 combining marks, wherever the text is split", () => {
     const marks = "\u0301\u0316".repeat(300);
     const lots = [
       `e${marks.slice(0, 128)}`,

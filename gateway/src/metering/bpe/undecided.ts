@@ -23,7 +23,7 @@ export interface UndecidedMark {
   high: number;
 }
 
-export class Undecided {
+export class UndecidedText {
   readonly #classes: Uint8Array;
   readonly #nfc: boolean;
   /** Allocated with the first text, because many streams have none. */

@@ -34,7 +34,7 @@ const text = fc.string({
 });
 
 describe("the words of a vocabulary", () => {
-  it("are found wherever they occur, and nothing else is", () => {
+  it("are found wherever they occur, and nothing else is found", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(text, { maxLength: 60 }),

@@ -21,7 +21,7 @@ describe("counting, xlm-roberta", async () => {
     for (const { text, count } of extra) assert.equal(counter.count(text), count, JSON.stringify(text));
   });
 
-  it("counts words one by one", () => {
+  it("counts a text word by word", () => {
     const words = fc.array(fc.string({ unit: fc.constantFrom(..."abcé的ก☃ﬁ①"), minLength: 1, maxLength: 2000 }));
     fc.assert(
       fc.property(words, (list) => {
@@ -32,7 +32,7 @@ describe("counting, xlm-roberta", async () => {
     );
   });
 
-  it("stops soon after the limit and reports it", () => {
+  it("stops soon after the limit and reports that it was exceeded", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 3000 }), fc.nat({ max: 1000 }), (text, limit) => {
         const exact = counter.count(text);

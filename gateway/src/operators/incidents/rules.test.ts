@@ -36,7 +36,7 @@ describe("observations of several gateways", () => {
     });
   }
 
-  test("start a problem at the time of the first gateway that saw it", () => {
+  test("date the start of a problem from the first gateway that saw it", () => {
     assert.equal(troublesOf([away, serving], NOW).platform?.sinceMs, NOW - 5_000);
     assert.equal(troublesOf([missing("a")], NOW).models?.get("a")?.sinceMs, NOW);
   });

@@ -68,7 +68,7 @@ describe("incidents", () => {
     );
   });
 
-  test("of a missing model are separate, and an outage of the platform does not end them", async () => {
+  test("of a missing model are separate from an outage of the platform, which does not end them", async () => {
     await see([0, 8], missing);
     await see([8, 40], down);
     await see([40, 42], missing);
@@ -83,7 +83,7 @@ describe("incidents", () => {
     );
   });
 
-  test("ignore gateways that stopped running", async () => {
+  test("ignore the reports of gateways that stopped running", async () => {
     await see([0, 1], down, serving);
     for (let slot = 1; slot < 10; slot++) await incidents.see("gateway 1", serving, at(slot));
     await see([10, 20], serving);
@@ -96,7 +96,7 @@ describe("incidents", () => {
     assert.deepEqual(await told(), [[null, "down", "stopped", 1, 30]]);
   });
 
-  test("are recorded once, with their cause, when every gateway lost the database", async () => {
+  test("are recorded once, with their cause, if every gateway lost the database", async () => {
     await see([0, 2], serving, serving);
     await incidents.see("gateway 2", serving, at(20));
     await incidents.recordAbsence({ fromMs: at(3), toMs: at(20), cause: "database" });
@@ -105,14 +105,14 @@ describe("incidents", () => {
     assert.deepEqual(await told(), [[null, "down", "database", 1, 21]]);
   });
 
-  test("mark the platform as degraded when one of several gateways lost the database", async () => {
+  test("report a degraded platform if one of several gateways lost the database", async () => {
     await see([0, 20], serving);
     await incidents.recordAbsence({ fromMs: at(5), toMs: at(18), cause: "database" });
     await see([20, 40], serving);
     assert.deepEqual(await told(), [[null, "degraded", "database", 5, 18]]);
   });
 
-  test("keep operators' updates, newest first, and delete them with the incident", async () => {
+  test("keep operators' updates, newest first, until the incident is deleted", async () => {
     await see([0, 8], down);
     const [{ id } = { id: "" as Uuid }] = await incidents.list({ from: new Date(0), limit: 1 });
     assert.equal(await incidents.post(id, "We are on it.", at(8)), true);
@@ -126,7 +126,7 @@ describe("incidents", () => {
     assert.equal(await incidents.find(id), undefined);
   });
 
-  test("include the time since when a gateway could not reach the database", async () => {
+  test("start when a gateway first could not reach the database", async () => {
     const clock = manualClock(START);
     let outages: Outage[] = [];
     let isAway = false;

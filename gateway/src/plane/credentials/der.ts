@@ -1,16 +1,16 @@
 /** DER, the encoding of certificates: a tag, the length and the content. */
 
-export function der(tag: number, ...parts: Buffer[]): Buffer {
+export function derValue(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
   const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.of(tag, ...size), content]);
 }
 
-export const sequence = (...parts: Buffer[]): Buffer => der(0x30, ...parts);
+export const sequence = (...parts: Buffer[]): Buffer => derValue(0x30, ...parts);
 
 /** An object identifier, as its bytes in hexadecimal. */
-export const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, "hex"));
+export const oid = (hex: string): Buffer => derValue(0x06, Buffer.from(hex, "hex"));
 
 export function pem(kind: string, bytes: Buffer): string {
   const lines = bytes.toString("base64").match(/.{1,64}/g) ?? [];

@@ -11,7 +11,7 @@ const account = createKey("account", systemRandom());
 const NOW_MS = 1_900_000_000_400;
 
 describe("node credentials", () => {
-  test("name the node's own subjects, its own key and their expiry", () => {
+  test("contain the node's own subjects, its key and their expiry", () => {
     const grant = { nodeId: "node_a", url: "nats://x", issuedAtS: 1_900_000_000, nowMs: NOW_MS, ttlMs: 60_000 };
     const credentials = issueNodeCredentials(account, grant);
     const verifying = parsePublicKey("account", account.publicKey);
@@ -24,7 +24,7 @@ describe("node credentials", () => {
     assert.equal(verdict.claims.expiresAtS * 1000, credentials.expiresAt);
   });
 
-  test("have one key per node and account, whichever gateway issues them", () => {
+  test("use one key per node and account, whichever gateway issues them", () => {
     const again = keyFromSeed(account.seed);
     assert.equal(nodeKey(account, "node_a").seed, nodeKey(again, "node_a").seed);
     assert.notEqual(nodeKey(account, "node_a").seed, nodeKey(account, "node_b").seed);
@@ -38,14 +38,14 @@ describe("node credentials", () => {
     }
   });
 
-  test("are dated after the latest revocation, and by the clock otherwise", () => {
+  test("are dated after the latest revocation, otherwise by the clock", () => {
     assert.equal(issueSecond(NOW_MS, undefined), 1_900_000_000);
     assert.equal(issueSecond(NOW_MS, 1_800_000_000), 1_900_000_000);
     assert.equal(issueSecond(NOW_MS, 1_900_000_000), 1_900_000_001);
     assert.equal(issueSecond(NOW_MS, 1_900_000_007), 1_900_000_008);
   });
 
-  test("live between a second and a day", () => {
+  test("are valid for between a second and a day", () => {
     assert.equal(checkTtl(1_000), 1_000);
     for (const ttlMs of [0, 999, 24 * 3_600_000 + 1]) assert.throws(() => checkTtl(ttlMs), InvariantError);
   });

@@ -74,7 +74,7 @@ describe("user JWT", () => {
     assert.ok(nkeys.fromPublic(account.publicKey).verify(signed, Buffer.from(signature, "base64url")));
   });
 
-  test("takes -1 as no limit", () => {
+  test("has no limit where a value is -1", () => {
     const verdict = verifyJwt(
       [verifying(account)],
       mintUserJwt(account, { ...grant, subscriptionsMax: -1, payloadBytesMax: -1 }),
@@ -85,7 +85,7 @@ describe("user JWT", () => {
     assert.equal(verdict.claims.payloadBytesMax, Number.POSITIVE_INFINITY);
   });
 
-  test("refuses JWTs that are malformed, changed or of the wrong kind", () => {
+  test("is refused when malformed, changed or of the wrong kind", () => {
     const good = mintUserJwt(account, grant);
     const [header = "", body = "", signature = ""] = good.split(".");
     const other = createKey("account", random);
@@ -118,12 +118,12 @@ describe("user JWT", () => {
     assert.equal(verdictOf(good, (NOW_S + 3600) * 1000), "expired");
   });
 
-  test("refuses a gateway's JWT, which has no expiry and no node name, as a node's", () => {
+  test("of a gateway is refused as a node's, because it has no expiry and no node name", () => {
     const gateway = { ...grant, name: "gateway.1", expiresAtS: undefined };
     assert.equal(verdictOf(mintUserJwt(account, gateway)), "bad_claims");
   });
 
-  test("is signed with an account key only", () => {
+  test("must be signed with an account key", () => {
     assert.throws(() => mintUserJwt(user, grant), InvariantError);
   });
 });

@@ -29,14 +29,14 @@ test("signs certificates for a server's names and addresses, and for no other se
   assert.equal(leaf.verify(new X509Certificate(newAuthority({ name: "ours", nowMs: NOW_MS }).cert).publicKey), false);
 });
 
-test("writes years as the standard requires, before 2050 and after", () => {
+test("writes years in the form that the standard requires before and after 2050", () => {
   const { cert } = newAuthority({ name: "late", nowMs: Date.UTC(2045, 5, 1) });
   const { validFromDate, validToDate } = new X509Certificate(cert);
   assert.equal(validFromDate.getUTCFullYear(), 2045);
   assert.equal(validToDate.getUTCFullYear(), 2055);
 });
 
-test("lets both sides of a connection request the other's certificate", async (t) => {
+test("lets both sides of a TLS connection verify each other", async (t) => {
   const authority = newAuthority({ name: "ours", nowMs: Date.now() });
   const [a, b] = [authority.issue("a", ["a.example"]), authority.issue("b", ["b.example"])];
   const server = createServer({ ...a, ca: authority.cert, requestCert: true }, (socket) => socket.end("hello"));

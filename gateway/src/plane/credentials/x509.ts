@@ -4,7 +4,7 @@
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
-import { der, oid, pem, sequence } from "./der.ts";
+import { derValue, oid, pem, sequence } from "./der.ts";
 
 interface Certificate {
   /** Certificate and key as PEM. */
@@ -25,7 +25,7 @@ const BACKDATED_MS = DAY_MS;
 
 const ECDSA_WITH_SHA256 = sequence(oid("2a8648ce3d040302"));
 const COMMON_NAME = oid("550403");
-const TRUE = der(0x01, Buffer.of(0xff));
+const TRUE = derValue(0x01, Buffer.of(0xff));
 const SERVER_AND_CLIENT = sequence(oid("2b06010505070301"), oid("2b06010505070302"));
 
 export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): Authority {
@@ -33,11 +33,11 @@ export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): 
   const facts = { issuer: name, signer: keys.privateKey, nowMs };
   const id = keyId(keys.publicKey);
   // It may sign servers, but no further authority.
-  const constraints = sequence(TRUE, der(0x02, Buffer.of(0)));
+  const constraints = sequence(TRUE, derValue(0x02, Buffer.of(0)));
   const extensions = [
     extension("551d13", constraints, { critical: true }),
-    extension("551d0f", der(0x03, Buffer.of(1, 0b00000110)), { critical: true }),
-    extension("551d0e", der(0x04, id)),
+    extension("551d0f", derValue(0x03, Buffer.of(1, 0b00000110)), { critical: true }),
+    extension("551d0e", derValue(0x04, id)),
   ];
   return {
     ...certificate({ ...facts, subject: name, keys, extensions }),
@@ -49,11 +49,11 @@ export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): 
         keys: own,
         extensions: [
           extension("551d13", sequence(), { critical: true }),
-          extension("551d0f", der(0x03, Buffer.of(7, 0b10000000)), { critical: true }),
+          extension("551d0f", derValue(0x03, Buffer.of(7, 0b10000000)), { critical: true }),
           extension("551d25", SERVER_AND_CLIENT),
           extension("551d11", sequence(...hosts.map(alternativeName))),
-          extension("551d0e", der(0x04, keyId(own.publicKey))),
-          extension("551d23", sequence(der(0x80, id))),
+          extension("551d0e", derValue(0x04, keyId(own.publicKey))),
+          extension("551d23", sequence(derValue(0x80, id))),
         ],
       });
     },
@@ -78,17 +78,17 @@ const newKeys = (): Keys => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 function certificate({ subject, issuer, keys, signer, extensions, nowMs }: CertificateFacts): Certificate {
   const body = sequence(
-    der(0xa0, der(0x02, Buffer.of(2))),
+    derValue(0xa0, derValue(0x02, Buffer.of(2))),
     // A positive, unpredictable serial number.
-    der(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
+    derValue(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     ECDSA_WITH_SHA256,
     distinguishedName(issuer),
     sequence(time(nowMs - BACKDATED_MS), time(nowMs + YEARS * 365 * DAY_MS)),
     distinguishedName(subject),
     keys.publicKey.export({ format: "der", type: "spki" }),
-    der(0xa3, sequence(...extensions)),
+    derValue(0xa3, sequence(...extensions)),
   );
-  const signature = der(0x03, Buffer.of(0), sign("sha256", body, signer));
+  const signature = derValue(0x03, Buffer.of(0), sign("sha256", body, signer));
   return {
     cert: pem("CERTIFICATE", sequence(body, ECDSA_WITH_SHA256, signature)),
     key: keys.privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
@@ -96,16 +96,16 @@ function certificate({ subject, issuer, keys, signer, extensions, nowMs }: Certi
 }
 
 const distinguishedName = (name: string): Buffer =>
-  sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(name)))));
+  sequence(derValue(0x31, sequence(COMMON_NAME, derValue(0x0c, Buffer.from(name)))));
 
 function extension(id: string, value: Buffer, { critical = false } = {}): Buffer {
-  return sequence(oid(id), ...(critical ? [TRUE] : []), der(0x04, value));
+  return sequence(oid(id), ...(critical ? [TRUE] : []), derValue(0x04, value));
 }
 
 function alternativeName(host: string): Buffer {
-  if (isIPv4(host)) return der(0x87, Buffer.from(host.split(".").map(Number)));
-  if (isIPv6(host)) return der(0x87, bytesOfIPv6(host));
-  return der(0x82, Buffer.from(host, "ascii"));
+  if (isIPv4(host)) return derValue(0x87, Buffer.from(host.split(".").map(Number)));
+  if (isIPv6(host)) return derValue(0x87, bytesOfIPv6(host));
+  return derValue(0x82, Buffer.from(host, "ascii"));
 }
 
 function bytesOfIPv6(address: string): Buffer {
@@ -120,7 +120,9 @@ function bytesOfIPv6(address: string): Buffer {
 /** The standard requires two digits for years until 2049 and four afterwards. */
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
-  return Number(digits.slice(0, 4)) < 2050 ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits));
+  return Number(digits.slice(0, 4)) < 2050
+    ? derValue(0x17, Buffer.from(digits.slice(2)))
+    : derValue(0x18, Buffer.from(digits));
 }
 
 const keyId = (key: KeyObject): Buffer =>

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { DEPLOYMENTS, toAsker } from "../gateway-subjects.ts";
+import { DEPLOYMENTS_SUBJECT, toAsker } from "../gateway-subjects.ts";
 import type { Plane } from "../plane.ts";
 
 /** Without a reply by then no other gateway is running. */
@@ -49,7 +49,7 @@ export async function inquire({ plane, gatewayId, clock }: InquiryOptions, mark:
     const answer = read(Answer, payload);
     if (answer?.mark === mark) hear(answer);
   });
-  const ask = (): void => plane.publish(DEPLOYMENTS, write({ from: gatewayId, mark }));
+  const ask = (): void => plane.publish(DEPLOYMENTS_SUBJECT, write({ from: gatewayId, mark }));
   const stopAsking = clock.every(ASK_EVERY_MS, () => {
     if (!isHeard) ask();
   });
@@ -72,7 +72,7 @@ interface AnsweringOptions extends InquiryOptions {
 export function answerInquiries(options: AnsweringOptions): () => void {
   const { plane, gatewayId, log } = options;
   const looking = new Set<string>();
-  return plane.subscribe(DEPLOYMENTS, (_subject, payload) => {
+  return plane.subscribe(DEPLOYMENTS_SUBJECT, (_subject, payload) => {
     const question = read(Question, payload);
     if (question === undefined || question.from === gatewayId) return;
     const { from, mark } = question;

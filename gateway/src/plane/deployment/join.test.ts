@@ -10,7 +10,7 @@ import { systemRandom } from "../../base/random.ts";
 import { type ManualClock, manualClock } from "../../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { MemoryPlane } from "../../dispatch/testing.ts";
-import { DEPLOYMENTS } from "../gateway-subjects.ts";
+import { DEPLOYMENTS_SUBJECT } from "../gateway-subjects.ts";
 import { joinPlane, WrongPlane } from "./join.ts";
 import { type DeploymentRecord, openDeploymentRecord } from "./record.ts";
 
@@ -75,7 +75,7 @@ describe("joining a plane", () => {
     return joined.value.deployment;
   };
 
-  test("admits gateways of one database, also at once, and refuses a copy of the database with instructions", async () => {
+  test("admits gateways of one database, even concurrent ones, and refuses a copy of the database with instructions", async () => {
     const { id } = await records.original.read();
     assert.equal((await records.copy.read()).id, id, "a copy says the same of itself");
     assert.deepEqual(await Promise.all([1, 2, 3].map(() => join(records.original))), [id, id, id]);
@@ -88,7 +88,7 @@ describe("joining a plane", () => {
     assert.equal(await join(records.original), id, "and those that belong there still do");
   });
 
-  test("refuses a fork of the owner's database, which can use its own plane or take one over", async () => {
+  test("refuses a fork of the owner's database, and explains how to use another plane or take this one over", async () => {
     const { id } = await join(records.original).then(() => records.original.read());
     const forked = await records.copy.fork();
     assert.deepEqual([forked.forkedFrom, forked.id === id, forked.forkedAt instanceof Date], [id, false, true]);
@@ -100,7 +100,7 @@ describe("joining a plane", () => {
     assert.equal(theirs.owner, forked.id);
   });
 
-  test("finds a mark that arrives late, as from a standby", async () => {
+  test("finds a mark that arrives late, for example from a standby", async () => {
     await join({ ...records.original, hasMark: late(records.original) });
     assert.ok(await join(records.original));
   });
@@ -111,11 +111,11 @@ describe("joining a plane", () => {
   });
 
   test("ignores gateways of a version that does not reply, and messages that cannot be read", async () => {
-    plane.subscribe(DEPLOYMENTS, () => {});
+    plane.subscribe(DEPLOYMENTS_SUBJECT, () => {});
     const { id } = await records.original.read();
     const joining = join(records.original);
     for (const text of ["", "{", "7", '{"from":"x"}', '{"from":"x","mark":"none"}']) {
-      plane.publish(DEPLOYMENTS, Buffer.from(text));
+      plane.publish(DEPLOYMENTS_SUBJECT, Buffer.from(text));
     }
     assert.equal(await joining, id);
   });

@@ -11,7 +11,7 @@ const limits = (): ConnectionLimits<string> =>
   });
 
 describe("connection limits", () => {
-  test("bound connections in total and by address, and free a connection's slot when it ends", () => {
+  test("limit connections in total and per address, and free a slot when its connection ends", () => {
     const connections = limits();
     for (const name of ["a1", "a2", "a3", "a4"]) {
       assert.ok(connections.hasRoom("1.1.1.1"));
@@ -27,7 +27,7 @@ describe("connection limits", () => {
     assert.deepEqual(connections.all(), ["a1", "a3", "a4", "b1", "b2"]);
   });
 
-  test("close the oldest unauthenticated connection of the same address first, then the oldest of all", () => {
+  test("close the oldest unauthenticated connection of the same address first, otherwise the oldest of all", () => {
     const connections = limits();
     assert.equal(connections.toEvict("1.1.1.1"), undefined);
     connections.add("b1", "2.2.2.2");
@@ -44,7 +44,7 @@ describe("connection limits", () => {
     assert.equal(connections.toEvict("4.4.4.4"), undefined);
   });
 
-  test("count an IPv6 address by its /64 prefix", () => {
+  test("treat an IPv6 /64 network as one address", () => {
     assert.equal(networkOf("10.0.0.1"), "10.0.0.1");
     assert.equal(networkOf("::ffff:10.0.0.1"), "10.0.0.1");
     assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");

@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
-import type { SparingLog } from "../../base/sparing-log.ts";
+import type { RateLimitedLog } from "../../base/rate-limited-log.ts";
 import type { Claims } from "../credentials/user-jwt.ts";
 import { authenticate, type Verifier } from "./authenticate.ts";
 import { networkOf } from "./connection-limits.ts";
@@ -30,7 +30,7 @@ export interface ConnectionHub {
   clock: Clock;
   log: Log;
   /** Limits log lines that a peer could cause without end. */
-  peerLog: SparingLog;
+  peerLog: RateLimitedLog;
   limits: HubLimits;
   verifier: Verifier;
   router: Router;

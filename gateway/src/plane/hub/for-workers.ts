@@ -5,10 +5,10 @@
 import { senderOf } from "@tollgate/protocol/subjects.ts";
 import { type Channel, FIRST_KIND } from "../../base/channel.ts";
 import type { Clock } from "../../base/clock.ts";
-import { alwaysThere } from "../../base/dependency.ts";
+import { alwaysReachable } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
-import { sparingLog } from "../../base/sparing-log.ts";
+import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { isSubject } from "../subjects-match.ts";
@@ -50,7 +50,7 @@ export function openToWorkers(hub: Hub): (channel: Channel) => void {
 
 /** In a worker. A worker cannot run without the primary, so it ends when the channel closes. */
 export function planeOfPrimary(channel: Channel, { clock, log }: { clock: Clock; log: Log }): Plane {
-  const peerLog = sparingLog(log, clock);
+  const peerLog = rateLimitedLog(log, clock);
   const subscribers = new Map<number, (subject: string, payload: Uint8Array) => void>();
   const goneListeners: ((nodeId: string, by: "node") => void)[] = [];
   let subscribed = 0;
@@ -70,7 +70,7 @@ export function planeOfPrimary(channel: Channel, { clock, log }: { clock: Clock;
   channel.on(kind("gone"), ({ text }) => tellGone(text));
   return {
     isShared: true,
-    health: alwaysThere("plane"),
+    health: alwaysReachable("plane"),
     hears: true,
     publish(subject, bytes, rest) {
       invariant(isSubject(subject), "a message is published to one plain subject");

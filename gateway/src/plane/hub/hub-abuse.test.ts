@@ -12,7 +12,7 @@ const x = Buffer.from("x");
 const oneLoopback = process.platform !== "linux" && "there is only one loopback address here";
 
 describe("before CONNECT", () => {
-  test("disconnects on garbage, other protocols and operations that come too early", async (t) => {
+  test("disconnects clients that send garbage, another protocol, or operations before CONNECT", async (t) => {
     const hub = await openTestHub(t, { clock });
     const table: [string | Buffer, string][] = [
       ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", "Authorization Violation"],
@@ -32,7 +32,7 @@ describe("before CONNECT", () => {
     await connectClient(t, await hub.mint("n1"));
   });
 
-  test("disconnects a silent client at the deadline, and resets one that stays connected then", async (t) => {
+  test("disconnects a silent client at the deadline, and resets a client that stays connected then", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub, { allowHalfOpen: true });
@@ -199,7 +199,7 @@ describe("a client after CONNECT", () => {
     await peer.closed;
   });
 
-  test("bounds the replies and refusals that wait for a client that does not read", async (t) => {
+  test("limits the replies and refusals that wait for a client that does not read", async (t) => {
     // No rate limit: this test is about memory.
     const limits = { outboundBytesMax: 64 * 1024, operationsPerSecondMax: 1e9, inboundBytesPerSecondMax: 1e12 };
     const hub = await openTestHub(t, { clock, limits });
@@ -244,7 +244,7 @@ describe("a client after CONNECT", () => {
     await client.flush();
   });
 
-  test("resets a client that closed its side without reading after a moment", async (t) => {
+  test("resets a client that closed its side without reading, after a moment", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const peer = rawPeer(t, hub, { allowHalfOpen: true });
@@ -262,7 +262,7 @@ describe("a client after CONNECT", () => {
     assert.ok(peer.heardBytes < 100 * 256 * 1024, "the rest was dropped");
   });
 
-  test("reads a flood at a bounded rate, and reads other connections meanwhile", async (t) => {
+  test("reads a flood at a limited rate, and other connections meanwhile", async (t) => {
     const time = manualClock();
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 10, pingEveryMs: 1e9 };
     const hub = await openTestHub(t, { clock: time, limits });
@@ -292,7 +292,7 @@ describe("a client after CONNECT", () => {
     assert.equal(counts.get("tg.s.n1"), total);
   });
 
-  test("reads four connections of a node no faster than one", async (t) => {
+  test("reads four connections of a node at the rate of one", async (t) => {
     const time = manualClock();
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 100, pingEveryMs: 1e9 };
     const hub = await openTestHub(t, { clock: time, limits });
@@ -317,7 +317,7 @@ describe("a client after CONNECT", () => {
     assert.ok(heard > 100, "and it goes on");
   });
 
-  test("keeps a disconnected node away for a pause that grows until the node behaves", async (t) => {
+  test("rejects a disconnected node for a pause that grows until the node behaves", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, limits: { pingEveryMs: 1e9 }, credentialTtlMs: 24 * 3_600_000 });
     const credentials = await hub.mint("n1");

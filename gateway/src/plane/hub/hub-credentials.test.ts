@@ -13,7 +13,7 @@ const REFUSED = /Authorization Violation/;
 const x = Buffer.from("x");
 
 describe("credentials at login", () => {
-  test("state the address, the node and an expiry of one hour", async (t) => {
+  test("show the address, the node and an expiry of one hour", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const credentials = await hub.mint("n1");
@@ -23,7 +23,7 @@ describe("credentials at login", () => {
     assert.equal((await elsewhere.mint("n1")).url, "nats://plane.example:4222");
   });
 
-  test("of the previous account are accepted until they expire, beside those of the new account", async (t) => {
+  test("of the previous account are accepted until they expire, like those of the new account", async (t) => {
     const before = await openTestHub(t, { clock });
     const [old, stranger] = [await before.mint("n1"), await (await openTestHub(t, { clock })).mint("n1")];
     const hub = await openTestHub(t, { clock, oldAccountSeed: before.accountSeed });
@@ -36,7 +36,7 @@ describe("credentials at login", () => {
     await assert.rejects(connectClient(t, { ...old, url: after.url }), REFUSED);
   });
 
-  test("are refused when they sign the nonce of another connection", async (t) => {
+  test("are refused if they signed the nonce of another connection", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");
     const [first, second] = [rawPeer(t, hub), rawPeer(t, hub)];
@@ -47,7 +47,7 @@ describe("credentials at login", () => {
     await second.closed;
   });
 
-  test("are required: no JWT and other login methods are refused", async (t) => {
+  test("are required: connections without a JWT and other login methods are refused", async (t) => {
     const hub = await openTestHub(t, { clock });
     for (const options of [
       "{}",
@@ -80,7 +80,7 @@ describe("credentials at login", () => {
     await connectClient(t, await hub.mint("n1"));
   });
 
-  test("prevent the start when the seed is not an account's or the lifetime is invalid", async (t) => {
+  test("require an account's seed and a valid lifetime at the start", async (t) => {
     const user = createKey("user", systemRandom());
     await assert.rejects(openTestHub(t, { clock, accountSeed: user.seed }), InvalidKeyError);
     await assert.rejects(openTestHub(t, { clock, accountSeed: "nonsense" }), InvalidKeyError);
@@ -134,7 +134,7 @@ describe("revocation", () => {
     await bystander.flush();
   });
 
-  test("discards what the node sent after it, in the middle of a chunk", async (t) => {
+  test("discards what the node sent afterwards, even within a chunk", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));

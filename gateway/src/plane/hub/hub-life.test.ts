@@ -53,7 +53,7 @@ describe("connection lifecycle", () => {
     assert.deepEqual(gone, ["n1"]);
   });
 
-  test("calls disconnect listeners after the call that noticed the disconnect returns", async (t) => {
+  test("calls listeners only after the call that noticed the disconnect has returned", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { outboundBytesMax: 1024 } });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -95,7 +95,7 @@ describe("connection lifecycle", () => {
 });
 
 describe("hub lifecycle", () => {
-  test("reports a port that is in use in one line", async (t) => {
+  test("reports a port that is in use with one line", async (t) => {
     const hub = await openTestHub(t, { clock });
     await assert.rejects(openTestHub(t, { clock, port: hub.port }), {
       message: `Port ${hub.port} on 127.0.0.1 is already in use. Choose another with PLANE_PORT.`,
@@ -115,7 +115,7 @@ describe("hub lifecycle", () => {
     await assert.rejects(connectClient(t, await hub.mint("n1")), /refused/);
   });
 
-  test("lets the process exit after the hub closes, although clients stay connected", async (t) => {
+  test("lets the process exit after the hub has closed, although clients stay connected", async (t) => {
     const script = `
       import { openHub } from ${JSON.stringify(import.meta.resolve("./hub.ts"))};
       import { systemClock as clock } from ${JSON.stringify(import.meta.resolve("../../base/clock.ts"))};

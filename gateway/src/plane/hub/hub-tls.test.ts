@@ -33,7 +33,7 @@ describe("TLS", () => {
     assert.match(String(await client.closed()), /Authentication Revoked/);
   });
 
-  test("refuses a client that does not trust the certificate, and a client without TLS", async (t) => {
+  test("refuses a client that does not trust the certificate, and one without TLS", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, tls });
     await assert.rejects(connectClient(t, await hub.mint("n1")), /certificate/);
@@ -53,7 +53,7 @@ describe("TLS", () => {
     await peer.closed;
   });
 
-  test("uses a renewed certificate for new connections and keeps existing ones", async (t) => {
+  test("uses a renewed certificate for new connections and keeps existing connections", async (t) => {
     const hub = await openTestHub(t, { clock, tls });
     const before = await connectClient(t, await hub.mint("n1"), { tls: { ca: tls.cert } });
     const renewed = selfSignedCertificate();

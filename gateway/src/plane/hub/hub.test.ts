@@ -10,7 +10,7 @@ const clock = manualClock();
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
 
 describe("protocol", () => {
-  test("skips headers and reply subjects", async (t) => {
+  test("ignores headers and reply subjects", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     const heard: string[] = [];
@@ -47,7 +47,7 @@ describe("protocol", () => {
     );
   });
 
-  test("counts the messages left for a subscription with a limit", async (t) => {
+  test("delivers a limited subscription's remaining messages and no more", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = rawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
@@ -73,7 +73,7 @@ describe("protocol", () => {
     assert.deepEqual(said, ["+OK", "PONG", "+OK", "+OK", "+OK", refused, "PONG", ""]);
   });
 
-  test("refuses queue groups rather than deliver to every member", async (t) => {
+  test("refuses queue groups instead of delivering to every member", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     client.subscribe(toNode("n1"), { queue: "workers", callback: () => {} });

@@ -6,12 +6,12 @@ import { createServer, isIPv6, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "../../base/certificate.ts";
 import type { Clock } from "../../base/clock.ts";
-import { alwaysThere } from "../../base/dependency.ts";
+import { alwaysReachable } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import { ListenError } from "../../base/listen-error.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
-import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { createKey, keyFromSeed, parsePublicKey, type SigningKey, type VerifyingKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
@@ -65,11 +65,11 @@ export async function openHub(options: HubOptions): Promise<Hub> {
 }
 
 class EmbeddedHub implements Hub, ConnectionHub {
-  readonly health = alwaysThere("plane");
+  readonly health = alwaysReachable("plane");
   readonly hears = true;
   readonly clock: Clock;
   readonly log: Log;
-  readonly peerLog: SparingLog;
+  readonly peerLog: RateLimitedLog;
   readonly limits: HubLimits;
   readonly router = createRouter();
   readonly verifier: Verifier;
@@ -91,7 +91,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#options = options;
     this.clock = options.clock;
     this.log = options.log;
-    this.peerLog = sparingLog(options.log, options.clock);
+    this.peerLog = rateLimitedLog(options.log, options.clock);
     this.limits = { ...HUB_LIMITS, ...options.limits };
     this.#connections = new ConnectionLimits(this.limits);
     this.#backoff = new ReconnectBackoff(options.clock);

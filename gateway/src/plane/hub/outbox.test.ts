@@ -52,7 +52,7 @@ test("counts small unread replies at about their real memory cost", async (t) =>
   assert.ok(taken < 1.5 * counted, `${lines} lines were counted as ${counted} bytes and took ${taken}`);
 });
 
-test("delivers lines and messages whole and in order, also to a reader that pauses", async (t) => {
+test("delivers lines and messages complete and in order, even to a reader that pauses", async (t) => {
   const { near, far } = await pair(t);
   const outbox = new Outbox(near, 64 * 1024 * 1024);
   const payload = Buffer.alloc(300_000, "p");

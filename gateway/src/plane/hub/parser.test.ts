@@ -61,7 +61,7 @@ const operation: fc.Arbitrary<[string, Seen]> = fc.oneof(
 );
 
 describe("parser", () => {
-  test("returns the same operations for any chunking", () => {
+  test("returns the same operations for any chunking of the input", () => {
     const conversation = fc.tuple(fc.array(operation, { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 200 })));
     fc.assert(
       fc.property(conversation, ([operations, sizes]) => {
@@ -160,7 +160,7 @@ describe("parser", () => {
     for (const [text, code] of table) assert.equal(violationOf(CONNECT, text), code, text.slice(0, 40));
   });
 
-  test("refuses a long line however slowly it arrives, and allows CONNECT to be longer", () => {
+  test("refuses a long line however slowly it arrives, but allows a longer CONNECT", () => {
     const drip = Array.from({ length: 5000 }, () => "x");
     assert.equal(violationOf(CONNECT, ...drip), "line_too_long");
     assert.equal(violationOf(`CONNECT {"jwt":"${"x".repeat(10_000)}"}\r\n`, "PING\r\n"), "none");
@@ -176,7 +176,7 @@ describe("parser", () => {
     assert.throws(() => parser.push(Buffer.from("PUB a 11\r\n")), ProtocolViolation);
   });
 
-  test("stops reading the chunk once it is stopped", () => {
+  test("ignores the rest of the chunk once it is stopped", () => {
     let pings = 0;
     const parser: Parser = new Parser(HUB_LIMITS, {
       connect: () => {},

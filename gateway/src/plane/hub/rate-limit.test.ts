@@ -5,7 +5,7 @@ import { createRateLimit } from "./rate-limit.ts";
 const limits = { operationsPerSecondMax: 1000, inboundBytesPerSecondMax: 1_000_000, burstMs: 100 };
 
 describe("rate limit", () => {
-  test("passes a burst, and pauses a flood in proportion", () => {
+  test("allows a burst, and pauses a flood in proportion", () => {
     const rate = createRateLimit(limits);
     assert.equal(rate.spend(100, 0, 5000), 0);
     assert.equal(rate.spend(50, 0, 5000), 50);

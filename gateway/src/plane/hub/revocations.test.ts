@@ -6,7 +6,7 @@ import { memoryRevocations } from "./revocations.ts";
 const NOW_MS = 1_900_000_000_400;
 
 describe("revocations", () => {
-  test("refuse credentials issued earlier in the same second, and accept later ones", () => {
+  test("apply to credentials issued earlier in the same second, and not to later ones", () => {
     const revocations = memoryRevocations();
     const before = revocations.issueSecond("a", NOW_MS);
     const other = revocations.issueSecond("b", NOW_MS);
@@ -17,7 +17,7 @@ describe("revocations", () => {
     assert.equal(revocations.refuses("b", other), false);
   });
 
-  test("cover credentials issued after the first revocation when they are revoked again", () => {
+  test("apply to credentials issued after the first revocation when the node is revoked again", () => {
     const revocations = memoryRevocations();
     for (let round = 0; round < 5; round++) {
       const issued = revocations.issueSecond("a", NOW_MS);
@@ -27,7 +27,7 @@ describe("revocations", () => {
     }
   });
 
-  test("refuse old credentials when the clock steps back", () => {
+  test("apply to old credentials even if the clock steps back", () => {
     const revocations = memoryRevocations();
     const issued = revocations.issueSecond("a", NOW_MS);
     revocations.revoke("a", NOW_MS - 60_000);
@@ -35,7 +35,7 @@ describe("revocations", () => {
     assert.equal(revocations.refuses("a", revocations.issueSecond("a", NOW_MS - 60_000)), false);
   });
 
-  test("are kept for as long as a credential can live", () => {
+  test("are kept as long as a credential can live", () => {
     const revocations = memoryRevocations();
     const issued = revocations.issueSecond("a", NOW_MS);
     revocations.revoke("a", NOW_MS);

@@ -14,7 +14,7 @@ describe("router", () => {
     assert.deepEqual(heard, ["a.b", "a.b", "a.*", ">"]);
   });
 
-  test("removes one subscription when it is unsubscribed, and only once", () => {
+  test("removes a subscription once when it is unsubscribed", () => {
     const router = createRouter();
     let heard = 0;
     const leave = router.add("a", () => heard++);
@@ -25,7 +25,7 @@ describe("router", () => {
     assert.equal(heard, 1);
   });
 
-  test("lets a subscriber unsubscribe, evict and subscribe again during its delivery", () => {
+  test("lets a subscriber unsubscribe, evict and subscribe again while it receives a message", () => {
     const router = createRouter();
     const heard: string[] = [];
     const again = (): void => {

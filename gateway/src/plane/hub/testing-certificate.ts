@@ -1,6 +1,6 @@
 /** A certificate for this machine, created at run time so that the repository holds no private key. For tests only. */
 import { generateKeyPairSync, sign } from "node:crypto";
-import { der, oid, pem, sequence } from "../credentials/der.ts";
+import { derValue, oid, pem, sequence } from "../credentials/der.ts";
 
 const ED25519 = sequence(oid("2b6570"));
 const COMMON_NAME = oid("550403");
@@ -9,21 +9,21 @@ const SUBJECT_ALT_NAME = oid("551d11");
 /** Certificates trusted at the same time need different names. */
 export function selfSignedCertificate(commonName = "tollgate test"): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(commonName)))));
-  const validity = sequence(der(0x17, Buffer.from("200101000000Z")), der(0x17, Buffer.from("490101000000Z")));
+  const name = sequence(derValue(0x31, sequence(COMMON_NAME, derValue(0x0c, Buffer.from(commonName)))));
+  const validity = sequence(derValue(0x17, Buffer.from("200101000000Z")), derValue(0x17, Buffer.from("490101000000Z")));
   // A NATS client that connects to an address verifies the certificate for "localhost".
-  const names = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.of(127, 0, 0, 1)));
+  const names = sequence(derValue(0x82, Buffer.from("localhost")), derValue(0x87, Buffer.of(127, 0, 0, 1)));
   const body = sequence(
-    der(0xa0, der(0x02, Buffer.of(2))),
-    der(0x02, Buffer.of(1)),
+    derValue(0xa0, derValue(0x02, Buffer.of(2))),
+    derValue(0x02, Buffer.of(1)),
     ED25519,
     name,
     validity,
     name,
     publicKey.export({ format: "der", type: "spki" }),
-    der(0xa3, sequence(sequence(SUBJECT_ALT_NAME, der(0x04, names)))),
+    derValue(0xa3, sequence(sequence(SUBJECT_ALT_NAME, derValue(0x04, names)))),
   );
-  const signature = der(0x03, Buffer.of(0), sign(null, body, privateKey));
+  const signature = derValue(0x03, Buffer.of(0), sign(null, body, privateKey));
   return {
     cert: pem("CERTIFICATE", sequence(body, ED25519, signature)),
     key: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),

@@ -7,7 +7,7 @@ import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 import {
   type AccountClaims,
   deploymentOf,
-  holds,
+  includesRevocations,
   readAccount,
   revokedUntilS,
   withDeployment,
@@ -35,12 +35,12 @@ describe("account JWT", () => {
     assert.deepEqual(rest, claims);
   });
 
-  test("is refused when it is anything else", () => {
+  test("is refused when it is of another kind or malformed", () => {
     const user = { ...claims, nats: { type: "user" } };
     for (const text of ["", "x", "a.b.c", signJwt(account, user)]) assert.equal(readAccount(text), undefined, text);
   });
 
-  test("merges revocations: the later one for a key counts and the rest is kept", () => {
+  test("merges revocations: for each key the later one counts", () => {
     const once = withRevoked(claims, { a: NOW_S, b: NOW_S }, NOW_S);
     const twice = withRevoked(once, { a: NOW_S - 5, c: NOW_S + 5 }, NOW_S);
     assert.deepEqual(twice.nats.revocations, { a: NOW_S, b: NOW_S, c: NOW_S + 5 });
@@ -50,18 +50,18 @@ describe("account JWT", () => {
     );
     assert.equal(revokedUntilS(twice, "a"), NOW_S);
     assert.equal(revokedUntilS(twice, "d"), undefined);
-    assert.equal(holds(twice, { a: NOW_S, c: NOW_S }), true);
-    assert.equal(holds(twice, { a: NOW_S + 1 }), false);
-    assert.equal(holds(twice, { d: 0 }), false);
+    assert.equal(includesRevocations(twice, { a: NOW_S, c: NOW_S }), true);
+    assert.equal(includesRevocations(twice, { a: NOW_S + 1 }), false);
+    assert.equal(includesRevocations(twice, { d: 0 }), false);
   });
 
-  test("is later than the previous version, even within one second", () => {
+  test("has a later date than its previous version, even within one second", () => {
     const first = withRevoked(claims, { a: NOW_S }, NOW_S);
     const second = withRevoked(first, { b: NOW_S }, NOW_S);
     assert.deepEqual([first.iat, second.iat], [NOW_S, NOW_S + 1]);
   });
 
-  test("keeps other tags beside the one that names the plane's owner, also when a key is revoked", () => {
+  test("keeps other tags beside the one with the plane's owner, even when a key is revoked", () => {
     assert.equal(deploymentOf(claims), undefined);
     const tagged = { ...claims, nats: { ...claims.nats, tags: ["mine", "deployment:one"] } };
     assert.equal(deploymentOf(tagged), "one");
@@ -70,7 +70,7 @@ describe("account JWT", () => {
     assert.deepEqual(readAccount(signJwt(operator, taken))?.nats.tags, ["mine", "deployment:two"]);
   });
 
-  test("leaves out revocations that are older than any living credential", () => {
+  test("omits revocations that are older than any valid credential", () => {
     const dayS = CREDENTIAL_TTL_MS_MAX / 1000;
     const old = withRevoked(claims, { a: NOW_S }, NOW_S);
     assert.deepEqual(withRevoked(old, {}, NOW_S + dayS).nats.revocations, { a: NOW_S });

@@ -39,12 +39,12 @@ export function revokedUntilS({ nats }: AccountClaims, userKey: string): number 
 }
 
 /** Whether the account revokes all of these at least as far. */
-export function holds(account: AccountClaims, revoked: RevokedKeys): boolean {
+export function includesRevocations(account: AccountClaims, revoked: RevokedKeys): boolean {
   return Object.entries(revoked).every(([key, untilS]) => (revokedUntilS(account, key) ?? -1) >= untilS);
 }
 
 /** Drops revocations that are older than any valid credential. */
-export function livingOnly(revoked: RevokedKeys, nowS: number): RevokedKeys {
+export function withoutExpired(revoked: RevokedKeys, nowS: number): RevokedKeys {
   const oldestS = nowS - CREDENTIAL_TTL_MS_MAX / 1000;
   return Object.fromEntries(Object.entries(revoked).filter(([, untilS]) => untilS >= oldestS));
 }
@@ -82,6 +82,6 @@ export function withSigners(account: AccountClaims, keys: string[], nowS: number
  * later one.
  */
 export function withRevoked(account: AccountClaims, revoked: RevokedKeys, nowS: number): AccountClaims {
-  const revocations = mergeRevoked(livingOnly(account.nats.revocations ?? {}, nowS), revoked);
+  const revocations = mergeRevoked(withoutExpired(account.nats.revocations ?? {}, nowS), revoked);
   return { ...account, iat: Math.max(nowS, account.iat + 1), nats: { ...account.nats, revocations } };
 }

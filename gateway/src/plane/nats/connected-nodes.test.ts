@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { ConnectedNodes } from "./connected-nodes.ts";
 
 describe("connected nodes", () => {
-  test("reports a node as disconnected once, with its last connection", () => {
+  test("reports a node as disconnected once, when its last connection ends", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "a", 0);
     nodes.connected("n", "b", 0);
@@ -12,7 +12,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "b", 0), "there");
   });
 
-  test("assumes that a node that connected before the gateway may have another connection", () => {
+  test("assumes that a node that connected before the gateway has another connection", () => {
     const nodes = new ConnectedNodes();
     nodes.heard("n");
     assert.equal(nodes.disconnected("n", "before", 0), "unsure");
@@ -31,7 +31,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "new", 0), "gone");
   });
 
-  test("forgets a connection whose end was not reported after the second connection that follows it", () => {
+  test("drops a connection whose end was not reported once two further connections followed", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 0);
@@ -40,7 +40,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "c", 0), "gone");
   });
 
-  test("reports a node as disconnected with its newest connection when its former server died", () => {
+  test("reports a node as disconnected when its newest connection ends, if its former server died", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 1_000);
@@ -49,7 +49,7 @@ describe("connected nodes", () => {
     assert.equal(nodes.disconnected("n", "c", 20_000), "gone");
   });
 
-  test("remembers a move until the end of the former connection is reported", () => {
+  test("remembers that a node moved until the end of the former connection is reported", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "a", 0);
     assert.equal(nodes.movedAt("n"), undefined);

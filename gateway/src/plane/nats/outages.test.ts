@@ -17,10 +17,11 @@ import { type Dispatcher, openDispatcher } from "../../dispatch/dispatcher.ts";
 import type { DispatchSink } from "../../dispatch/order.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import type { Attempt } from "../../dispatch/running-attempt.ts";
+import { TextSink } from "../../dispatch/testing.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
-import { layCable } from "./testing-cable.ts";
+import { openBreakableConnection } from "./testing-cable.ts";
 
 /** The plane tries to reconnect after this time. */
 const RETRY_MS = 50;
@@ -28,10 +29,10 @@ const GATEWAY = "gw1";
 const MODEL = "m";
 
 describe("partial outages of the plane while requests run", { skip: skipWithoutNats }, () => {
-  test("retries requests without delivered output when the gateway loses its connection, and the node stops them", async (t) => {
+  test("retries requests without delivered output when the gateway loses its connection, and the nodes stop them", async (t) => {
     const server = await startNatsServer();
     t.after(() => server.kill().then(server.remove));
-    const cable = await layCable(t, server.port);
+    const cable = await openBreakableConnection(t, server.port);
     const clock = handClock();
     const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url, clock });
     const { dispatcher, states } = openGateway(t, plane, clock);
@@ -39,7 +40,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
     await node.connect(t);
     await eventually("the node is known", () => dispatcher.slots(MODEL) === 1);
 
-    const [kept, streamed] = [new Sink(false), new Sink(true)];
+    const [kept, streamed] = [new TextSink(), new TextSink({ streams: true })];
     for (const [i, sink] of [kept, streamed].entries()) {
       const ended = run(dispatcher, sink, i);
       await eventually("it runs", () => node.running.size === 1 && sink.text !== "");
@@ -63,7 +64,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
   });
 
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-    test(`retries the jobs of a node where it reconnects after its server dies of ${signal}`, async (t) => {
+    test(`retries the jobs of a node after it reconnects, when its server dies of ${signal}`, async (t) => {
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();
@@ -83,7 +84,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
         node.report();
         return dispatcher.slots(MODEL) === 1;
       });
-      const sink = new Sink(false);
+      const sink = new TextSink();
       const ended = run(dispatcher, sink, 0);
       await eventually("it runs", () => node.running.size === 1 && sink.text !== "");
       const lost = node.connection?.closed();
@@ -109,25 +110,6 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
     });
   }
 });
-
-class Sink implements DispatchSink {
-  text = "";
-  reachedClient = false;
-  readonly #streams: boolean;
-  constructor(streams: boolean) {
-    this.#streams = streams;
-  }
-  begin(): void {
-    this.text = "";
-  }
-  delta(_channel: string, text: string): "more" {
-    this.text += text;
-    this.reachedClient ||= this.#streams;
-    return "more";
-  }
-  vectors = (): "broken" => "broken";
-  finished = (): "answered" => "answered";
-}
 
 /** A clock that stands still. Each reading adds a microsecond, so that no two events have the same time. */
 function handClock(): ManualClock {

@@ -27,7 +27,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     return plane as Plane & { ownership: PlaneOwnership };
   };
 
-  test("is claimed together by gateways of one deployment, and survives their restarts and the server's", async (t) => {
+  test("is claimed together by gateways of one deployment, and survives restarts of gateways and server", async (t) => {
     const planes = [await open(t), await open(t), await open(t)];
     assert.equal(await planes[0]?.ownership.owner(), undefined);
     assert.deepEqual(await Promise.all(planes.map(({ ownership }) => ownership.claim("one"))), ["one", "one", "one"]);
@@ -38,7 +38,7 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     assert.deepEqual([await later.ownership.owner(), await later.ownership.claim("two")], ["one", "one"]);
   });
 
-  test("goes to one of two deployments that start at once, and both learn which", async (t) => {
+  test("goes to one of two deployments that start at once, and both learn the owner", async (t) => {
     const time = manualClock(Date.now());
     let timers = 0;
     const waiting = (): number => timers;

@@ -29,7 +29,7 @@ import { ASK_SERVERS_EVERY_MS } from "./server-pulse.ts";
 import { newPlaneSetup } from "./setup.ts";
 import { serversAnswer } from "./subjects.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
-import { layCable } from "./testing-cable.ts";
+import { openBreakableConnection } from "./testing-cable.ts";
 
 const x = Buffer.from("x");
 const REFUSED = /Authorization Violation/;
@@ -45,7 +45,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
   });
 
   describe("when its server is unreachable", () => {
-    test("reports it immediately, queues no messages and reconnects by itself", async (t) => {
+    test("reports the outage immediately, queues no messages and reconnects by itself", async (t) => {
       const { log, lines } = recordingLog();
       const plane = await openTestPlane(t, server, { log });
       const heard: string[] = [];
@@ -86,7 +86,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     });
 
     test("asks nodes that stayed connected for their state after only the gateway was disconnected", async (t) => {
-      const cable = await layCable(t, server.port);
+      const cable = await openBreakableConnection(t, server.port);
       const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url });
       const roster = newRoster(t, plane);
       const node = await connectClient(t, await plane.mint("n1"));
@@ -104,7 +104,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await left;
     });
 
-    test("leaves a server that hangs, and does not blame nodes for messages that are missing", async (t) => {
+    test("leaves a server that hangs, and does not blame nodes for missing messages", async (t) => {
       const plane = await openTestPlane(t, server, { clock });
       await eventually("it answers", () => plane.health.latencyMs !== null && plane.hears);
       const [away, back] = [untilAway(plane), untilBack(plane)];
@@ -116,7 +116,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it hears again", () => plane.hears);
     });
 
-    test("reports a missing reply immediately, before it reports that the server hangs", async (t) => {
+    test("rejects a missing reply immediately, before it reports that the server hangs", async (t) => {
       const plane = await openTestPlane(t, server, { clock });
       const node = await connectClient(t, await plane.mint("n1"));
       await eventually("it answers", () => plane.health.latencyMs !== null && plane.hears);
@@ -129,7 +129,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await node.close();
     });
 
-    test("refuses a revocation during the outage and applies it as soon as the server is back", async (t) => {
+    test("queues a revocation during the outage and applies it when the server is back", async (t) => {
       const plane = await openTestPlane(t, server);
       const minted = await plane.mint("n1");
       await server.kill();
@@ -165,7 +165,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it hears", () => heard.length === 1);
     });
 
-    test("stops when the server does not know its keys, and the message names the side that refuses", async (t) => {
+    test("fails if the server does not know its keys, with an error that names the refusing side", async (t) => {
       const { seed } = createKey("account", systemRandom());
       await assert.rejects(openTestPlane(t, server, { accountSeed: seed }), (error: Error) => {
         assert.ok(error instanceof NatsUnusable);
@@ -174,7 +174,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       });
     });
 
-    test("stops when the server limits messages too strictly or does not know the system user", async (t) => {
+    test("fails if the server's message limit is too low or it does not know the system user", async (t) => {
       const small = await startNatsServer({ more: "max_payload: 64KB" });
       t.after(() => small.kill().then(() => small.remove()));
       await assert.rejects(
@@ -213,7 +213,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("both see it go", () => rosters.every((roster) => roster.nodes().length === 0));
     });
 
-    test("lets a gateway that starts later learn the connected nodes and their disconnects", async (t) => {
+    test("tells a gateway that starts later about connected nodes and their disconnects", async (t) => {
       const first = await openTestPlane(t, server);
       const node = await connectClient(t, await first.mint("n1"));
       node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeState("n1"), state()) });
@@ -224,7 +224,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it sees it go", () => roster.nodes().length === 0);
     });
 
-    test("dates renewed credentials after another gateway's revocation", async (t) => {
+    test("dates renewed credentials after a revocation by another gateway", async (t) => {
       const [one, two] = [await openTestPlane(t, server), await openTestPlane(t, server)];
       const old = await two.mint("n1");
       const client = await connectClient(t, old);
@@ -234,7 +234,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await connectClient(t, await two.mint("n1"));
     });
 
-    test("keeps every revocation when gateways write at once", async (t) => {
+    test("keeps every revocation when gateways write concurrently", async (t) => {
       const planes = await Promise.all(Array.from({ length: 3 }, () => openTestPlane(t, server)));
       const nodes = Array.from({ length: 24 }, (_, i) => `n${i}`);
       const minted = await Promise.all(nodes.map((node) => (planes[0] as Plane).mint(node)));

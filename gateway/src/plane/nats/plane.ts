@@ -10,7 +10,7 @@ import type { Dependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
-import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { keyFromSeed, type SigningKey } from "../credentials/nkeys.ts";
 import {
   CREDENTIAL_TTL_MS,
@@ -101,7 +101,7 @@ class NatsPlane implements Plane {
   readonly #stopAsking: () => void;
   readonly #revoker: Revoker;
   readonly #backoff: ReconnectBackoff;
-  readonly #peerLog: SparingLog;
+  readonly #peerLog: RateLimitedLog;
   readonly #goneListeners: ((nodeId: string, by: "node" | "plane") => void)[] = [];
   /** Nodes that lost a connection and may have another, with the side that ended it. */
   readonly #doubtful = new Map<string, "node" | "plane">();
@@ -112,7 +112,7 @@ class NatsPlane implements Plane {
     this.#options = options;
     const { clock, log, url, system, answerTimeoutMs } = options;
     this.#backoff = new ReconnectBackoff(clock);
-    this.#peerLog = sparingLog(log, clock);
+    this.#peerLog = rateLimitedLog(log, clock);
     const { accountSeed, signingSeeds = [] } = options;
     const [signer, ...others] = [...signingSeeds, accountSeed]
       .filter((seed) => seed !== undefined)

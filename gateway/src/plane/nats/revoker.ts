@@ -11,12 +11,12 @@ import type { SigningKey } from "../credentials/nkeys.ts";
 import {
   type AccountClaims,
   deploymentOf,
-  holds,
-  livingOnly,
+  includesRevocations,
   mergeRevoked,
   type RevokedKeys,
   revokedUntilS,
   withDeployment,
+  withoutExpired,
   withRevoked,
 } from "./account-jwt.ts";
 import type { AccountRecord } from "./system.ts";
@@ -69,7 +69,7 @@ export class Revoker {
 
   /** Another gateway announced these. */
   heard(revoked: RevokedKeys): void {
-    this.#known = mergeRevoked(livingOnly(this.#known, this.#nowS()), revoked);
+    this.#known = mergeRevoked(withoutExpired(this.#known, this.#nowS()), revoked);
   }
 
   /** Claims the plane for the deployment unless it has an owner. Returns the owner. */
@@ -138,7 +138,7 @@ export class Revoker {
     const { clock, operator } = this.#options;
     for (let writes = 0; ; writes++) {
       const account = await record.read();
-      if (holds(account, this.#known)) return;
+      if (includesRevocations(account, this.#known)) return;
       if (writes === WRITES_MAX) throw new Error(`the NATS servers did not save a revocation after ${writes} writes`);
       await record.write(signJwt(operator, withRevoked(this.#owned(account), this.#known, this.#nowS())));
       if (writes > 0) await sleep(clock, PAUSE_MS * writes);
@@ -177,7 +177,7 @@ export class Revoker {
   async #look(): Promise<void> {
     const { log, lookup, withSystem } = this.#options;
     if (this.#wanted.size > 0) await this.#write();
-    if (holds(await lookup(), this.#known)) return;
+    if (includesRevocations(await lookup(), this.#known)) return;
     log.warn("revocation was overwritten; writing it again");
     await withSystem((record) => this.#writeKnown(record));
   }

@@ -9,7 +9,7 @@ const ask = (pulse: ServerPulse, times: number, ...answering: string[]): void =>
   }
 };
 
-test("reports a server as hanging after three missed replies, and not the others", () => {
+test("reports a server as hanging after three missed replies, and not other servers", () => {
   const pulse = new ServerPulse();
   ask(pulse, 2, "a", "b");
   ask(pulse, 2, "a");
@@ -20,7 +20,7 @@ test("reports a server as hanging after three missed replies, and not the others
   assert.ok(pulse.answers("b"));
 });
 
-test("requires replies from all servers when a node's server is not known", () => {
+test("requires replies from all servers if a node's server is unknown", () => {
   const pulse = new ServerPulse();
   ask(pulse, 1, "a", "b");
   assert.ok(pulse.answers(undefined));
@@ -28,7 +28,7 @@ test("requires replies from all servers when a node's server is not known", () =
   assert.equal(pulse.answers(undefined), false);
 });
 
-test("forgets a server that left permanently, and does not report one that never replied as hanging", () => {
+test("forgets a server that left permanently, and never reports one that has not replied yet", () => {
   const pulse = new ServerPulse();
   ask(pulse, 1, "a", "b");
   ask(pulse, 40, "a");
@@ -40,7 +40,7 @@ test("forgets a server that left permanently, and does not report one that never
   assert.ok(pulse.answers(undefined));
 });
 
-test("takes no answer to an earlier ping as proof that a server is well now", () => {
+test("does not accept an answer to an earlier ping as proof that a server is well now", () => {
   const pulse = new ServerPulse();
   const earlier = pulse.asked();
   const ping = pulse.newPing();

@@ -30,7 +30,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
   const signedBy = (t: TestContext, ...seeds: string[]): Promise<Plane> =>
     openTestPlane(t, server, { accountSeed: undefined, account: server.setup.account, signingSeeds: seeds });
 
-  test("are published by each gateway and valid for every gateway's nodes, without the account's seed", async (t) => {
+  test("are published by each gateway and valid for the nodes of every gateway, without the account's seed", async (t) => {
     const before = await openTestPlane(t, server);
     const after = await signedBy(t, newKey().seed);
     const heard: string[] = [];
@@ -43,7 +43,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     });
   });
 
-  test("can all have their credentials revoked", async (t) => {
+  test("can be revoked with all their credentials", async (t) => {
     const [old, young] = [newKey().seed, newKey().seed];
     const [behind, ahead] = [await signedBy(t, old, young), await signedBy(t, young, old)];
     const credentials = [await behind.mint("n1"), await ahead.mint("n1")];
@@ -53,7 +53,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     for (const plane of [behind, ahead]) await connectClient(t, await plane.mint("n1"));
   });
 
-  test("sign for no node once retired, while gateways and nodes of the new key stay connected", async (t) => {
+  test("sign for no node once retired, while gateways and nodes with the new key stay connected", async (t) => {
     const [old, young] = [newKey(), newKey()];
     const [before, after] = [await signedBy(t, old.seed), await signedBy(t, young.seed, old.seed)];
     const [stale, fresh] = [await before.mint("n1"), await after.mint("n2")];

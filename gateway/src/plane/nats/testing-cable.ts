@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-export interface Cable {
+export interface BreakableConnection {
   url: string;
   /** Closes its connections; new ones are accepted at once. */
   cut: () => void;
@@ -12,7 +12,10 @@ export interface Cable {
   plug: () => void;
 }
 
-export async function layCable(t: Pick<TestContext, "after">, port: number): Promise<Cable> {
+export async function openBreakableConnection(
+  t: Pick<TestContext, "after">,
+  port: number,
+): Promise<BreakableConnection> {
   const ends = new Set<Socket>();
   const cut = (): void => {
     for (const end of ends) end.destroy();

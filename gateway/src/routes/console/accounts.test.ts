@@ -43,7 +43,7 @@ describe("me", () => {
     });
   });
 
-  test("returns operators, and people without accounts", async () => {
+  test("returns operators, and people without an account", async () => {
     for (const operator of [true, false]) {
       const { browser } = await signedIn([], { operator });
       const { body } = await browser.send("GET", "/console/api/me");
@@ -56,7 +56,7 @@ describe("me", () => {
 describe("accounts", () => {
   const open = (browser: Browser, body: object) => browser.send("POST", "/console/api/accounts", { body });
 
-  test("a new person opens a builder and a host account and uses both", async () => {
+  test("a new person can open a builder and a host account and use both", async () => {
     const { browser } = await signedIn();
     const builder = await open(browser, { kind: "builder", name: "Work" });
     assert.equal(builder.status, 201);
@@ -73,7 +73,7 @@ describe("accounts", () => {
     assert.equal(balance.body.balance_micro, "0.000000");
   });
 
-  test("400 names the field", async () => {
+  test("400 names the invalid field", async () => {
     const { browser } = await signedIn();
     for (const [body, param] of [
       [{ name: "Work" }, "kind"],
@@ -102,12 +102,12 @@ describe("accounts", () => {
     }
   });
 
-  test("401 without a session", async () => {
+  test("a request without a session gets 401", async () => {
     const answer = await open(new Browser(platform), { kind: "builder", name: "Work" });
     assert.equal(answer.body.error?.code, "not_authenticated");
   });
 
-  test("an owner renames an account, and no one else can", async () => {
+  test("an owner can rename an account, and no one else", async () => {
     const owner = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
     const stranger = await signedIn([{ kind: "builder" }]);
     const [mine, closed] = owner.accountIds.map((id) => `/console/api/accounts/${publicId("acc", id)}`) as [
@@ -140,7 +140,7 @@ describe("sessions", () => {
   const list = async (browser: Browser) =>
     (await browser.send("GET", "/console/api/sessions")).body.data as unknown as Listed[];
 
-  test("are listed with their location and ended one by one", async () => {
+  test("are listed with their location and can be ended one by one", async () => {
     const { email, browser } = await signedIn();
     const other = new Browser(platform);
     const headers = { "sec-fetch-site": "same-origin", "user-agent": "Other browser" };
@@ -165,7 +165,7 @@ describe("sessions", () => {
     assert.equal(again.body.error?.code, "not_found");
   });
 
-  test("all other sessions are ended at once", async () => {
+  test("of the same person can all be ended except the current one", async () => {
     const { email, browser } = await signedIn();
     const others = [new Browser(platform), new Browser(platform)];
     for (const other of others) await other.signIn(email);
@@ -175,7 +175,7 @@ describe("sessions", () => {
     assert.equal((await browser.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("another person's session is neither listed nor ended", async () => {
+  test("of another person are neither listed nor ended", async () => {
     const victim = await signedIn();
     const stranger = await signedIn();
     const [theirs] = await list(victim.browser);
@@ -186,7 +186,7 @@ describe("sessions", () => {
     assert.equal((await victim.browser.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("ending the current session signs out", async () => {
+  test("end with a sign-out if the current one is ended", async () => {
     const { browser, identityId } = await signedIn();
     const [mine] = await list(browser);
     assert.equal((await browser.send("DELETE", `/console/api/sessions/${mine?.id}`)).status, 200);

@@ -8,7 +8,7 @@ import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
 import { requireRole } from "../../http/guards.ts";
-import { whole } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 
 export function accountHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof accountRoutes> {
@@ -35,7 +35,7 @@ export function accountHandlers({ identities }: Pick<AccountParts, "identities">
 
     async listSessions({ who }) {
       const sessions = await identities.sessions.of(who.identityId);
-      return whole(sessions.map((session) => sessionObject(session, who)));
+      return singlePage(sessions.map((session) => sessionObject(session, who)));
     },
 
     endOtherSessions: async ({ who }) => ({

@@ -47,7 +47,7 @@ const statuses = (answers: Answer[]): Record<number, number> => {
 const many = (send: (i: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: AT_ONCE }, (_, i) => send(i)));
 
-test("an expired API key frees its place, and extending it needs a free one", async () => {
+test("an expired API key does not count towards the limit, and extending its life requires room", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = accountIds as [Uuid];
   await fill("api_key", account, OPEN_MAX.api_key - 1);
@@ -76,7 +76,7 @@ for (const [table, path, kind, what] of [
   ["host_token", "host-tokens", "host", "host tokens"],
 ] as const) {
   const max = OPEN_MAX[table];
-  test(`an account has at most ${max} ${what} that work, however many are asked for at once`, async () => {
+  test(`an account has at most ${max} active ${what}, even if many are created concurrently`, async () => {
     const { browser, accountIds } = await signedIn(platform, [{ kind }]);
     const [account] = accountIds as [Uuid];
     await fill(table, account, max - LEFT);
@@ -93,7 +93,7 @@ for (const [table, path, kind, what] of [
     assert.equal((await create()).status, 409);
   });
 
-  test(`${what} come in pages: those that work first, then those that were revoked, each the newest first`, async () => {
+  test(`${what} are listed in pages: active ones first, then revoked ones, each newest first`, async () => {
     const { browser, accountIds } = await signedIn(platform, [{ kind }]);
     const [account] = accountIds as [Uuid];
     await fill(table, account, 30, true);
@@ -123,7 +123,7 @@ for (const [table, path, kind, what] of [
   });
 }
 
-test(`an identity owns at most ${ACCOUNTS_MAX} accounts, however many are asked for at once`, async () => {
+test(`an identity owns at most ${ACCOUNTS_MAX} accounts, even if many are opened concurrently`, async () => {
   const kinds = Array.from({ length: ACCOUNTS_MAX - LEFT }, () => ({ kind: "host" as const }));
   const { browser } = await signedIn(platform, kinds);
   const answers = await many((i) =>
@@ -144,7 +144,7 @@ describe("sessions", () => {
     return rows.map(({ token }) => token);
   };
 
-  test(`an identity is signed in at most ${SESSIONS_MAX} times: a new session ends the oldest, also many at once`, async () => {
+  test(`an identity has at most ${SESSIONS_MAX} sessions: a new one ends the oldest, even if many begin concurrently`, async () => {
     const person = await signedIn(platform);
     const others = await signedIn(platform);
     for (let i = 0; i < SESSIONS_MAX - 3; i++) {
@@ -167,7 +167,7 @@ describe("sessions", () => {
   });
 });
 
-test("400: more than 100,000 sums are no answer; fewer are", async () => {
+test("400: a response with more than 100,000 sums is refused", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const fillHours = (keys: number) =>
     platform.pool.query(

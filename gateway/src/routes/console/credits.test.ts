@@ -80,7 +80,7 @@ async function checkouts(): Promise<number> {
 }
 
 describe("200", () => {
-  test("the offered credit packs", async () => {
+  test("lists the credit packs on offer", async () => {
     const { browser } = await person(["builder"]);
     const { status, body } = await browser.send("GET", "/console/api/packs");
     assert.equal(status, 200);
@@ -95,7 +95,7 @@ describe("200", () => {
     assert.deepEqual(body.data, [5, 20, 100, 500].map(pack));
   });
 
-  test("a checkout is stored before its URL is returned, and costs its pack's price", async () => {
+  test("stores a checkout for a pack before it returns the payment page's URL", async () => {
     const { browser, accounts } = await person(["builder", "host"]);
     for (const amount of [5, 20, 100, 500]) {
       const { status, body } = await buy(browser, { pack_id: `pack_${amount}` });
@@ -122,7 +122,7 @@ describe("200", () => {
     }
   });
 
-  test("a custom amount costs exactly its credit", async () => {
+  test("charges exactly the credit for a custom amount", async () => {
     const { browser, accounts } = await person(["builder"]);
     for (const [amount, cents] of [
       ["5000000", 500],
@@ -141,7 +141,7 @@ describe("200", () => {
     assert.deepEqual(rows, [{ pack: "custom" }]);
   });
 
-  test("the buyer returns to the configured address, or to the one in the request", async () => {
+  test("sends the buyer back to the configured address, or to the one in the request", async () => {
     const { browser } = await person(["builder"]);
     await buy(browser);
     const here = demo.shop.sales.at(-1);
@@ -155,7 +155,7 @@ describe("200", () => {
   });
 });
 
-test("the console's address from a request's headers", () => {
+test("the console's address is read from a request's headers", () => {
   assert.equal(originOf({ host: "a.test:8080" }), "http://a.test:8080");
   assert.equal(originOf({ host: "a.test", origin: "https://a.test" }), "https://a.test");
   assert.equal(originOf({ host: "a.test", origin: "https://evil.test" }), "http://a.test");
@@ -166,7 +166,7 @@ test("the console's address from a request's headers", () => {
   }
 });
 
-test("400: the field and its rule", async () => {
+test("400 names the invalid field and its rule", async () => {
   const { browser } = await person(["builder"]);
   const cents = "must be microdollars as a decimal string, whole cents from 5000000 ($5) to 5000000000 ($5,000)";
   const rows: [object, string, string][] = [
@@ -189,7 +189,7 @@ test("400: the field and its rule", async () => {
   assert.equal(demo.shop.sales.length, sales);
 });
 
-test("401 not_authenticated", async () => {
+test("401 not_authenticated without a session", async () => {
   const browser = new Browser({ app });
   assertRefused(await buy(browser), 401, "not_authenticated");
   assertRefused(await browser.send("GET", "/console/api/packs"), 401, "not_authenticated");
@@ -211,7 +211,7 @@ describe("403", () => {
     });
   }
 
-  test("cross_site_blocked: a request from another site", async () => {
+  test("refuses a request from another site with cross_site_blocked", async () => {
     const { browser } = await person(["builder"]);
     const sales = demo.shop.sales.length;
     for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.test" }, { "x-none": "1" }]) {
@@ -225,7 +225,7 @@ describe("403", () => {
   });
 });
 
-test("404 billing_disabled for everyone, as if the routes did not exist", async () => {
+test("404 billing_disabled for everyone if payments are off, as if the routes did not exist", async () => {
   const closed = serve(undefined);
   const strangers = new Browser({ app: closed });
   const { browser } = await person(["builder"], { server: closed });
@@ -247,7 +247,7 @@ test("405 names the allowed methods", async () => {
   assert.equal((await browser.send("POST", "/console/api/packs")).status, 405);
 });
 
-test("422 unknown_pack: the message lists the available packs", async () => {
+test("422 unknown_pack lists the available packs", async () => {
   const { browser } = await person(["builder"]);
   for (const packId of ["pack_21", "", "PACK_20", "constructor", "pack_20 "]) {
     const answer = await buy(browser, { pack_id: packId });
@@ -256,7 +256,7 @@ test("422 unknown_pack: the message lists the available packs", async () => {
   }
 });
 
-test("429 rate_limit_requests: too many open checkouts of the account", async () => {
+test("429 rate_limit_requests when the account has too many open checkouts", async () => {
   const { browser } = await person(["builder"]);
   for (let i = 0; i < OPEN_CHECKOUTS_MAX; i++) assert.equal((await buy(browser)).status, 200);
   const answer = await buy(browser);

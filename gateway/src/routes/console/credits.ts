@@ -10,7 +10,7 @@ import type { FastifyInstance } from "fastify";
 import { publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { fault, invalidRequest } from "../../faults.ts";
-import { whole } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { type Scheme, schemeOf } from "../../http/scheme.ts";
 import type { Pack } from "../../payments/packs.ts";
@@ -25,7 +25,7 @@ export function creditHandlers({
   publicUrl: string | undefined;
 }): Handlers<typeof creditRoutes> {
   return {
-    listPacks: async () => whole(payments.packs.map(packObject)),
+    listPacks: async () => singlePage(payments.packs.map(packObject)),
 
     async createCheckout({ account, call, body }) {
       const page = consolePage(publicUrl, call.request);

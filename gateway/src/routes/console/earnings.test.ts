@@ -5,7 +5,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, signedIn } from "../testing/signed-in.ts";
 
@@ -28,16 +28,16 @@ async function hostWithNode(name: string) {
 }
 
 describe("200", () => {
-  test("exact daily earnings by node and model, of this host only", async () => {
+  test("returns exact daily earnings by node and model for this host only", async () => {
     const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("barn");
     const other = await hostWithNode("elsewhere");
     const [first, second] = [new Date("2026-11-13T23:30:00Z"), new Date("2026-11-14T00:10:00Z")];
-    await served(platform, { accountId, charge: 3_333_333n, host: at, at: first });
-    await served(platform, { accountId, charge: 10_000_001n, host: at, at: second });
-    await served(platform, { accountId, charge: 7n, host: at, at: second, model: "small-8b" });
-    await served(platform, { accountId, charge: 500n, host: other.at, at: second });
+    await insertServed(platform, { accountId, charge: 3_333_333n, host: at, at: first });
+    await insertServed(platform, { accountId, charge: 10_000_001n, host: at, at: second });
+    await insertServed(platform, { accountId, charge: 7n, host: at, at: second, model: "small-8b" });
+    await insertServed(platform, { accountId, charge: 500n, host: other.at, at: second });
     const ask = async (query: string) => {
       const { status, text, body } = await host.browser.send("GET", `${API}/earnings/sums?from=2026-11-13&${query}`);
       assert.equal(status, 200, text);
@@ -68,14 +68,19 @@ describe("200", () => {
     ]);
   });
 
-  test("every request that earned, as CSV, by node and span, of this host only", async () => {
+  test("exports every request that earned as CSV, by node and span, for this host only", async () => {
     const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("kiln");
     const other = await hostWithNode("mill");
-    const early = await served(platform, { accountId, charge: 3n, host: at, at: new Date("2026-11-12T08:00:00Z") });
-    const late = await served(platform, { accountId, charge: 3_333_333n, host: at });
-    await served(platform, { accountId, charge: 9n, host: other.at });
+    const early = await insertServed(platform, {
+      accountId,
+      charge: 3n,
+      host: at,
+      at: new Date("2026-11-12T08:00:00Z"),
+    });
+    const late = await insertServed(platform, { accountId, charge: 3_333_333n, host: at });
+    await insertServed(platform, { accountId, charge: 9n, host: other.at });
     const file = await host.browser.send("GET", `${API}/earnings.csv`);
     assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
     assert.equal(file.headers["content-disposition"], 'attachment; filename="earnings.csv"');
@@ -95,7 +100,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("a reversed or too long span, and an unknown node", async () => {
+  test("refuses a reversed or too long span, and an unknown node", async () => {
     const { host } = await hostWithNode("shed");
     const wrong: [string, string][] = [
       ["from=2026-02-01&to=2026-01-01", "to"],
@@ -114,7 +119,7 @@ describe("400", () => {
 });
 
 describe("404", () => {
-  test("a receipt of a request that another host served", async () => {
+  test("does not find a receipt of a request that another host served", async () => {
     const { host } = await hostWithNode("loft");
     const id = publicId("req", platform.newId());
     for (const one of [id, "nonsense"]) {

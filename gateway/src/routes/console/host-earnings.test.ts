@@ -5,7 +5,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico, ZERO } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -26,7 +26,7 @@ const newNode = (name: string, account: Uuid): Promise<Node> =>
   openFleet(platform).register(account, { name, hardware: {}, agent: "" });
 
 describe("200", () => {
-  test("earnings: every paid request, the amount owed and the payouts", async () => {
+  test("returns every paid request, the amount owed and the payouts", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const builder = await platform.person([{ kind: "builder" }]);
     const [account] = host.accountIds as [Uuid];
@@ -36,7 +36,7 @@ describe("200", () => {
     for (const charge of charges) {
       const at = { accountId: account, nodeId: node.id };
       requests.push(
-        await served(platform, {
+        await insertServed(platform, {
           accountId: builder.accountIds[0] as Uuid,
           charge,
           host: at,
@@ -85,7 +85,7 @@ describe("200", () => {
     assert.deepEqual(stats.today, { requests: 2, prompt_tokens: 6, completion_tokens: 10, earned_micro });
   });
 
-  test("pages of earnings by node and time match a full search", async () => {
+  test("returns the same earnings by node and time in pages as a full search", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const [account] = host.accountIds as [Uuid];
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
@@ -98,7 +98,7 @@ describe("200", () => {
     const past = await Promise.all(
       rows.map(async (row) => ({
         ...row,
-        id: await served(platform, {
+        id: await insertServed(platform, {
           accountId: builder,
           charge: 1_000n,
           at: row.at,
@@ -136,7 +136,7 @@ describe("200", () => {
     }
   });
 
-  test("a host is paid only from its earnings, never from a builder's balance", async () => {
+  test("pays a host from its earnings only, never from a builder's balance", async () => {
     const both = await signedIn(platform, [{ kind: "host" }, { kind: "builder" }]);
     const { body } = await both.browser.send("GET", `${API}/earnings`);
     assert.equal((body.balance as { pending_micro: string }).pending_micro, "0.000000");
@@ -145,7 +145,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("an invalid field is named with its rule", async () => {
+  test("names an invalid field and its rule", async () => {
     for (const [query, param, rule] of [
       ["limit=0", "limit", /1 to 100/],
       ["node=barn", "node", /node_/],
@@ -158,12 +158,12 @@ describe("400", () => {
     }
   });
 
-  test("invalid_cursor: forged, or of another host", async () => {
+  test("refuses a cursor that is forged or belongs to another host with invalid_cursor", async () => {
     const other = await signedIn(platform, [{ kind: "host" }]);
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
     for (const account of [accountId, other.accountIds[0] as Uuid]) {
       const host = { accountId: account, nodeId: platform.newId() };
-      for (let i = 0; i < 2; i++) await served(platform, { accountId: builder, charge: 10n, host });
+      for (let i = 0; i < 2; i++) await insertServed(platform, { accountId: builder, charge: 10n, host });
     }
     const theirs = (await other.browser.send("GET", `${API}/earnings?limit=1`)).body.next_cursor;
     assert.ok(theirs);

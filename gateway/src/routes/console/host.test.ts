@@ -28,7 +28,7 @@ const listed = async ({ browser }: Person, url: string): Promise<Record<string, 
   (await browser.send("GET", `${API}/${url}`)).body.data as Record<string, unknown>[];
 
 describe("201", () => {
-  test("a new host token's secret is returned only once", async () => {
+  test("returns a new host token's secret only once", async () => {
     const answer = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "workshop" } });
     assert.equal(answer.status, 201);
     const { secret, ...shown } = answer.body;
@@ -45,7 +45,7 @@ describe("201", () => {
 });
 
 describe("200", () => {
-  test("revoking a token is permanent, and repeating it changes nothing", async () => {
+  test("revokes a token permanently, and a repetition changes nothing", async () => {
     const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "old" } });
     const url = `${API}/host-tokens/${body.id}`;
     const revoked = await owner.browser.send("DELETE", url);
@@ -54,7 +54,7 @@ describe("200", () => {
     assert.deepEqual((await owner.browser.send("DELETE", url)).body, revoked.body);
   });
 
-  test("nodes in the list and one by one with their work, and the models to elect", async () => {
+  test("returns nodes in the list and one by one with their work, and the models that can be elected", async () => {
     const node = await newNode("barn");
     const shown = {
       id: publicId("node", node.id),
@@ -82,7 +82,7 @@ describe("200", () => {
     );
   });
 
-  test("pages list every node once, without large hardware details", async () => {
+  test("lists every node once in pages, without large hardware details", async () => {
     const many = await signedIn(platform, [{ kind: "host" }]);
     await platform.pool.query(
       `insert into node (id, account_id, name, hardware)
@@ -108,7 +108,7 @@ describe("200", () => {
     assertRefused(await owner.browser.send("GET", `${API}/nodes?limit=101`), 400, "limit");
   });
 
-  test("a node withheld from work because of another one shows the reason", async () => {
+  test("shows why a node gets no work because of another node", async () => {
     const host = await signedIn(platform, [{ kind: "host" }]);
     const account = host.accountIds[0] as Uuid;
     const bad = await newNode("bad", account);
@@ -118,7 +118,7 @@ describe("200", () => {
     assert.equal((body.stats as { withheld: string }).withheld, "host_quarantine");
   });
 
-  test("elections, pause and resume: registered → ready ⇄ paused", async () => {
+  test("changes a node's state by electing models, pausing and resuming: registered → ready ⇄ paused", async () => {
     const node = await newNode("shed");
     const move = async (method: "PUT" | "POST", path: string, body?: object) => {
       const answer = await owner.browser.send(method, `${at(node)}/${path}`, body && { body });
@@ -134,7 +134,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("an invalid field is named with its rule", async () => {
+  test("names an invalid field and its rule", async () => {
     const node = await newNode("for 400");
     const send = owner.browser.send.bind(owner.browser);
     for (const [answer, param, rule] of [
@@ -155,7 +155,7 @@ describe("400", () => {
 });
 
 describe("404", () => {
-  test("not_found: the same answer for another host's token and an unknown one", async () => {
+  test("answers the same for another host's token and an unknown one (not_found)", async () => {
     const stranger = await signedIn(platform, [{ kind: "host" }]);
     const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "mine" } });
     const answers: unknown[] = [];
@@ -171,7 +171,7 @@ describe("404", () => {
     assert.deepEqual(rows, [{ revoked_at: null }]);
   });
 
-  test("node_not_found: the same answer for another host's node and an unknown one, with any body", async () => {
+  test("answers the same for another host's node and an unknown one, with any body (node_not_found)", async () => {
     const stranger = await signedIn(platform, [{ kind: "host" }]);
     const node = await newNode("not yours");
     await fleet.elect(accountId, node.id, ["tiny-3b"]);
@@ -198,7 +198,7 @@ describe("404", () => {
 });
 
 describe("409", () => {
-  test("node_state_conflict: the message has the state that does not allow the move", async () => {
+  test("names the state that does not allow the change (node_state_conflict)", async () => {
     const node = await newNode("nothing elected");
     for (const move of ["pause", "resume"]) {
       const answer = await owner.browser.send("POST", `${at(node)}/${move}`);
@@ -207,7 +207,7 @@ describe("409", () => {
     }
   });
 
-  test("node_quarantined: the host reads the reason and cannot resume the node", async () => {
+  test("tells the host the reason for a quarantine, in which the node cannot be resumed (node_quarantined)", async () => {
     const node = await newNode("smoking");
     await fleet.elect(accountId, node.id, ["tiny-3b"]);
     await fleet.quarantine(node.id, { reason: "failures", evidence: { failures: 5 }, by: "platform" });

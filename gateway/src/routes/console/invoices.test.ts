@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../../base/money.ts";
 import type { Browser } from "../testing/browser.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { signedIn } from "../testing/signed-in.ts";
 
@@ -40,7 +40,7 @@ async function world() {
   const [builderId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
   const { id: nodeId } = await platform.parts.fleet.register(hostId, { name: "a node", hardware: {}, agent: "" });
   for (const charge of [PICO_PER_DOLLAR, 2n * PICO_PER_DOLLAR + 1n]) {
-    await served(platform, { accountId: builderId, charge, host: { accountId: hostId, nodeId } });
+    await insertServed(platform, { accountId: builderId, charge, host: { accountId: hostId, nodeId } });
   }
   await platform.ledger.transfer({
     id: platform.newId(),
@@ -53,7 +53,7 @@ async function world() {
   return { builder, host, builderId, hostId, nodeId };
 }
 
-test("an invoice has the month's transfers, its usage by model, and the account's balances", async () => {
+test("a builder's invoice contains the month's transfers, its usage by model, and the balances", async () => {
   const { builder, builderId } = await world();
   const texts = await shown(builder.browser, `/console/api/invoice.pdf?month=${THIS}`);
   assert.equal(texts[0], `Invoice ${THIS}`);
@@ -70,10 +70,10 @@ test("an invoice has the month's transfers, its usage by model, and the account'
   assert.equal(before + moved, after);
 });
 
-test("a host's statement has its earnings by model, its payouts and its balance", async () => {
+test("a host's statement contains its earnings by model, its payouts and its balance", async () => {
   const { host, hostId, builderId, nodeId } = await world();
   const at = { accountId: hostId, nodeId };
-  await served(platform, { accountId: builderId, charge: PICO_PER_DOLLAR, host: at, withheld: "node_failed" });
+  await insertServed(platform, { accountId: builderId, charge: PICO_PER_DOLLAR, host: at, withheld: "node_failed" });
   await platform.rollUp();
   const { balance } = (await platform.ledger.balance(hostId)) ?? {};
   const payout = { id: platform.newId(), kind: "payout", accountId: hostId, reason: "wire 1" } as const;
@@ -87,7 +87,7 @@ test("a host's statement has its earnings by model, its payouts and its balance"
   assert.equal(after, (await platform.parts.hostMoney(hostId)).pending);
 });
 
-test("an empty month has the balance of its end, and is final once it is over", async () => {
+test("the invoice of an empty month has the balance at its end, and is final once the month is over", async () => {
   const { builder, builderId } = await world();
   const texts = await shown(builder.browser, "/console/api/invoice.pdf?month=2026-01");
   assert.ok(!texts.includes("Status"));
@@ -96,7 +96,7 @@ test("an empty month has the balance of its end, and is final once it is over", 
   assert.deepEqual((await platform.parts.moves(builderId, span("2026-01"))).models, []);
 });
 
-test("the file is named after its month, and an invalid month is refused", async () => {
+test("an invoice's file is named after its month, and an invalid month is refused", async () => {
   const { builder } = await world();
   const { headers } = await builder.browser.send("GET", `/console/api/invoice.pdf?month=${THIS}`);
   assert.equal(headers["content-disposition"], `attachment; filename="invoice-${THIS}.pdf"`);

@@ -7,7 +7,7 @@ import { exactMicro, pico } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
 import { openRetention } from "../../history/retention.ts";
 import { makePastMonths, monthsAgo, nameOfMonth } from "../../history/testing.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -28,7 +28,7 @@ before(async () => {
   for (const ago of [3, 2, 1]) {
     for (const day of [1, 2, 3]) {
       past.push(
-        await served(platform, {
+        await insertServed(platform, {
           accountId: builder.accountIds[0] as Uuid,
           at: new Date(monthsAgo(ago).getTime() + day * DAY_MS),
           charge: CHARGE,
@@ -47,12 +47,12 @@ const get = async (path: string, person = builder) => {
 };
 const listed = async (path: string) => (await get(path)).body.data as Record<string, unknown>[];
 
-test("all records are available before any are dropped", async () => {
+test("all records are returned before any month is dropped", async () => {
   const { body } = await get("requests");
   assert.deepEqual([body.kept_from, (body.data as unknown[]).length], [null, 9]);
 });
 
-test("only later records are available after two months were dropped", async () => {
+test("only later records are returned after two months were dropped", async () => {
   const statement = await listed("statement");
   const { as_of: _, ...totals } = (await get("requests/totals")).body;
   const usage = await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`);

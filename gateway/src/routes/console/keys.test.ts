@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { startOfMonth } from "../../base/time.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -37,7 +37,7 @@ const rowsOf = async (id: string) =>
   (await platform.pool.query("select name, revoked_at from api_key where id = $1", [parseId("key", id)])).rows;
 
 describe("201", () => {
-  test("a new key's secret is returned only once", async () => {
+  test("returns a new key's secret only once", async () => {
     const answer = await create(owner, "  production  ");
     assert.equal(answer.status, 201);
     const { secret, ...shown } = answer.body as unknown as KeyObject;
@@ -81,7 +81,7 @@ describe("201", () => {
 });
 
 describe("200", () => {
-  test("the list has the account's keys, newest first, including revoked ones", async () => {
+  test("lists the account's keys, newest first, including revoked ones", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     await made(owner, "of somebody else");
     const first = await made(person, "first");
@@ -99,14 +99,14 @@ describe("200", () => {
     assert.deepEqual([body.object, body.next_cursor], ["list", null]);
   });
 
-  test("each key has its exact spend of this month only", async () => {
+  test("shows each key's exact spend of this month", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId] = person.accountIds as [Uuid];
     const [busy, idle] = [await made(person, "busy"), await made(person, "idle")];
     const keyId = parseId("key", busy.id) as Uuid;
-    for (const charge of [1n, 9_830_400_001n]) await served(platform, { accountId, keyId, charge });
+    for (const charge of [1n, 9_830_400_001n]) await insertServed(platform, { accountId, keyId, charge });
     const before = new Date(startOfMonth(Date.now()).getTime() - 1);
-    await served(platform, { accountId, keyId, charge: 7_000_000n, at: before });
+    await insertServed(platform, { accountId, keyId, charge: 7_000_000n, at: before });
     const spend = new Map((await list(person)).map(({ id, spend_this_month }) => [id, spend_this_month]));
     assert.deepEqual(spend.get(busy.id), { requests: 2, charge_micro: "9830.400002" });
     assert.deepEqual(spend.get(idle.id), { requests: 0, charge_micro: "0.000000" });
@@ -114,7 +114,7 @@ describe("200", () => {
     assert.deepEqual(renamed.body.spend_this_month, { requests: 2, charge_micro: "9830.400002" });
   });
 
-  test("labels and reasoning_content are off until they are enabled, at creation or later", async () => {
+  test("leaves labels and reasoning_content off until they are enabled, at creation or later", async () => {
     const shown = ({ labels, reasoning_content }: Record<string, unknown>) => [labels, reasoning_content];
     const made = await owner.browser.send("POST", URL, { body: { name: "made", labels: true } });
     assert.deepEqual([made.status, shown(made.body)], [201, [true, false]]);
@@ -128,7 +128,7 @@ describe("200", () => {
     }
   });
 
-  test("an operator's limits replace the displayed defaults", async () => {
+  test("shows an operator's limits in place of the defaults", async () => {
     const { id } = await made(owner);
     await platform.pool.query("update api_key set in_flight_max = 2, tokens_per_minute_max = 0 where id = $1", [
       parseId("key", id),
@@ -137,7 +137,7 @@ describe("200", () => {
     assert.deepEqual(key?.limits, { requests_per_minute: 600, tokens_per_minute: 0, in_flight: 2 });
   });
 
-  test("settings: absent fields stay, null removes one, and the lowest limit applies", async () => {
+  test("keeps settings of absent fields, removes one set to null, and applies the lowest limit", async () => {
     const { id } = await made(owner);
     const set = async (body: object) => (await owner.browser.send("PATCH", `${URL}/${id}`, { body })).body as KeyObject;
     const expires = Math.floor(Date.now() / 1000) + 3600;
@@ -163,7 +163,7 @@ describe("200", () => {
     );
   });
 
-  test("a key keeps a model that left the catalogue, and cannot add others", async () => {
+  test("lets a key keep a model that left the catalogue, but not add others", async () => {
     const { id } = await made(owner);
     await platform.pool.query("update api_key set models = '{gone}' where id = $1", [parseId("key", id)]);
     const set = (models: string[]) => owner.browser.send("PATCH", `${URL}/${id}`, { body: { models } });
@@ -171,7 +171,7 @@ describe("200", () => {
     assertRefused(await set(["gone", "none"]), 400, "models[1]");
   });
 
-  test("a rename is stored; a revocation is permanent, and repeating it changes nothing", async () => {
+  test("stores a new name; revokes permanently, and a repetition changes nothing", async () => {
     const { id } = await made(owner, "old name");
     const renamed = await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name: "Neuer Name – “ok” =1+1" } });
     assert.deepEqual([renamed.status, renamed.body.name], [200, "Neuer Name – “ok” =1+1"]);
@@ -193,7 +193,7 @@ describe("400", () => {
     ["201 characters", "x".repeat(201), /at most 200 characters/],
   ];
   for (const [what, name, rule] of WRONG) {
-    test(`a name that is ${what}`, async () => {
+    test(`refuses a name that is ${what}`, async () => {
       const { id } = await made(owner, "as it was");
       const patched = await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name } });
       for (const answer of [await create(owner, name), patched]) {
@@ -204,7 +204,7 @@ describe("400", () => {
     });
   }
 
-  test("a body that is not a JSON object", async () => {
+  test("refuses a body that is not a JSON object", async () => {
     for (const body of [[], "name", 7]) {
       const answer = await owner.browser.send("POST", URL, { body });
       assert.deepEqual([answer.status, answer.body.error?.param], [400, undefined]);
@@ -213,7 +213,7 @@ describe("400", () => {
 });
 
 describe("404", () => {
-  test("not_found: the same answer for another account's key and an unknown one, without effect", async () => {
+  test("answers the same for another account's key and an unknown one, without effect (not_found)", async () => {
     const theirs = await made(owner, "theirs");
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const answers: unknown[] = [];
@@ -232,7 +232,7 @@ describe("404", () => {
     assert.deepEqual(await rowsOf(theirs.id), [{ name: "theirs", revoked_at: null }]);
   });
 
-  test("not_found: a revoked key cannot be renamed", async () => {
+  test("refuses to rename a revoked key (not_found)", async () => {
     const { id } = await made(owner, "gone");
     await owner.browser.send("DELETE", `${URL}/${id}`);
     assertRefused(await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name: "back" } }), 404, "not_found");
@@ -245,7 +245,7 @@ test("405 names the allowed methods", async () => {
   assert.equal((await owner.browser.send("PUT", `${URL}/key_1`)).headers.allow, "GET, HEAD, PATCH, DELETE");
 });
 
-test("a large field is refused by its own limit and name", async () => {
+test("the error for a large field names the field and its limit", async () => {
   for (const chars of [70_000, 5_000_000]) {
     const answer = await create(owner, "x".repeat(chars));
     assert.equal(answer.status, 400);
@@ -270,7 +270,7 @@ describe("a member", () => {
   const rotate = ({ browser }: Person, id: string) =>
     browser.send("POST", `${URL}/${id}/rotate`, { body: { keep_old_s: 0 } });
 
-  test("changes and rotates the keys that they created, revokes every key, and cannot change others", async () => {
+  test("can change and rotate the keys that they created, revoke every key, and change no other key", async () => {
     const [member, second] = [await join("member"), await join("member")];
     const [own, others, owners] = [await made(member), await made(second), await made(owner)];
     assert.equal((await change(member, own.id, { name: "mine" })).status, 200);
@@ -284,7 +284,7 @@ describe("a member", () => {
     assert.equal((await rotate(another, owners.id)).status, 200, "owners work with every key");
   });
 
-  test("makes a key's limits stricter, and only an owner makes them less strict", async () => {
+  test("can lower a key's limits, which only an owner can raise", async () => {
     const member = await join("member");
     const { id } = await made(member);
     const soon = Math.floor(Date.now() / 1000) + 86_400;

@@ -15,7 +15,7 @@ import type { InferenceParts } from "../../inference/parts.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import { type LimitOverrides, TooManyOpen } from "../../keys/keys.ts";
 import type { KeyParts } from "../../keys/parts.ts";
-import { type KeyChange, loosened } from "../../keys/settings.ts";
+import { type KeyChange, loosenedLimits } from "../../keys/settings.ts";
 import { type KeyLimits, limitsCeiling, limitsInForce } from "../../limits/limits.ts";
 import type { SiteParts } from "../parts.ts";
 import { secretsPage } from "./secret-lists.ts";
@@ -83,7 +83,7 @@ export function keyHandlers(
       if (found === undefined) throw refuse("not_found");
       requireOwnKey(account, who, found);
       const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
-      const looser = account.role === "owner" ? undefined : loosened(found, change);
+      const looser = account.role === "owner" ? undefined : loosenedLimits(found, change);
       if (looser !== undefined) throw roleRequired("own", onlyOwnersLoosen(looser));
       if (Object.keys(change).length === 0)
         throw invalidRequest("name", `"name" or one of these fields is required: ${SETTINGS}`);

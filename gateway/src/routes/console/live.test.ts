@@ -50,7 +50,7 @@ describe("live numbers", () => {
     return { clock, live, shown, open, reads: () => reads };
   };
 
-  test("a page gets everything first, then only changes", async () => {
+  test("send a page everything first, and then changes only", async () => {
     const { clock, shown, open } = start();
     const page = new Page();
     open("a", page);
@@ -67,7 +67,7 @@ describe("live numbers", () => {
     assert.equal(page.text, 'event: in_flight\ndata: {"count":3}\n\n');
   });
 
-  test("pages of one account share one reader, which stops with the last of them", async () => {
+  test("use one reader for all pages of an account, which stops with the last page", async () => {
     const { clock, open, reads } = start();
     const pages = Array.from({ length: 5 }, () => new Page());
     for (const page of pages) open("a", page);
@@ -82,7 +82,7 @@ describe("live numbers", () => {
     assert.equal(reads(), 1);
   });
 
-  test("HEAD ends at once and reads nothing", async () => {
+  test("answer HEAD immediately without reading anything", async () => {
     const { open, reads } = start();
     const page = new Page();
     page.req.method = "HEAD";
@@ -93,7 +93,7 @@ describe("live numbers", () => {
     assert.throws(() => open("a", page), /Too many live pages/);
   });
 
-  test("a page that does not read is disconnected, too many are refused, and a failed read is retried", async () => {
+  test("disconnect a page that does not read, refuse too many pages, and retry a failed read", async () => {
     const { clock, shown, open } = start();
     const stuck = new Page();
     open("a", stuck);
@@ -121,7 +121,7 @@ describe("live numbers", () => {
     assert.match(page.text, /event: back/);
   });
 
-  test("a page that does not read is disconnected after the timeout, without further writes", async () => {
+  test("disconnect a page that does not read after the timeout, without further writes", async () => {
     const { clock, shown, open, reads } = start();
     const stuck = new Page();
     open("a", stuck);
@@ -138,7 +138,7 @@ describe("live numbers", () => {
     assert.equal(reads(), before, "nobody looks any more");
   });
 
-  test("a person without permission gets no events after the next keep-alive", async () => {
+  test("send no events after the next keep-alive to a person who lost the permission", async () => {
     const { clock, shown, open, reads } = start();
     const page = new Page();
     let allowed = true;
@@ -163,7 +163,7 @@ describe("live numbers", () => {
     assert.equal(reads(), before, "nobody looks any more");
   });
 
-  test("a removed member gets no more events at once; others continue", async () => {
+  test("send no more events to a removed member, while others continue", async () => {
     const { live, open } = start();
     const pages = { mine: new Page(), removed: new Page(), elsewhere: new Page() };
     open("builder 1", pages.mine);
@@ -178,7 +178,7 @@ describe("live numbers", () => {
     assert.deepEqual([pages.mine.ended, pages.elsewhere.ended], [false, true]);
   });
 
-  test("a client that leaves during authorisation is not waited for", async () => {
+  test("do not wait for a client that disconnects during authorisation", async () => {
     const { clock, open, reads } = start();
     for (let i = 0; i < 60; i++) {
       const left = new Page();
@@ -191,7 +191,7 @@ describe("live numbers", () => {
     open("a", new Page());
   });
 
-  test("closing ends every stream, so that open pages do not delay the shutdown", async () => {
+  test("end every stream when they are closed, so that open pages do not delay the shutdown", async () => {
     const { live, open } = start();
     const pages = [new Page(), new Page()];
     const ended = pages.map((page) => new Promise((resolve) => page.once("close", resolve)));

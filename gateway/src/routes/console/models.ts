@@ -4,7 +4,7 @@ import { exactMicro } from "../../base/money.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { slotsOf } from "../../history/performance.ts";
 import { parseFields } from "../../http/fields.ts";
-import { whole } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import type { Gateway } from "../../inference/gateway.ts";
@@ -46,7 +46,7 @@ export function modelHandlers(
   const find = (id: string): CatalogueEntry | undefined => catalogue().entries.find((entry) => entry.id === id);
   return {
     async listLiveModels() {
-      return whole(catalogue().entries.map(liveOf));
+      return singlePage(catalogue().entries.map(liveOf));
     },
 
     async readModel({ params, refuse }) {

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico } from "../../base/money.ts";
 import { startOfMonth } from "../../base/time.ts";
-import { refused, served } from "../testing/past.ts";
+import { insertRefused, insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -31,7 +31,7 @@ before(async () => {
     at: new Date(start + i * 2 * HOUR_MS + 5),
     charge: 1n << BigInt(i),
   }));
-  await Promise.all(past.map((row) => served(platform, { ...row, accountId, keyId: row.key })));
+  await Promise.all(past.map((row) => insertServed(platform, { ...row, accountId, keyId: row.key })));
 });
 after(() => platform.close());
 
@@ -80,7 +80,7 @@ describe("200", () => {
     ["hour", hourOf],
   ];
   for (const [by, bucketOf] of DIMENSIONS) {
-    test(`usage by ${by}, and split by key and by model: exact to the picodollar`, async () => {
+    test(`returns usage by ${by}, also split by key and by model, exact to the picodollar`, async () => {
       const { status, body } = await usage({ by, ...span() });
       assert.equal(status, 200);
       const { data, as_of: _, ...envelope } = body;
@@ -99,12 +99,12 @@ describe("200", () => {
     });
   }
 
-  test("usage defaults to days of this month, and includes hours that begin within the span", async () => {
+  test("returns usage by day of this month by default, with every hour that begins within the span", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const month = startOfMonth(Date.now());
-    await served(platform, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
-    await served(platform, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
+    await insertServed(platform, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
+    await insertServed(platform, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
     const { body } = await usage({}, person);
     const [today, ...others] = body.data as Bucket[];
     assert.deepEqual([body.by, today?.charge_micro, others], ["day", "0.000005", []]);
@@ -113,19 +113,19 @@ describe("200", () => {
     assert.equal((within.body.data as Bucket[]).length, 2, "a span that begins within an hour has the whole hour");
   });
 
-  test("requests refused by a limit are counted without a model", async () => {
+  test("counts requests refused by a limit without a model", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
-    await refused(platform, { accountId: person.accountIds[0] as Uuid });
+    await insertRefused(platform, { accountId: person.accountIds[0] as Uuid });
     const [bucket] = (await usage({ by: "model", split: "key" }, person)).body.data as Bucket[];
     assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
   });
 
-  test("usage by key has the key's name in buckets and parts", async () => {
+  test("names the keys in usage by key", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const made = await person.browser.send("POST", "/console/api/keys", { body: { name: "nightly" } });
     const key = made.body.id as string;
-    await served(platform, { accountId: account, keyId: parseId("key", key) as Uuid, charge: 5n });
+    await insertServed(platform, { accountId: account, keyId: parseId("key", key) as Uuid, charge: 5n });
     const named = { key, key_name: "nightly" };
     for (const query of [{ by: "key" }, { by: "model", split: "key" }]) {
       const [bucket] = (await usage(query, person)).body.data as (Bucket & { key: string; key_name: string })[];
@@ -135,7 +135,7 @@ describe("200", () => {
     assert.ok(day !== undefined && !("key_name" in day));
   });
 
-  test("usage of one key excludes other keys", async () => {
+  test("returns usage of one key without that of other keys", async () => {
     const { data } = (await usage({ by: "key", ...span() })).body as { data: (Bucket & { key: string })[] };
     assert.ok(data.length > 1);
     for (const sum of data) {
@@ -146,18 +146,18 @@ describe("200", () => {
     assertRefused(await usage({ key: "none" }), 400, "key");
   });
 
-  test("usage is only visible to its account", async () => {
+  test("returns usage to its own account only", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     for (const by of ["key", "model", "day", "hour", "outcome"]) {
       assert.deepEqual((await usage({ by, ...span() }, stranger)).body.data, [], by);
     }
   });
 
-  test("the statement has every transfer once, newest first, in pages, and adds up to the balance", async () => {
+  test("lists every transfer once on the statement, newest first, and the amounts add up to the balance", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
-    const request = await served(platform, { accountId: account, charge: 1_234_567n });
-    await served(platform, { accountId: account, charge: 0n });
+    const request = await insertServed(platform, { accountId: account, charge: 1_234_567n });
+    await insertServed(platform, { accountId: account, charge: 0n });
     const transfer = { id: platform.newId(), kind: "refund", accountId: account, reason: "a mistake" } as const;
     await platform.ledger.transfer({ ...transfer, amount: dollars(2) });
     const lines: Record<string, unknown>[] = [];
@@ -209,7 +209,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("an invalid field is named with its rule", async () => {
+  test("names an invalid field and its rule", async () => {
     const past = await usage({ to: "2026-10-15" });
     assert.deepEqual([past.status, past.body.from], [200, Date.UTC(2026, 9, 1) / 1000], "the first of that month");
     for (const [query, param, rule] of [
@@ -235,9 +235,9 @@ describe("400", () => {
     assertRefused(await owner.browser.send("GET", "/console/api/ledger?limit=1000"), 400, "limit");
   });
 
-  test("invalid_cursor: a cursor of another list", async () => {
+  test("refuses a cursor of another list with invalid_cursor", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
-    await served(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
+    await insertServed(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
     const cursorOf = async (url: string, { browser }: Person) => (await browser.send("GET", url)).body.next_cursor;
     for (const cursor of [
       "1",

@@ -18,7 +18,7 @@ import {
 } from "../../base/states.ts";
 import { seconds } from "../../base/time.ts";
 import { breaksRule } from "../../faults.ts";
-import { page, whole } from "../../http/lists/pages.ts";
+import { page, singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { urlMistake } from "../../notifications/addresses.ts";
 import type { ShownDelivery } from "../../notifications/deliveries.ts";
@@ -102,10 +102,10 @@ export function notificationHandlers(
     },
 
     listDeliveries: async ({ account }) =>
-      whole(isThere() ? (await deliveries.log(account.id)).map(deliveryObject) : []),
+      singlePage(isThere() ? (await deliveries.log(account.id)).map(deliveryObject) : []),
 
     async listNotifications({ who, account, query }) {
-      if (!isThere()) return { ...whole([]), unread: 0 };
+      if (!isThere()) return { ...singlePage([]), unread: 0 };
       const reader = { accountId: account.id, identityId: who.identityId };
       const [list, unread] = await Promise.all([
         page({

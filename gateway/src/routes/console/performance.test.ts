@@ -5,7 +5,7 @@ import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { openRollups } from "../../history/rollups.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -34,7 +34,12 @@ describe("performance of the playground", () => {
     second = await issued();
     own = (await platform.parts.apiKeys.issue(accountId, "own")).id;
     for (const keyId of [own, first, first, second]) {
-      await served(platform, { accountId, keyId, charge: 1n, outcome: keyId === second ? "upstream_failed" : "ok" });
+      await insertServed(platform, {
+        accountId,
+        keyId,
+        charge: 1n,
+        outcome: keyId === second ? "upstream_failed" : "ok",
+      });
     }
     await rollUp();
   });
@@ -52,7 +57,7 @@ describe("performance of the playground", () => {
     return body as unknown as { total: Row; data: Row[]; series: Row[] };
   };
 
-  test("combines the keys of all sessions, with their common percentiles", async () => {
+  test("combines the keys of all sessions into common percentiles", async () => {
     const { total, data } = await ask("by=key");
     assert.equal(total.requests, 4);
     assert.deepEqual(
@@ -64,7 +69,7 @@ describe("performance of the playground", () => {
     );
   });
 
-  test("can be used as a filter", async () => {
+  test("is available as a filter", async () => {
     for (const by of ["key", "model"]) {
       const { total, data, series } = await ask(`key=playground&by=${by}`);
       assert.deepEqual([total.requests, total.ok], [3, 2], by);
@@ -80,7 +85,7 @@ describe("performance of the playground", () => {
 
   test("is empty for an account without playground keys", async () => {
     const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
-    await served(platform, { accountId: accountIds[0] as Uuid, charge: 1n });
+    await insertServed(platform, { accountId: accountIds[0] as Uuid, charge: 1n });
     await rollUp();
     for (const [query, requests] of [
       ["", 1],
@@ -91,7 +96,7 @@ describe("performance of the playground", () => {
     }
   });
 
-  test("refuses a value that is neither a key nor the playground", async () => {
+  test("is the only value besides key IDs that the filter accepts", async () => {
     const { status, body } = await person.browser.send("GET", `${URL}?key=none`);
     assert.equal(status, 400);
     const { param, message } = body.error as { param: string; message: string };

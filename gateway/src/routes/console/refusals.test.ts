@@ -66,7 +66,7 @@ test("a builder sees calls refused with 400, 401 and 404, without their content"
   assert.doesNotMatch(JSON.stringify(rows), new RegExp(SECRET));
 });
 
-test("another builder sees none of them", async () => {
+test("another builder does not see them", async () => {
   const other = await signedIn(platform, [{ kind: "builder" }]);
   assert.deepEqual((await other.browser.send("GET", "/console/api/refusals")).body.data, []);
 });

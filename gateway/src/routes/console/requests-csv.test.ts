@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { refused, served } from "../testing/past.ts";
+import { insertRefused, insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -23,12 +23,12 @@ before(async () => {
 });
 after(() => platform.close());
 
-test("has rows for requests and refusals, and escapes a key's name that looks like a formula", async () => {
+test("the CSV file has rows for requests and refusals, and escapes a key's name that looks like a formula", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const at = new Date(Date.now() - 60_000);
   const keyName = '=HYPERLINK("http://evil.test","pay")';
-  const id = await served(platform, {
+  const id = await insertServed(platform, {
     accountId,
     keyName,
     at,
@@ -36,7 +36,7 @@ test("has rows for requests and refusals, and escapes a key's name that looks li
     charge: 1_234_567n,
     label: "nightly",
   });
-  const none = await refused(platform, { accountId, keyName: "+plain, with a comma" });
+  const none = await insertRefused(platform, { accountId, keyName: "+plain, with a comma" });
   const answer = await browser.send("GET", URL);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers["content-type"], "text/csv; charset=utf-8");
@@ -61,11 +61,11 @@ test("has rows for requests and refusals, and escapes a key's name that looks li
   assert.equal(end, "");
 });
 
-test("accepts the filters of the list", async () => {
+test("the CSV file accepts the filters of the list", async () => {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
-  const wanted = await served(platform, { accountId, model: "small-8b", charge: 1n });
-  await served(platform, { accountId, model: "tiny-3b" });
+  const wanted = await insertServed(platform, { accountId, model: "small-8b", charge: 1n });
+  await insertServed(platform, { accountId, model: "tiny-3b" });
   const { text } = await browser.send("GET", `${URL}?model=small-8b&outcome=ok`);
   assert.deepEqual(
     text.split("\r\n").map((line) => line.split(",")[0]),
@@ -146,7 +146,7 @@ describe("an export of a hundred thousand rows", () => {
     assert.ok(before < ROWS / PAGE_ROWS);
   });
 
-  test("breaks off when the query fails, so that a partial file is not taken for a complete one", async (t) => {
+  test("breaks off when the query fails, so that a partial file is not mistaken for a complete one", async (t) => {
     const query = platform.pool.query.bind(platform.pool) as (...args: unknown[]) => unknown;
     let pages = 0;
     t.mock.method(platform.pool, "query", (...args: unknown[]) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
-import { refused, served } from "../testing/past.ts";
+import { insertRefused, insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -37,7 +37,7 @@ before(async () => {
   past = await Promise.all(
     rows.map(async (row) => ({
       ...row,
-      id: publicId("req", await served(platform, { ...row, accountId, keyId: row.key, charge: 1_500_000n })),
+      id: publicId("req", await insertServed(platform, { ...row, accountId, keyId: row.key, charge: 1_500_000n })),
     })),
   );
   past.reverse();
@@ -65,11 +65,11 @@ async function allPages(query: Record<string, string>, limit = 7, person = owner
 }
 
 describe("200", () => {
-  test("a record has the exact charge and everything for the builder, but no node or host", async () => {
+  test("returns a record with the exact charge and everything for the builder, but no node or host", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const host = await signedIn(platform, [{ kind: "host" }]);
     const nodeId = platform.newId();
-    const id = await served(platform, {
+    const id = await insertServed(platform, {
       accountId: person.accountIds[0] as Uuid,
       keyId: blue,
       keyName: "production",
@@ -115,9 +115,9 @@ describe("200", () => {
     }
   });
 
-  test("a 429 has its code, no model and no charge", async () => {
+  test("returns a request refused with 429 with its code, no model and no charge", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
-    await refused(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
+    await insertRefused(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
     const [record] = (await get({}, person)).body.data as RequestObject[];
     const { outcome, http_status, model, stream, charge_micro, hold_micro, finish_reason } = record as RequestObject;
     assert.deepEqual(
@@ -134,7 +134,7 @@ describe("200", () => {
     );
   });
 
-  test("pages have 50 requests by default, newest first, without gaps or repeats", async () => {
+  test("lists 50 requests per page by default, newest first, without gaps or repetitions", async () => {
     const page = await get();
     assert.deepEqual([page.body.object, idsOf(page).length], ["list", 50]);
     assert.deepEqual(
@@ -147,7 +147,7 @@ describe("200", () => {
     );
   });
 
-  test("each filter finds its requests, alone and combined, in pages", async () => {
+  test("finds the right requests with each filter, alone and combined, in pages", async () => {
     const [from, to] = [new Date(start + 10 * HOUR_MS), new Date(start + 20 * HOUR_MS)];
     const spans = [{}, { from: from.toISOString(), to: String(to.getTime() / 1000) }];
     const filters: Record<string, string>[] = [
@@ -174,7 +174,7 @@ describe("200", () => {
     }
   });
 
-  test("the playground is one filter for its keys of all sessions of this account", async () => {
+  test("filters by the playground's keys of all sessions of this account", async () => {
     const [person, other] = [
       await signedIn(platform, [{ kind: "builder" }]),
       await signedIn(platform, [{ kind: "builder" }]),
@@ -190,16 +190,16 @@ describe("200", () => {
     assert.deepEqual(await allPages({ key: "playground" }, 7, person), []);
     const ids: string[] = [];
     for (const keyId of [first, second, first]) {
-      ids.unshift(publicId("req", await served(platform, { accountId: account, keyId, charge: 1_000n })));
+      ids.unshift(publicId("req", await insertServed(platform, { accountId: account, keyId, charge: 1_000n })));
     }
-    await served(platform, { accountId: account, keyId: blue, charge: 1_000n });
-    await served(platform, { accountId: theirs, keyId: await keyOf(other.browser), charge: 1_000n });
+    await insertServed(platform, { accountId: account, keyId: blue, charge: 1_000n });
+    await insertServed(platform, { accountId: theirs, keyId: await keyOf(other.browser), charge: 1_000n });
     assert.deepEqual((await allPages({ key: "playground" }, 2, person)).toSorted(), ids.toSorted());
     const { body } = await person.browser.send("GET", `${URL}/totals?key=playground`);
     assert.equal(body.requests, 3);
   });
 
-  test("a time before 1970 includes everything after it", async () => {
+  test("includes every later request for a time before 1970", async () => {
     for (const time of ["1969-12-31", "0000-01-01"]) {
       for (const filter of [{}, { outcome: "ok" }] as Record<string, string>[]) {
         assert.deepEqual(await allPages({ ...filter, from: time }), await allPages(filter), time);
@@ -208,19 +208,22 @@ describe("200", () => {
     }
   });
 
-  test("a request made during paging is not on the following pages", async () => {
+  test("excludes requests made during paging from the following pages", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
-    const older = [await served(platform, { accountId: account }), await served(platform, { accountId: account })];
+    const older = [
+      await insertServed(platform, { accountId: account }),
+      await insertServed(platform, { accountId: account }),
+    ];
     const first = await get({ limit: "1" }, person);
-    await served(platform, { accountId: account });
+    await insertServed(platform, { accountId: account });
     const second = await get({ limit: "1", cursor: String(first.body.next_cursor) }, person);
     assert.deepEqual([...idsOf(first), ...idsOf(second)].sort(), older.map((id) => publicId("req", id)).sort());
     assert.equal(second.body.next_cursor, null);
   });
 });
 
-test("pages continue in every order, with and without a label, and totals cover all of them", async () => {
+test("pages continue in every sort order, with and without a label, and totals cover all of them", async () => {
   const person = await signedIn(platform, [{ kind: "builder" }]);
   const [account] = person.accountIds as [Uuid];
   const at = (i: number): Date => new Date(start + i * 7 * 60_000);
@@ -232,7 +235,7 @@ test("pages continue in every order, with and without a label, and totals cover 
         model: i % 2 === 0 ? "tiny-3b" : "small-8b",
       };
       const { label, ...rest } = row;
-      const id = await served(platform, {
+      const id = await insertServed(platform, {
         accountId: account,
         at: at(i),
         ...rest,
@@ -288,14 +291,17 @@ async function withMeasures(count: number) {
         outcome: i % 3 === 0 ? "upstream_stall" : "ok",
         ...(i % 5 === 0 && { label: "batch" }),
       };
-      return { ...row, id: publicId("req", await served(platform, { accountId: account, promptTokens: 3, ...row })) };
+      return {
+        ...row,
+        id: publicId("req", await insertServed(platform, { accountId: account, promptTokens: 3, ...row })),
+      };
     }),
   );
   return { person, account, rows };
 }
 type Measured = Awaited<ReturnType<typeof withMeasures>>["rows"][number];
 
-test("measures and exclusions apply to the list, its totals, its file and its counts over time", async () => {
+test("filters by measures and exclusions apply to the list, its totals, its file and its counts over time", async () => {
   const { person, rows } = await withMeasures(60);
   const filters: [Record<string, string>, (row: Measured) => boolean][] = [
     [{ charge_micro_min: "1.000001" }, ({ charge }) => charge > 1_000_000n],
@@ -356,7 +362,7 @@ test("measures and exclusions apply to the list, its totals, its file and its co
   }
 });
 
-test("a page that reached the search limit says how far, and the next one continues there", async () => {
+test("a page that reached the search limit returns its position, and the next page continues there", async () => {
   const { person, account, rows } = await withMeasures(40);
   const { history } = platform.parts;
   const { search } = history;
@@ -384,7 +390,7 @@ test("a page that reached the search limit says how far, and the next one contin
   }
 });
 
-test("counts over time include partial hours at both ends, and reach to now by default", async () => {
+test("counts over time include partial hours at both ends, and end at the present by default", async () => {
   const { person, rows } = await withMeasures(30);
   const [from, to] = [new Date(start + 7 * 60_000), new Date(start + 200 * HOUR_MS)];
   const { body } = await person.browser.send(
@@ -403,7 +409,7 @@ test("counts over time include partial hours at both ends, and reach to now by d
 });
 
 describe("400", () => {
-  test("filters that no rollup has are limited to a number of requests", async () => {
+  test("limits the number of requests for filters that no rollup supports", async () => {
     const { history } = platform.parts;
     const { total, counts } = history;
     const from = new Date(start).toISOString();
@@ -425,10 +431,10 @@ describe("400", () => {
     }
   });
 
-  test("invalid_cursor: forged, modified, of another account, of another list", async () => {
+  test("refuses a cursor that is forged, modified, of another account or of another list (invalid_cursor)", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const [theirs] = stranger.accountIds as [Uuid];
-    for (let i = 0; i < 3; i++) await served(platform, { accountId: theirs, charge: 1n });
+    for (let i = 0; i < 3; i++) await insertServed(platform, { accountId: theirs, charge: 1n });
     const cursorOf = async (url: string, person: Person) =>
       String((await person.browser.send("GET", `${url}?limit=1`)).body.next_cursor);
     const mine = await cursorOf(URL, owner);
@@ -454,7 +460,7 @@ describe("400", () => {
     assert.equal((await get({ cursor: mine })).status, 200, "while the true one works");
   });
 
-  test("an invalid field is named with its rule", async () => {
+  test("names an invalid field and its rule", async () => {
     for (const [query, param, rule] of [
       [{ limit: "0" }, "limit", /from 1 to 100/],
       [{ limit: "101" }, "limit", /from 1 to 100/],
@@ -485,7 +491,7 @@ describe("400", () => {
 });
 
 describe("404", () => {
-  test("not_found: the same answer for another account's request, an unknown one and an invalid ID", async () => {
+  test("answers the same for another account's request, an unknown one and an invalid ID (not_found)", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const theirs = past[0]?.id as string;
     const bodies: unknown[] = [];
@@ -502,7 +508,7 @@ describe("404", () => {
 });
 
 describe("422", () => {
-  test("unknown_model: a filter with a model outside the catalogue, in the list and in the file", async () => {
+  test("refuses a filter by a model outside the catalogue, in the list and in the file (unknown_model)", async () => {
     for (const model of ["gpt-9", "", "TINY-3B", "constructor", "tiny-3b "]) {
       for (const url of [URL, "/console/api/requests.csv"]) {
         const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams({ model })}`);
@@ -512,7 +518,7 @@ describe("422", () => {
     assert.equal((await get({ model: "large-70b" })).status, 200, "a coming model is in the catalogue");
   });
 
-  test("unknown_outcome: a filter with an unknown outcome, in the list and in the file", async () => {
+  test("refuses a filter by an unknown outcome, in the list and in the file (unknown_outcome)", async () => {
     for (const outcome of ["bogus", "", "OK", "constructor", "ok ", "a\u0000b"]) {
       for (const url of [URL, "/console/api/requests.csv"]) {
         const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams({ outcome })}`);
@@ -523,7 +529,7 @@ describe("422", () => {
   });
 });
 
-test("the most expensive requests are found among any number; the longest only within the limit", async () => {
+test("the most expensive requests are found among any number of requests, the longest only up to the limit", async () => {
   const { history } = platform.parts;
   const { total } = history;
   history.total = async () => ({ requests: 5_000_000, promptTokens: 0, completionTokens: 0, charge: pico(0n) });

@@ -47,7 +47,7 @@ const hold = (accountId: Uuid) => ({
 });
 
 describe("200", () => {
-  test("the balance is exact and includes the held amount", async () => {
+  test("returns an exact balance that includes the held amount", async () => {
     const { browser, accountIds } = await signedIn([{ kind: "host" }, { kind: "builder" }]);
     const builder = accountIds[1] as Uuid;
     const askedS = Math.floor(Date.now() / 1000);
@@ -71,7 +71,7 @@ describe("200", () => {
     });
   });
 
-  test("the balance is negative after a refund of spent credit", async () => {
+  test("returns a negative balance after a refund of spent credit", async () => {
     const { browser, accountIds } = await signedIn([{ kind: "builder" }]);
     const transfer = {
       id: platform.newId(),
@@ -85,7 +85,7 @@ describe("200", () => {
     assert.equal(body.available_micro, "-1000000.000000");
   });
 
-  test("every answer forbids caching and has its request's id", async () => {
+  test("forbids caching of every answer, and adds the request's ID", async () => {
     const { browser } = await signedIn([{ kind: "builder" }]);
     for (const url of ["/console/api/me", "/console/api/balance"]) {
       const { headers } = await browser.send("GET", url);
@@ -97,7 +97,7 @@ describe("200", () => {
 });
 
 describe("401", () => {
-  test("not_authenticated: no cookie, or a foreign one", async () => {
+  test("without a cookie, or with a foreign one (not_authenticated)", async () => {
     for (const url of ["/console/api/me", "/console/api/balance"]) {
       const browser = new Browser(platform);
       assertRefused(await browser.send("GET", url), 401, "not_authenticated");
@@ -108,7 +108,7 @@ describe("401", () => {
     }
   });
 
-  test("not_authenticated: a session token without its signature", async () => {
+  test("for a session token without its signature (not_authenticated)", async () => {
     const { browser, identityId } = await signedIn([{ kind: "builder" }]);
     const { rows } = await platform.pool.query("select token from identity_session where identity_id = $1", [
       identityId,
@@ -142,7 +142,7 @@ describe("403", () => {
 });
 
 describe("404 and 405", () => {
-  test("an unknown path has no code", async () => {
+  test("returns 404 without a code for an unknown path", async () => {
     const browser = new Browser(platform);
     const paths = ["/console/api", "/console/api/nothing", "/console/api/auth/delete-user", "/console/api/auth/error"];
     for (const path of paths) {
@@ -153,7 +153,7 @@ describe("404 and 405", () => {
     }
   });
 
-  test("a wrong method returns the allowed ones", async () => {
+  test("returns 405 with the allowed methods for a wrong method", async () => {
     const browser = new Browser(platform);
     for (const [method, url, allowed] of [
       ["POST", "/console/api/me", "GET, HEAD"],

@@ -68,7 +68,7 @@ describe("a login", () => {
     assert.equal(await state(), "confirmed");
   });
 
-  test("that is refused returns so to the script, and its token has no access", async () => {
+  test("that the person rejects is reported to the script as rejected, and its token has no access", async () => {
     const { browser } = await signedIn(platform);
     const { code, state, send } = await begun();
     assert.deepEqual((await answerTo(browser, code, false)).body, { status: "refused" });
@@ -118,7 +118,7 @@ describe("a login", () => {
     assert.equal((await answerTo(browser, "BBBB-BBBB")).status, 429);
   });
 
-  test("400 names the field", async () => {
+  test("names an invalid field with 400", async () => {
     const script = new Browser(platform);
     for (const [body, param] of [
       [{}, "name"],
@@ -144,7 +144,7 @@ describe("a script's session", () => {
     assertRefused(await send("PATCH", "/console/api/accounts/acc_x", { body: {} }), 403, "browser_required");
   });
 
-  test("with write access may do what the person's role allows, without an Origin header", async () => {
+  test("with write access may do what the person's role allows, even without an Origin header", async () => {
     const { send, accountIds } = await loggedIn("write", [{ kind: "builder" }]);
     assert.equal((await send("POST", "/console/api/keys", newKey)).status, 201);
     const viewer = await loggedIn("write", []);
@@ -191,7 +191,7 @@ describe("a script's session", () => {
     assertRefused(await send("GET", "/console/api/me"), 401, "not_authenticated");
   });
 
-  test("is stored as a hash that is not valid as a cookie", async () => {
+  test("is stored as a hash that does not work as a cookie", async () => {
     const { identityId, token } = await loggedIn("read", []);
     const { rows } = await platform.pool.query("select token from identity_session where identity_id = $1", [
       identityId,

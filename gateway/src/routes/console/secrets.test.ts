@@ -5,7 +5,7 @@ import { createLog } from "../../base/log.ts";
 import { Browser } from "../testing/browser.ts";
 import { openTestPlatform } from "../testing/platform.ts";
 
-test("the gateway does not log a row that the database refuses", async (t) => {
+test("the gateway does not log the contents of a row that the database refuses", async (t) => {
   const lines: string[] = [];
   const printed = t.mock.method(console, "error", () => {});
   const log = createLog("trace", { write: (line) => void lines.push(line) });

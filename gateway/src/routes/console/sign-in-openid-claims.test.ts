@@ -1,7 +1,7 @@
 /** Claims that an ID token lacks and UserInfo may have. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Mischief } from "../../accounts/testing/oidc.ts";
+import type { ProviderFaults } from "../../accounts/testing/oidc.ts";
 import { Browser } from "../testing/browser.ts";
 import { me, type OpenIdStage, openOpenIdStage, person } from "../testing/openid.ts";
 
@@ -42,7 +42,7 @@ describe("claims that the ID token lacks", () => {
     assert.deepEqual([(await me(browser))?.email, (await me(browser))?.name], [who.email, "Other"]);
   });
 
-  const REFUSED: { why: string; mischief: Mischief; told: [string, string | RegExp] }[] = [
+  const REFUSED: { why: string; mischief: ProviderFaults; told: [string, string | RegExp] }[] = [
     {
       why: "UserInfo tells of another subject",
       mischief: { claims: NONE, userInfo: { sub: "subject-of-somebody-else" } },
@@ -95,7 +95,7 @@ describe("claims that the ID token lacks", () => {
     },
   ];
   for (const { why, mischief, told: expected } of REFUSED) {
-    test(`${why}: nobody is let in`, async () => {
+    test(`${why}: the sign-in is refused`, async () => {
       const [browser, who] = [new Browser(stage.platform), person()];
       const [line] = await stage.told(async () => {
         assert.equal(await stage.signIn(browser, who, { mischief }), `/console/?sign_in=${expected[0]}`);

@@ -1,7 +1,7 @@
 /** Refused sign-ins with OpenID: what the browser shows and what is logged. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Mischief, openTestIssuer } from "../../accounts/testing/oidc.ts";
+import { openTestIssuer, type ProviderFaults } from "../../accounts/testing/oidc.ts";
 import { Browser } from "../testing/browser.ts";
 import { AUTH, comeBack, leave, me, type OpenIdStage, openOpenIdStage, PUBLIC_URL, person } from "../testing/openid.ts";
 import { openTestPlatform } from "../testing/platform.ts";
@@ -13,7 +13,7 @@ before(async () => {
 after(() => stage.close());
 
 describe("a sign-in is refused", () => {
-  const TOKENS: { why: string; mischief: Mischief; reason: RegExp }[] = [
+  const TOKENS: { why: string; mischief: ProviderFaults; reason: RegExp }[] = [
     { why: "signed by another key", mischief: { otherKey: true }, reason: /signature/ },
     { why: "not signed", mischief: { unsigned: true }, reason: /"alg"/ },
     { why: "none at all", mischief: { noIdToken: true }, reason: /\/token returned an invalid response: id_token/ },
@@ -30,7 +30,7 @@ describe("a sign-in is refused", () => {
     { why: "without a subject", mischief: { claims: { sub: "" } }, reason: /sub/ },
   ];
   for (const { why, mischief, reason } of TOKENS) {
-    test(`an ID token ${why}`, async () => {
+    test(`for an ID token ${why}`, async () => {
       const browser = new Browser(stage.platform);
       const who = person();
       const [line] = await stage.told(async () => {
@@ -73,7 +73,7 @@ describe("a sign-in is refused", () => {
     assert.equal(await me(browser), undefined);
   });
 
-  test("for an answer of another issuer, a forged code, and no code", async () => {
+  test("for an answer of another issuer, a forged code, or a missing code", async () => {
     for (const [name, value, reason] of [
       ["iss", "https://evil.test", /^issuer_mismatch$/],
       ["code", "made-up", /\/token answered 400 invalid_grant$/],
@@ -89,7 +89,7 @@ describe("a sign-in is refused", () => {
     }
   });
 
-  test("when the provider becomes unreachable during the sign-in", async () => {
+  test("if the provider becomes unreachable during the sign-in", async () => {
     for (const [status, reason] of [
       [{ token: 503 }, /\/token answered 503 server_error$/],
       [{ token: 429 }, /\/token answered 429 server_error$/],
@@ -104,7 +104,7 @@ describe("a sign-in is refused", () => {
     }
   });
 
-  test("when the provider cannot be reached, with the network's error", async () => {
+  test("if the provider cannot be reached, with the network's error", async () => {
     const gone = await openTestIssuer();
     const other = await openTestPlatform({
       publicUrl: PUBLIC_URL,
@@ -122,7 +122,7 @@ describe("a sign-in is refused", () => {
     await other.close();
   });
 
-  test("when the person declines, without the provider's own words", async () => {
+  test("if the person declines, without the provider's own text", async () => {
     const browser = new Browser(stage.platform);
     for (const [error, outcome, reason] of [
       ["access_denied", "provider_refused", "access_denied"],
@@ -139,7 +139,7 @@ describe("a sign-in is refused", () => {
     }
   });
 
-  test("and leads back to the console for an unknown provider or too many attempts", async () => {
+  test("and leads back to the console, for an unknown provider or after too many attempts", async () => {
     const browser = new Browser(stage.platform);
     const back = (provider: string) => comeBack(browser, new URL(`${PUBLIC_URL}${AUTH}/callback/${provider}?code=1`));
     assert.equal(await back("nobody"), "/console/?sign_in=failed");
@@ -165,7 +165,7 @@ describe("a sign-in is refused", () => {
     assert.equal(answer.body.error?.code, "cross_site_blocked");
   });
 
-  test("with 502 while the provider is unreachable or wrong, and works again without a restart", async () => {
+  test("with 502 while the provider is unreachable or faulty, and works again without a restart", async () => {
     const away = await openTestIssuer();
     const other = await openTestPlatform({ publicUrl: PUBLIC_URL, oidcProviders: [away.provider] });
     away.speakFor("https://evil.test");

@@ -12,7 +12,7 @@ before(async () => {
 after(() => stage.close());
 
 describe("a successful sign-in", () => {
-  test("asks with PKCE, state and nonce, and for the needed scopes", async () => {
+  test("uses PKCE, state and nonce, and asks for the required scopes", async () => {
     const url = new URL(await leave(new Browser(stage.platform)));
     assert.equal(url.origin, stage.issuer.provider.issuer);
     const asked = url.searchParams;
@@ -24,7 +24,7 @@ describe("a successful sign-in", () => {
     assert.deepEqual(asked.get("scope")?.split(" ").sort(), ["email", "openid", "profile"]);
   });
 
-  test("creates an identity the first time and finds it again by its subject", async () => {
+  test("creates an identity the first time, and later finds it by its subject", async () => {
     const who = person();
     const browser = new Browser(stage.platform);
     assert.equal(await stage.signIn(browser, who), "/console/");
@@ -78,7 +78,7 @@ describe("linking", () => {
     return rows.map(({ provider }) => provider);
   };
 
-  test("joins identities with the same email address, verified on both sides", async () => {
+  test("joins identities with the same email address if both sides have verified it", async () => {
     const known = await stage.platform.person([{ kind: "builder" }]);
     const browser = new Browser(stage.platform);
     assert.equal(await stage.signIn(browser, person({ email: known.email.toUpperCase() })), "/console/");
@@ -119,7 +119,7 @@ describe("linking", () => {
   });
 });
 
-test("asks for the second factor after the provider too", async () => {
+test("OpenID sign-in asks for the second factor afterwards", async () => {
   const known = await stage.platform.person();
   const browser = new Browser(stage.platform);
   await browser.signIn(known.email);

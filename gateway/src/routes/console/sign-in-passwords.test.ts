@@ -43,7 +43,7 @@ async function requestReset(email: string): Promise<string> {
 }
 
 describe("reset", () => {
-  test("the link sets a new password once and ends every session", async () => {
+  test("sets a new password once by the emailed link, and ends every session", async () => {
     const { email } = await platform.person();
     const signedIn = [new Browser(platform), new Browser(platform)];
     for (const browser of signedIn) await browser.signIn(email);
@@ -61,7 +61,7 @@ describe("reset", () => {
     assert.equal((await browser.signIn(email, NEW_PASSWORD)).status, 200);
   });
 
-  test("only one of two concurrent uses of a token succeeds", async () => {
+  test("succeeds for only one of two concurrent uses of a token", async () => {
     const { email } = await platform.person();
     const token = await requestReset(email);
     const browsers = [new Browser(platform), new Browser(platform)];
@@ -71,7 +71,7 @@ describe("reset", () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
   });
 
-  test("a new password voids earlier links", async () => {
+  test("voids earlier links when a new password is set", async () => {
     const { email } = await platform.person();
     const [older, newer] = [await requestReset(email), await requestReset(email)];
     const browser = new Browser(platform);
@@ -86,7 +86,7 @@ describe("reset", () => {
     assert.equal(later.body.error?.param, "token", later.text);
   });
 
-  test("a token expires after an hour", async () => {
+  test("refuses a token after an hour", async () => {
     const { email } = await platform.person();
     const token = await requestReset(email);
     const { rows } = await platform.pool.query(
@@ -99,7 +99,7 @@ describe("reset", () => {
     assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
-  test("the answer is the same for unknown addresses, which get no email", async () => {
+  test("returns the same answer for unknown addresses, and sends them no email", async () => {
     const { email } = await platform.person();
     const known = await post(new Browser(platform), "request-password-reset", { email });
     await mailbox.next();
@@ -109,14 +109,14 @@ describe("reset", () => {
     assert.equal(mailbox.waiting(), 0);
   });
 
-  test("the link uses the configured address, not the Host header", async () => {
+  test("sends links with the configured address, not the Host header", async () => {
     const { email } = await platform.person();
     const headers = { "sec-fetch-site": "same-origin", host: "evil.test", "x-forwarded-host": "evil.test" };
     await new Browser(platform).send("POST", `${AUTH}/request-password-reset`, { body: { email }, headers });
     assert.doesNotMatch((await mailbox.next()).text, /evil/);
   });
 
-  test("400 names the field", async () => {
+  test("names an invalid field with 400", async () => {
     const browser = new Browser(platform);
     for (const [path, body, param] of [
       ["request-password-reset", {}, "email"],
@@ -134,7 +134,7 @@ describe("reset", () => {
     }
   });
 
-  test("429: limits emails per address, from one caller or many", async () => {
+  test("limits emails per address with 429, whether from one caller or many", async () => {
     const { email } = await platform.person();
     for (let i = 0; i < 3; i++) await requestReset(email);
     const answer = await post(new Browser(platform), "request-password-reset", { email: email.toUpperCase() });
@@ -150,7 +150,7 @@ describe("reset", () => {
     assert.equal(mailbox.waiting(), 0);
   });
 
-  test("404 for every address when the platform sends no email", async () => {
+  test("returns 404 for every address when the platform sends no email", async () => {
     const silent = await openTestPlatform();
     const { email } = await silent.person();
     for (const address of [email, "nobody@example.test"]) {
@@ -163,7 +163,7 @@ describe("reset", () => {
 });
 
 describe("change", () => {
-  test("needs the current password and ends every other session", async () => {
+  test("requires the current password and ends every other session", async () => {
     const { email } = await platform.person();
     const [browser, other] = [new Browser(platform), new Browser(platform)];
     await browser.signIn(email);
@@ -180,7 +180,7 @@ describe("change", () => {
     assert.equal((await other.signIn(email, NEW_PASSWORD)).status, 200);
   });
 
-  test("401 without a session; 429 after wrong passwords", async () => {
+  test("returns 401 without a session, and 429 after wrong passwords", async () => {
     const body = { password: "not the one", new_password: NEW_PASSWORD };
     const anonymous = await post(new Browser(platform), "change-password", body);
     assert.equal(anonymous.body.error?.code, "not_authenticated");
@@ -196,7 +196,7 @@ describe("verification", () => {
   const signUp = (email: string, name = "A person") =>
     post(new Browser(platform), "sign-up/email", { email, password: PASSWORD, name });
 
-  test("429: limits sign-up emails for known and unknown addresses", async () => {
+  test("limits sign-up emails with 429, for known and unknown addresses", async () => {
     const { email: known } = await platform.person();
     for (const email of [known, "stranger@example.test"]) {
       for (let i = 0; i < 3; i++) {
@@ -211,7 +211,7 @@ describe("verification", () => {
     assert.equal(mailbox.waiting(), 0);
   });
 
-  test("a new address can sign in only after its link", async () => {
+  test("is required before the first sign-in with a new address", async () => {
     const answer = await signUp("fresh@example.test");
     assert.deepEqual(answer.body, { status: "verification_required" });
     assert.equal(answer.headers["set-cookie"], undefined);
@@ -228,7 +228,7 @@ describe("verification", () => {
     assert.equal(me.body.identity?.email_verified, true);
   });
 
-  test("a wrong password does not reveal an unconfirmed address", async () => {
+  test("is not revealed as missing by a wrong password", async () => {
     await signUp("waiting@example.test");
     await mailbox.next();
     const answer = await new Browser(platform).signIn("waiting@example.test", "not the one");
@@ -236,7 +236,7 @@ describe("verification", () => {
     assert.equal(answer.body.error?.code, "not_authenticated");
   });
 
-  test("signing up with a known address gives the same answer, and its owner gets an email", async () => {
+  test("returns the same answer for a known address, whose owner gets an email", async () => {
     const { email } = await platform.person();
     const known = await signUp(email);
     const letter = await mailbox.next();
@@ -264,7 +264,7 @@ describe("verification", () => {
     assert.equal((await post(new Browser(platform), "verify-email", { token })).status, 200);
   });
 
-  test("a password reset confirms the address and removes what a stranger set up before", async () => {
+  test("also happens by a password reset, which removes what a stranger set up before", async () => {
     await signUp("squatted@example.test");
     await mailbox.next();
     const { rows } = await platform.pool.query(

@@ -48,7 +48,7 @@ async function begin(email: string): Promise<Browser> {
   return browser;
 }
 
-test("once enabled, sign-in needs a code in addition to the password", async () => {
+test("sign-in requires a code in addition to the password once a second factor is enabled", async () => {
   const { email, secret, uri, browser } = await withTwoFactor();
   assert.equal(await isOn(browser), true);
   const address = new URL(uri);
@@ -62,7 +62,7 @@ test("once enabled, sign-in needs a code in addition to the password", async () 
   assert.equal((await next.send("GET", "/console/api/me")).status, 200);
 });
 
-test("enabling needs the password and a valid code", async () => {
+test("enabling a second factor requires the password and a valid code", async () => {
   const { email, browser } = await signedIn();
   const wrong = await post(browser, "two-factor/enable", { password: "not the one" });
   assert.equal(wrong.status, 400);
@@ -85,7 +85,7 @@ test("enabling needs the password and a valid code", async () => {
   assert.match(again.body.error?.message ?? "", /already on/);
 });
 
-test("a code is valid once", async () => {
+test("a code is accepted once", async () => {
   const { email, secret } = await withTwoFactor();
   const code = totp(secret, 1);
   assert.equal((await post(await begin(email), "sign-in/code", { code })).status, 200);
@@ -97,7 +97,7 @@ test("a code is valid once", async () => {
   assert.equal((await onlooker.send("GET", "/console/api/me")).status, 401);
 });
 
-test("the code that enabled it is not valid for a sign-in", async () => {
+test("the code that enabled the second factor is refused for a sign-in", async () => {
   const { email, browser } = await signedIn();
   const { secret } = (await post(browser, "two-factor/enable", { password: PASSWORD })).body as unknown as Setup;
   const code = totp(secret);
@@ -115,7 +115,7 @@ test("one of several concurrent uses of a backup code succeeds, and the others r
   for (const { status, body } of answers) assert.equal(body.error?.param, status === 200 ? undefined : "code");
 });
 
-test("a backup code is valid once, and new ones replace the old", async () => {
+test("a backup code is accepted once, and new backup codes replace the old", async () => {
   const { email, browser, backupCodes } = await withTwoFactor();
   assert.equal(new Set(backupCodes).size, 10);
   const [first, second] = backupCodes as [string, string];
@@ -130,7 +130,7 @@ test("a backup code is valid once, and new ones replace the old", async () => {
   assert.equal((await post(await begin(email), "sign-in/code", { code: String(fresh) })).status, 200);
 });
 
-test("disabling needs the password; then the password is enough again", async () => {
+test("disabling the second factor requires the password, which is then enough to sign in", async () => {
   const { email, browser } = await withTwoFactor();
   assert.equal((await post(browser, "two-factor/disable", { password: "not the one" })).body.error?.param, "password");
   assert.equal(await isOn(browser), true);
@@ -144,7 +144,7 @@ test("disabling needs the password; then the password is enough again", async ()
   assert.equal(rowCount, 0);
 });
 
-test("a code without a password before it is refused", async () => {
+test("a code without an earlier password is refused", async () => {
   const { secret, browser } = await withTwoFactor();
   const stranger = await post(new Browser(platform), "sign-in/code", { code: totp(secret, 1) });
   assert.equal(stranger.status, 401);
@@ -153,7 +153,7 @@ test("a code without a password before it is refused", async () => {
   assert.equal((await post(browser, "sign-in/code", { code: totp(secret, 1) })).status, 401);
 });
 
-test("five wrong codes need the password again; ten lock the second factor everywhere", async () => {
+test("five wrong codes require the password again, and ten lock the second factor everywhere", async () => {
   const { email, secret } = await withTwoFactor();
   const guess = ["000000", "000001", "000002", "000003"].find((code) =>
     [-1, 0, 1, 2].every((steps) => totp(secret, steps) !== code),
@@ -174,7 +174,7 @@ test("five wrong codes need the password again; ten lock the second factor every
   assert.equal((await post(await begin(email), "sign-in/code", { code: totp(secret, 1) })).status, 200);
 });
 
-test("secret and backup codes are encrypted at rest", async () => {
+test("the secret and the backup codes are stored encrypted", async () => {
   const { identityId, secret, backupCodes } = await withTwoFactor();
   const { rows } = await platform.pool.query(
     "select secret, backup_codes, t::text as row from identity_two_factor t where identity_id = $1",
@@ -184,7 +184,7 @@ test("secret and backup codes are encrypted at rest", async () => {
   assert.ok(rows[0].secret.length > 64 && rows[0].backup_codes.length > 64);
 });
 
-test("400 and 401: invalid fields, and no session", async () => {
+test("400 for invalid fields, and 401 without a session", async () => {
   const { browser } = await signedIn();
   for (const [path, body, param] of [
     ["sign-in/code", {}, "code"],

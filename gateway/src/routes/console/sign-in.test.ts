@@ -21,7 +21,7 @@ const SIGN_UP = "/console/api/auth/sign-up/email";
 const SIGN_OUT = "/console/api/auth/sign-out";
 
 describe("200", () => {
-  test("a new person is signed in, is no operator and owns nothing", async () => {
+  test("signs a new person in, who is no operator and owns nothing", async () => {
     const browser = new Browser(platform);
     const email = "New@example.test";
     const body = { email, password: PASSWORD, name: "Néw Person", operator: true, image: "https://evil.test/x" };
@@ -43,7 +43,7 @@ describe("200", () => {
     assert.deepEqual(rows, [{ image: null }]);
   });
 
-  test("signing out ends the session, not only the cookie", async () => {
+  test("ends the session at a sign-out, and not only the cookie", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const browser = new Browser(platform);
     await browser.signIn(email);
@@ -55,12 +55,12 @@ describe("200", () => {
     assert.equal((await browser.send("GET", "/console/api/me")).status, 401);
   });
 
-  test("signing out without a session succeeds", async () => {
+  test("accepts a sign-out without a session", async () => {
     const answer = await new Browser(platform).send("POST", SIGN_OUT);
     assert.deepEqual([answer.status, answer.body], [200, { status: "signed_out" }]);
   });
 
-  test("signing out keeps other sessions", async () => {
+  test("keeps other sessions at a sign-out", async () => {
     const { email } = await platform.person();
     const [one, other] = [new Browser(platform), new Browser(platform)];
     await one.signIn(email);
@@ -69,7 +69,7 @@ describe("200", () => {
     assert.equal((await other.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("get-session returns the signed-in person, or null", async () => {
+  test("returns the signed-in person, or null, from get-session", async () => {
     const { email, accountIds } = await platform.person([{ kind: "host" }]);
     const browser = new Browser(platform);
     const session = async () => (await browser.send("GET", "/console/api/auth/get-session")).body;
@@ -84,7 +84,7 @@ describe("200", () => {
     ]);
   });
 
-  test("get-session extends the session and its cookie once a day", async () => {
+  test("extends the session and its cookie once a day by get-session", async () => {
     const { email, identityId } = await platform.person();
     const browser = new Browser(platform);
     await browser.signIn(email);
@@ -100,12 +100,12 @@ describe("200", () => {
     assert.ok((session?.expiresAt.getTime() ?? 0) > Date.now() + 6 * 24 * 60 * 60 * 1000);
   });
 
-  test("methods returns the sign-in methods of this platform", async () => {
+  test("lists this platform's sign-in methods", async () => {
     const { body } = await new Browser(platform).send("GET", "/console/api/auth/methods");
     assert.deepEqual(body, { password: true, password_reset: false, email_verification: false, providers: [] });
   });
 
-  test("works the same over a socket", async () => {
+  test("works the same over a real socket", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const base = `http://127.0.0.1:${await listen(platform.app, { host: "127.0.0.1", port: 0 }, { host: "HOST", port: "PORT" })}`;
     const signIn = await fetch(`${base}${SIGN_IN}`, {
@@ -138,7 +138,7 @@ describe("400", () => {
     { url: SIGN_UP, body: { ...good, name: "x".repeat(201) }, param: "name" },
     { url: SIGN_UP, body: { email: good.email, password: PASSWORD }, param: "name" },
   ];
-  test("an invalid field is named", async () => {
+  test("names the invalid field", async () => {
     const browser = new Browser(platform);
     for (const { url, body, param } of ROWS) {
       const answer = await browser.send("POST", url, { body });
@@ -149,7 +149,7 @@ describe("400", () => {
     }
   });
 
-  test("an email address in use", async () => {
+  test("refuses an email address that is in use", async () => {
     const { email } = await platform.person();
     const body = { email: email.toUpperCase(), password: PASSWORD, name: "Again" };
     const answer = await new Browser(platform).send("POST", SIGN_UP, { body });
@@ -159,7 +159,7 @@ describe("400", () => {
 });
 
 describe("401", () => {
-  test("the same answer for a wrong password and an unknown email address, without a cookie", async () => {
+  test("returns the same answer for a wrong password and an unknown email address, without a cookie", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const browser = new Browser(platform);
     const wrong = await browser.signIn(email, "wrong horse battery");
@@ -186,7 +186,7 @@ describe("403", () => {
     { headers: { origin: "null" }, status: 403 },
     { headers: {}, status: 403 },
   ];
-  test("cross_site_blocked: signing in, up and out from another site", async () => {
+  test("refuses to sign in, up or out from another site (cross_site_blocked)", async () => {
     const { email } = await platform.person();
     for (const { headers, status } of ROWS) {
       const browser = new Browser(platform);
@@ -209,7 +209,7 @@ describe("403", () => {
     }
   });
 
-  test("cross_site_blocked: any form of another site, also with the victim's session", async () => {
+  test("refuses every form from another site, even with the victim's session (cross_site_blocked)", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const browser = new Browser(platform);
     await browser.signIn(email);
@@ -242,7 +242,7 @@ describe("403", () => {
 });
 
 describe("413", () => {
-  test("a body declared as too long is not read", async () => {
+  test("refuses a body with a declared length above the limit without reading it", async () => {
     const body = { email: "long@example.test", password: PASSWORD, name: "x".repeat(70_000) };
     const answer = await new Browser(platform).send("POST", SIGN_UP, { body });
     assert.equal(answer.status, 413);
@@ -259,7 +259,7 @@ describe("429", () => {
     assert.equal(answer.headers["x-should-retry"], String(waitS <= 60));
   }
 
-  test("limits wrong passwords per network address, without affecting others", async () => {
+  test("limits wrong passwords per network address, without affecting other addresses", async () => {
     const { email } = await platform.person();
     const guesser = new Browser(platform);
     for (let i = 0; i < 10; i++) assert.equal((await guesser.signIn(email, `wrong guess ${i}`)).status, 401);
@@ -274,7 +274,7 @@ describe("429", () => {
     assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
-  test("limits wrong passwords per email address, except for the owner's known browser", async () => {
+  test("limits wrong passwords per email address, except for a browser that the owner has used", async () => {
     const { email } = await platform.person();
     const owner = new Browser(platform);
     await owner.signIn(email);
@@ -295,7 +295,7 @@ describe("429", () => {
     assert.equal((await new Browser(platform).signIn(other.email)).status, 200);
   });
 
-  test("trusts only the configured proxy's header to tell callers apart", async () => {
+  test("distinguishes callers by the configured proxy's header only", async () => {
     const proxied = await openTestPlatform({ trustedProxies: 1 });
     const { email } = await proxied.person();
     const proxy = new Browser(proxied);
@@ -310,7 +310,7 @@ describe("429", () => {
     await proxied.close();
   });
 
-  test("two gateways on one database count together", async () => {
+  test("counts attempts at two gateways on one database together", async () => {
     const { email } = await platform.person();
     const other = await openIdentities({
       pool: platform.pool,

@@ -4,10 +4,10 @@ import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, type Pico, pico } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signedIn } from "../testing/signed-in.ts";
-import { lastsS } from "./statement.ts";
+import { creditLastsS } from "./statement.ts";
 
 let platform: TestPlatform;
 before(async () => {
@@ -82,7 +82,7 @@ async function assertAddsUp(person: Person & { account: Uuid }, rows: Row[]): Pr
 }
 
 describe("the statement by day", () => {
-  test("a day's usage is one row after its transfers, and adds up with late settlements", async () => {
+  test("has one row for a day's usage after its transfers, and adds up with late settlements", async () => {
     const person = await newBuilder();
     const { account } = person;
     const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
@@ -101,7 +101,7 @@ describe("the statement by day", () => {
       [account, at(3)],
     );
     await platform.pool.query("update ledger_account set balance = balance - 5 where id = $1", [account]);
-    const request = await served(platform, { accountId: account, charge: 11n });
+    const request = await insertServed(platform, { accountId: account, charge: 11n });
     const rows = await statementOf(person);
     assert.deepEqual(
       rows.map(({ kind, day, requests, amount_micro }) => [kind, day, requests, amount_micro]),
@@ -133,9 +133,9 @@ describe("the statement by day", () => {
     );
   });
 
-  test("excludes other accounts, and a cursor belongs to its list", async () => {
+  test("excludes other accounts, and refuses a cursor of another list", async () => {
     const [one, other] = [await newBuilder(), await newBuilder()];
-    await served(platform, { accountId: one.account, charge: 11n });
+    await insertServed(platform, { accountId: one.account, charge: 11n });
     assert.equal((await statementOf(other)).length, 1);
     const { body } = await one.browser.send("GET", "/console/api/statement?limit=1");
     const answer = await other.browser.send("GET", `/console/api/statement?cursor=${body.next_cursor}`);
@@ -144,7 +144,7 @@ describe("the statement by day", () => {
 });
 
 describe("how long credit lasts", () => {
-  test("uses the week's mean, or the last day if it is higher", async () => {
+  test("is computed from the week's mean, or from the last day if that is higher", async () => {
     const person = await newBuilder();
     const credits = async () => (await person.browser.send("GET", "/console/api/credits")).body.spending;
     assert.deepEqual(await credits(), {
@@ -171,10 +171,10 @@ describe("how long credit lasts", () => {
     assert.equal(((await credits()) as { last_week_micro: string }).last_week_micro, "4000000.000000");
   });
 
-  test("rounds down", () => {
-    assert.equal(lastsS(pico(0n), pico(1n)), 0);
-    assert.equal(lastsS(pico(-5n), pico(1n)), 0);
-    assert.equal(lastsS(pico(5n), pico(0n)), null);
-    assert.equal(lastsS(dollars(9_000_000), pico(1n)), 3650 * 86_400);
+  test("is rounded down", () => {
+    assert.equal(creditLastsS(pico(0n), pico(1n)), 0);
+    assert.equal(creditLastsS(pico(-5n), pico(1n)), 0);
+    assert.equal(creditLastsS(pico(5n), pico(0n)), null);
+    assert.equal(creditLastsS(dollars(9_000_000), pico(1n)), 3650 * 86_400);
   });
 });

@@ -68,7 +68,7 @@ const DAY_S = 86_400n;
 const LASTS_S_MAX = 3_650n * DAY_S;
 
 /** How long the balance lasts at this daily spend; undefined if nothing is spent. */
-export function lastsS(balance: Pico, perDay: Pico): number | null {
+export function creditLastsS(balance: Pico, perDay: Pico): number | null {
   if (perDay <= 0n) return null;
   const lasts = balance <= 0n ? 0n : (balance * DAY_S) / perDay;
   return Number(lasts < LASTS_S_MAX ? lasts : LASTS_S_MAX);
@@ -92,7 +92,7 @@ export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<Un
       last_day_micro: exactMicro(burn.day),
       last_week_micro: exactMicro(burn.week),
       per_day_micro: exactMicro(burn.perDay),
-      lasts_s: lastsS(money.balance, burn.perDay),
+      lasts_s: creditLastsS(money.balance, burn.perDay),
     },
     alert: {
       mark_micro: alert === undefined ? null : exactMicro(alert.mark),

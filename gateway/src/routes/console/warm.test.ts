@@ -34,7 +34,7 @@ describe("preparing the console at the start", () => {
     return () => JSON.stringify(asked.calls.map((call) => call.arguments));
   };
 
-  test("reads every table that pages use on every connection, and writes none", async () => {
+  test("reads every table that pages use, on every connection, and writes nothing", async () => {
     const { max } = platform.pool.options;
     const connections = await watchConnections(max);
     await warmConsole(platform.parts, { connections: max, isOver: () => false });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
-import { ACTING, type Guard as AnyGuard, GUARDS, accessOf as refusalsOf } from "@tollgate/api/guards.ts";
+import { ACTING_GUARDS, type Guard as AnyGuard, GUARDS, accessOf as refusalsOf } from "@tollgate/api/guards.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { type Need, needOf, type Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -93,13 +93,13 @@ const guardOf = ({ guard }: Access): Guard => guard as Guard;
 /** The refusal that a person gets before the body is read. */
 function toldBy(access: Access, who: Who): string {
   const told = TOLD[who][guardOf(access)];
-  if (told !== "passes" || !ACTING.includes(access.guard)) return told;
+  if (told !== "passes" || !ACTING_GUARDS.includes(access.guard)) return told;
   return MAY[ROLE[who] ?? "owner"].includes(needOf(access)) ? "passes" : "role_required";
 }
 /** The owner's team, who share access to the thing. */
 function teamOf(access: Access): readonly Who[] {
   const owner = OWNER[guardOf(access)];
-  return ACTING.includes(access.guard) && (owner === "builder" || owner === "host") ? TEAMS[owner] : [];
+  return ACTING_GUARDS.includes(access.guard) && (owner === "builder" || owner === "host") ? TEAMS[owner] : [];
 }
 
 let fixture: Fixture;
@@ -159,7 +159,7 @@ function assertHead(head: Answer, get: Answer, what: string): void {
   if (get.text !== "") assert.equal("content-length" in head.headers, "content-length" in get.headers, what);
 }
 
-test("every guard returns exactly the errors it declares", () => {
+test("every guard returns exactly the errors that it declares", () => {
   for (const guard of Object.keys(EVERYBODY_PASSES) as Guard[]) {
     const declared = GUARDS[guard].faults.flatMap(({ code }) => code ?? []);
     const told = PEOPLE.map((who) => TOLD[who][guard]).filter((code) => code !== "passes");
@@ -167,21 +167,21 @@ test("every guard returns exactly the errors it declares", () => {
   }
 });
 
-test("every route of an account declares the permission it needs and role_required", () => {
-  for (const route of CONSOLE.filter(({ guard }) => ACTING.includes(guard))) {
+test("every route of an account declares its permission and role_required", () => {
+  for (const route of CONSOLE.filter(({ guard }) => ACTING_GUARDS.includes(guard))) {
     const { at, needs } = route;
     if (!at.startsWith("GET ")) assert.ok(needs !== undefined, `${at} does not say what it needs`);
     const declared = refusalsOf(route).faults.some(({ code }) => code === "role_required");
     const isRefused = PEOPLE.some((who) => toldBy(route, who) === "role_required");
     assert.equal(declared, isRefused, at);
   }
-  for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACTING.includes(guard), at);
+  for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACTING_GUARDS.includes(guard), at);
 });
 
 /** Outages are public, because sessions cannot be read during one; the status page is public. */
 const FOR_ANYONE = ["GET /console/api/health", "GET /console/api/status"];
 
-test("only operators can call operator/ routes, and only the listed routes are open to anyone", () => {
+test("only operators can call operator/ routes, and only the listed routes need no session", () => {
   for (const { at, guard } of CONSOLE) {
     assert.equal(guard === "operator", at.includes(" /console/api/operator/"), at);
     if (guard === "anyone") assert.ok(at.includes(" /console/api/auth/") || FOR_ANYONE.includes(at), at);
@@ -189,7 +189,7 @@ test("only operators can call operator/ routes, and only the listed routes are o
   for (const { at, guard } of NODES) assert.equal(guard, "hostToken", at);
 });
 
-test("every row of the table belongs to an existing operation", () =>
+test("every row of the access table belongs to an existing operation", () =>
   assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
 
 describe("requests from another site", () => {
@@ -212,7 +212,7 @@ describe("requests from another site", () => {
   };
   const changing = CONSOLE.filter(({ at }) => !at.startsWith("GET "));
 
-  test("change nothing with any person's cookie on any route that writes", async () => {
+  test("change nothing, with any person's cookie, on any route that writes", async () => {
     assert.ok(changing.length > 30);
     const ids = new Map<Access, string>();
     for (const access of changing) {

@@ -28,7 +28,7 @@ function browserFor({ guard }: Operation) {
 }
 
 describe("refusals that every operation shares", () => {
-  test("an invalid body, query or header is refused", async () => {
+  test("refuse an invalid body, query or header", async () => {
     const made = new Map<Thing | undefined, string>();
     for (const operation of coverage.operations) {
       const thing = thingOf(operation);
@@ -38,7 +38,7 @@ describe("refusals that every operation shares", () => {
     }
   });
 
-  test("an unknown ID is refused", async () => {
+  test("refuse an unknown ID", async () => {
     for (const operation of coverage.operations) {
       for (const id of unknownIds(operation)) {
         await coverage.ask(browserFor(operation), 404, operation.id, { id, body: operation.body?.example });

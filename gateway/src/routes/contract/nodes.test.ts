@@ -5,7 +5,7 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import { Browser } from "../testing/browser.ts";
-import { checked, served } from "../testing/past.ts";
+import { insertChecked, insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { openCoverage, type Sent } from "./testing/coverage.ts";
 import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
@@ -39,7 +39,7 @@ before(async () => {
   authorization = `Bearer ${(await platform.parts.hostTokens.issue(host, "a token")).token}`;
   node = await registered("a node", ["tiny-3b"]);
   const servedBy = { accountId: host, nodeId: idOf(node) };
-  request = publicId("req", await served(platform, { accountId: builder, charge: 1_000n, host: servedBy }));
+  request = publicId("req", await insertServed(platform, { accountId: builder, charge: 1_000n, host: servedBy }));
 });
 after(() => platform.close());
 
@@ -59,7 +59,7 @@ async function ask(status: number, id: string, sent: Sent = {}, by = browser) {
 }
 
 describe("refusals that every operation shares", () => {
-  test("an invalid body or query is refused", async () => {
+  test("refuse an invalid body or query", async () => {
     for (const operation of coverage.operations) {
       for (const { headers, ...sent } of wrongInputs(operation, node)) {
         await coverage.send(browser, operation.id, { ...sent, headers: { authorization, ...headers } });
@@ -67,7 +67,7 @@ describe("refusals that every operation shares", () => {
     }
   });
 
-  test("an unknown ID is refused", async () => {
+  test("refuse an unknown ID", async () => {
     for (const operation of coverage.operations) {
       for (const id of unknownIds(operation)) await ask(404, operation.id, { id, body: operation.body?.example });
     }
@@ -75,7 +75,7 @@ describe("refusals that every operation shares", () => {
 });
 
 describe("responses of each operation", () => {
-  test("nodes, starting with their registration", async () => {
+  test("cover nodes, starting with their registration", async () => {
     const { id } = await ask(200, "registerNode", { body: { name: "new", hardware: { gpu: "none" }, agent: "a/1" } });
     const elect = (status: number, models: string[]) => ask(status, "electModels", { id, body: { models } });
     await elect(200, ["tiny-3b", "reason-32b", "embed-m3"]);
@@ -91,7 +91,7 @@ describe("responses of each operation", () => {
     await ask(200, "listNodes");
   });
 
-  test("nodes in a state that does not allow the operation", async () => {
+  test("cover nodes in a state that does not allow the operation", async () => {
     const { fleet } = platform.parts;
     const [fresh, barred, old] = [await registered("fresh"), await registered("barred"), await registered("old")];
     await fleet.quarantine(idOf(barred), { reason: "a test", evidence: { tps: 1 }, by: "platform" });
@@ -108,7 +108,7 @@ describe("responses of each operation", () => {
     assert.equal(withheld, "host_quarantine");
   });
 
-  test("the list in pages, and an account at its maximum number of nodes", async () => {
+  test("cover the list in pages, and an account at its maximum number of nodes", async () => {
     const { next_cursor } = await ask(200, "listNodes", { query: "limit=1" });
     await ask(200, "listNodes", { query: `limit=100&cursor=${next_cursor}` });
     for (const query of ["limit=0", "limit=101", "cursor=none"]) await ask(400, "listNodes", { query });
@@ -121,7 +121,7 @@ describe("responses of each operation", () => {
     await ask(200, "registerNode", { body: { name: "new" } });
   });
 
-  test("credentials", async () => {
+  test("cover credentials", async () => {
     platform.outside.mint = async () => CREDENTIALS;
     await ask(200, "issueCredentials", { id: node });
     platform.outside.mint = () => Promise.reject(new Error("away"));
@@ -130,7 +130,7 @@ describe("responses of each operation", () => {
     await ask(501, "issueCredentials", { id: node }, without);
   });
 
-  test("a trial request of every kind of model and with every outcome", async () => {
+  test("cover a trial request of every kind of model and with every outcome", async () => {
     const attempt = (status: number, result: Partial<PrivateResult> | undefined, model = "tiny-3b") => {
       platform.outside.tried = result && { ...RESULT, ...result };
       return ask(status, "tryNode", { id: node, body: { model } });
@@ -145,7 +145,7 @@ describe("responses of each operation", () => {
     await attempt(502, { end: "quiet" });
   });
 
-  test("activity of nodes, and the market", async () => {
+  test("cover activity of nodes, and the market", async () => {
     await platform.rollUp();
     for (const range of ["1h", "6h", "24h", "7d", "30d", "90d"]) {
       const { total } = await ask(200, "getNodeInsight", { id: node, query: `range=${range}` });
@@ -155,7 +155,7 @@ describe("responses of each operation", () => {
     const { data } = await ask(200, "listJobs", { id: node });
     assert.equal((data as object[]).length, 1);
     await ask(400, "listJobs", { id: node, query: "cursor=none" });
-    await checked(platform, { nodeId: idOf(node), verdict: "ok", score: -0.4 });
+    await insertChecked(platform, { nodeId: idOf(node), verdict: "ok", score: -0.4 });
     const checks = (await ask(200, "listChecks", { id: node })).data as { verdict: string }[];
     assert.deepEqual(
       checks.map(({ verdict }) => verdict),
@@ -166,7 +166,7 @@ describe("responses of each operation", () => {
     await ask(404, "getMarket", { query: `node=${publicId("node", host)}` });
   });
 
-  test("models, earnings and receipts", async () => {
+  test("cover models, earnings and receipts", async () => {
     await ask(200, "listModels");
     const { data } = await ask(200, "listEarnings", { query: `limit=1&node=${node}&from=2026-01-01` });
     assert.equal((data as object[]).length, 1);

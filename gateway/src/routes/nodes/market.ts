@@ -6,7 +6,7 @@ import { exactMicro, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import { type ModelWork, meanHour, slotHour } from "../../history/market.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { whole } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/pages.ts";
 import type { Untimed } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
@@ -52,7 +52,7 @@ export async function marketOf(
     };
   };
   const data = entries.filter(({ id }) => active.has(id)).map(rowOf);
-  return { ...whole(data), share_percent: HOST_SHARE_PERCENT, slots };
+  return { ...singlePage(data), share_percent: HOST_SHARE_PERCENT, slots };
 }
 
 function speedOf({ promptTokens, completionTokens, busyMs }: ModelWork, of: "node" | "model") {

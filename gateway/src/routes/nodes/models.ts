@@ -1,6 +1,6 @@
 /** The models that hosts may elect, with their exact builds. */
 
-import { whole } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/pages.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
 
 export function modelsForHosts({ entries, active }: Catalogue) {
@@ -11,5 +11,5 @@ export function modelsForHosts({ entries, active }: Catalogue) {
     const prices = { price_in_micro_1m, price_out_micro_1m };
     return [{ model, kind, class: of, context_limit, build: build.id, tokenizer: build.tokenizer, ...prices }];
   });
-  return whole(data);
+  return singlePage(data);
 }

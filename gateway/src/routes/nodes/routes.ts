@@ -3,7 +3,7 @@ import { nodeRoutes as declared } from "@tollgate/api/nodes/routes.ts";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import type { FastifyInstance } from "fastify";
 import { parseId, publicId } from "../../base/ids.ts";
-import { sparingLog } from "../../base/sparing-log.ts";
+import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { breaksRule } from "../../faults.ts";
 import { TooManyNodes } from "../../fleet/fleet.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -43,7 +43,7 @@ export function nodeRoutes(app: FastifyInstance, parts: NodeApiParts): void {
 
 function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
   const { fleet, catalogue, history, receipts, mint } = parts;
-  const log = sparingLog(parts.log, parts.door.clock);
+  const log = rateLimitedLog(parts.log, parts.door.clock);
   const nodes = ownNodes(parts);
   return {
     async registerNode({ accountId, body, refuse }) {

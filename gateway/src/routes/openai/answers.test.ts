@@ -59,7 +59,7 @@ async function receiptKeysAnswer(...keys: { id: string; public_key: string }[]):
 
 describe("responses match their schemas", () => {
   for (const finish of ["stop", "length"] as const) {
-    test(`whole responses that end with ${finish}`, () => {
+    test(`for whole responses that end with ${finish}`, () => {
       const given = { ...answer, vectors: [], finish };
       fits(answers.ChatCompletion, chat.whole(meta, given));
       fits(answers.ChatCompletion, chat.whole(meta, { ...given, reasoning: "" }));
@@ -72,19 +72,19 @@ describe("responses match their schemas", () => {
   }
 
   for (const includeUsage of [true, false]) {
-    test(`stream events ${includeUsage ? "with" : "without"} usage`, () => {
+    test(`for stream events ${includeUsage ? "with" : "without"} usage`, () => {
       for (const event of eventsOf(chat, { includeUsage })) fits(answers.ChatCompletionChunk, event);
       for (const event of eventsOf(chat, { includeUsage, reasoning: "so" })) fits(answers.ChatCompletionChunk, event);
       for (const event of eventsOf(completions, { includeUsage })) fits(answers.TextCompletionChunk, event);
     });
   }
 
-  test("embeddings", () => {
+  test("for embeddings", () => {
     const vectors = [Float32Array.of(0.1, -0.2), Float32Array.of(1, 0)];
     fits(answers.EmbeddingList, embeddings.whole(meta, { ...answer, vectors }));
   });
 
-  test("both formats of the model list", () => {
+  test("for both formats of the model list", () => {
     const file = new URL("../../../catalogue/models.json", import.meta.url);
     const { entries } = parseCatalogue(readFileSync(file, "utf8"), "models.json");
     const measured = { ttftMs: 180.5, tokensPerSecond: 40 };
@@ -100,11 +100,11 @@ describe("responses match their schemas", () => {
     fits(answers.RateSheet, rateSheet(entries));
   });
 
-  test("receipt keys", async () => {
+  test("for receipt keys", async () => {
     fits(answers.ReceiptKeys, await receiptKeysAnswer({ id: "a", public_key: "b" }));
   });
 
-  test("errors of the public API", () => {
+  test("for errors of the public API", () => {
     for (const code of PUBLIC_CODES) fits(ErrorEnvelope, JSON.stringify(fault(code).body()));
     const extra = { required_micro: 2, available_micro: 1 };
     fits(ErrorEnvelope, JSON.stringify(fault("hold_exceeds_balance", { extra }).body()));
@@ -117,7 +117,7 @@ describe("responses match their schemas", () => {
   });
 });
 
-test("an undocumented field is found at any depth", () => {
+test("a field that the schema lacks is found at any depth", () => {
   const whole = JSON.parse(chat.whole(meta, { ...answer, vectors: [] }));
   for (const broken of [
     { ...whole, system_fingerprint: "x" },
@@ -137,7 +137,7 @@ describe("examples in the document equal real responses byte by byte", () => {
   ];
   const RIVERS = "The Danube, the Rhine and the Volga.";
 
-  test("whole responses", () => {
+  test("for whole responses", () => {
     assert.equal(chat.whole(...made("small-8b", RIVERS)), JSON.stringify(samples.chatAnswer));
     const [about, plain] = made("reason-32b", RIVERS);
     const reasoned = { ...plain, reasoning: "Any three will do.", usage: { ...usage, reasoningTokens: 5 } };
@@ -145,7 +145,7 @@ describe("examples in the document equal real responses byte by byte", () => {
     assert.equal(completions.whole(...made("tiny-3b", " the Volga.")), JSON.stringify(samples.completionAnswer));
   });
 
-  test("stream events", () => {
+  test("for stream events", () => {
     const texts = ["The Danube,", " the Rhine and the Volga."];
     const written = (events: object[]): string[] => events.map((event) => JSON.stringify(event));
     assert.deepEqual(eventsOf(chat, { model: "small-8b", texts, includeUsage: true }), written(samples.chatEvents));
@@ -155,13 +155,13 @@ describe("examples in the document equal real responses byte by byte", () => {
     );
   });
 
-  test("embeddings", () => {
+  test("for embeddings", () => {
     const vectors = samples.embeddingAnswer.data.map(({ embedding }) => Float32Array.from(embedding));
     const [about, plain] = made("embed-m3", "");
     assert.equal(embeddings.whole(about, { ...plain, vectors }), JSON.stringify(samples.embeddingAnswer));
   });
 
-  test("both formats of the model list", () => {
+  test("for both formats of the model list", () => {
     const active: CatalogueEntry = {
       id: "reason-32b",
       kind: "generation",
@@ -198,11 +198,11 @@ describe("examples in the document equal real responses byte by byte", () => {
     assert.equal(rateSheet([active, coming]), JSON.stringify(samples.rates));
   });
 
-  test("receipt keys", async () => {
+  test("for receipt keys", async () => {
     assert.equal(await receiptKeysAnswer(...samples.receiptKeys.keys), JSON.stringify(samples.receiptKeys));
   });
 
-  test("requests, which the gateway accepts unchanged", () => {
+  test("for requests, which the gateway accepts unchanged", () => {
     for (const request of [samples.chatRequest, samples.streamRequest, samples.structuredRequest]) chat.parse(request);
     completions.parse(samples.completionRequest);
     embeddings.parse(samples.embeddingRequest);

@@ -148,7 +148,7 @@ describe("chat fields", () => {
     });
   }
 
-  test("null counts as absent, unknown fields are ignored, and an alias takes precedence", () => {
+  test("treat null as absent, ignore unknown names, and prefer an alias", () => {
     const ask = chat.parse({
       ...good,
       temperature: null,
@@ -164,7 +164,7 @@ describe("chat fields", () => {
     assert.equal(ask.stream, false);
   });
 
-  test("text parts are joined, and assistant content can be null beside tool calls", () => {
+  test("join text parts, and allow null content of an assistant message beside tool calls", () => {
     const ask = chat.parse({
       ...good,
       messages: [
@@ -188,7 +188,7 @@ describe("chat fields", () => {
     });
   });
 
-  test("stream_options apply only to streams", () => {
+  test("include stream_options only for streams", () => {
     const options = { stream_options: { include_usage: true } };
     assert.equal(chat.parse({ ...good, ...options }).includeUsage, false);
     assert.equal(chat.parse({ ...good, ...options, stream: true }).includeUsage, true);
@@ -200,7 +200,7 @@ describe("chat fields", () => {
     }
   });
 
-  test("tool_choice without tools is accepted", () => {
+  test("allow tool_choice without tools", () => {
     const { ignored: _, ...plain } = chat.parse(good);
     for (const field of ["tool_choice", "function_call"]) {
       for (const choice of ["auto", "none", null]) {
@@ -284,7 +284,7 @@ describe("response_format", () => {
       /true or false/,
     ],
   ] as [string, object, string, RegExp][]) {
-    test(`${name} is refused on both generation endpoints, naming ${param}`, () => {
+    test(`with ${name} is refused on both generation endpoints, naming ${param}`, () => {
       for (const { parse } of [chat, completions]) {
         const refused = refusal(parse, { prompt: "hi", ...body });
         assert.equal(refused.param, param);
@@ -294,7 +294,7 @@ describe("response_format", () => {
     });
   }
 
-  test("is sent in the job's body, and only to nodes that support it", () => {
+  test("is sent in the job's body, and only to nodes that support the format", () => {
     const schema = { type: "object", properties: { b: {}, a: {} } };
     const use = (keyword: string) => ({ needs: keyword, keyword, place: "#" });
     for (const [response_format, format] of [
@@ -322,7 +322,7 @@ describe("response_format", () => {
     }
   });
 
-  test("text and null have no effect", () => {
+  test("has no effect as text or null", () => {
     for (const response_format of [{ type: "text" }, { type: "text", json_schema: 7 }, null]) {
       assert.deepEqual(chat.parse({ ...good, response_format }), chat.parse(good));
     }
@@ -340,18 +340,18 @@ describe("response_format", () => {
 });
 
 describe("completion fields", () => {
-  test("the prompt defaults to an empty string, and an array is one prompt", () => {
+  test("have an empty string as the default prompt, and treat an array as one prompt", () => {
     assert.deepEqual(completions.parse({ model: "m" }).body, { prompt: "" });
     assert.deepEqual(completions.parse({ model: "m", prompt: ["a", "b"] }).body, { prompt: "a\nb" });
   });
-  test("token IDs are refused", () => {
+  test("refuse token IDs", () => {
     assert.equal(refusal(completions.parse, { model: "m", prompt: [1, 2] }).param, "prompt[0]");
     assert.equal(refusal(completions.parse, { model: "m", prompt: 7 }).param, "prompt");
   });
 });
 
 describe("embedding fields", () => {
-  test("each input element returns one vector", () => {
+  test("return one vector per input element", () => {
     assert.deepEqual(embeddings.parse({ model: "m", input: "a", encoding_format: "base64", dimensions: 3 }).body, {
       input: ["a"],
     });
@@ -365,14 +365,14 @@ describe("embedding fields", () => {
     [[[1, 2], [3]], "input[0]"],
     [Array(2049).fill("x"), "input"],
   ] as const) {
-    test(`input ${JSON.stringify(input)?.slice(0, 20)} is refused, naming ${param}`, () => {
+    test(`refuse the input ${JSON.stringify(input)?.slice(0, 20)}, naming ${param}`, () => {
       assert.equal(refusal(embeddings.parse, { model: "m", input }).param, param);
     });
   }
 });
 
 describe("token IDs for embeddings", () => {
-  test("are refused with the client that sends them and how to send text", () => {
+  test("are refused with an error that names the client and says how to send text", () => {
     for (const input of [
       [1, 2],
       [[1, 2], [3]],
@@ -407,7 +407,7 @@ describe("embeddings for clients that need floats", () => {
   };
   const encoded = Buffer.from(new Float32Array([0.5, -1]).buffer).toString("base64");
 
-  test("are sent as base64 only to clients that need it, request it, and when the operator allows it", () => {
+  test("are sent as base64 only to clients that need or request it, if the operator allows it", () => {
     for (const version of ["4.91.0", "5.0.0", "6.49.0", "7.11.9"]) assert.equal(shown(true, version), encoded, version);
     for (const version of ["4.90.9", "7.12.0", "8.0.0", "nonsense"])
       assert.deepEqual(shown(true, version), [0.5, -1], version);
@@ -428,7 +428,7 @@ const DIALECT =
 const VALUES = [true, 7, "x", "", [{}], {}, Array(33_000).fill(1), [{ content: Array(33_000).fill(1) }]];
 
 describe("limits and ignored fields", () => {
-  test("every limit accepts its own value", () => {
+  test("accept the value of every limit", () => {
     for (const [least, most] of [
       [{ temperature: 0 }, { temperature: 2 }],
       [{ top_p: 0 }, { top_p: 1 }],
@@ -447,7 +447,7 @@ describe("limits and ignored fields", () => {
     assert.ok(chat.parse({ ...good, n: 1, response_format: { type: "text" } }));
   });
 
-  test("input accepts 1 to 2,048 elements", () => {
+  test("allow 1 to 2,048 elements of input", () => {
     for (const count of [1, 2048]) {
       const input = Array(count).fill("x");
       assert.deepEqual(embeddings.parse({ model: "m", input }).body, { input });
@@ -458,7 +458,7 @@ describe("limits and ignored fields", () => {
     }
   });
 
-  test("one step beyond a limit is refused on both generation endpoints, naming the field", () => {
+  test("refuse one step beyond a limit on both generation endpoints, naming the field", () => {
     for (const fields of [
       { temperature: -0.1 },
       { temperature: 2.1 },
@@ -476,13 +476,13 @@ describe("limits and ignored fields", () => {
     }
   });
 
-  test("every role of the OpenAI API is accepted", () => {
+  test("include every role of the OpenAI API", () => {
     for (const role of ["system", "developer", "user", "assistant", "tool", "function"]) {
       assert.ok(chat.parse({ ...good, messages: [{ role, content: "x" }] }), role);
     }
   });
 
-  test("OpenAI fields without a meaning here change nothing, for any value, and are listed as ignored", () => {
+  test("ignore OpenAI fields without a meaning here, for any value, and list them in a header", () => {
     const asked: [Endpoint, object][] = [
       [chat, good],
       [completions, { model: "m", prompt: "a" }],
@@ -506,7 +506,7 @@ describe("limits and ignored fields", () => {
     }
   });
 
-  test("metadata.label, or else user, is a label when it is a plain string of up to 64 characters", () => {
+  test("use metadata.label, or else user, as a label if it is a plain string of up to 64 characters", () => {
     const long = "x".repeat(64);
     for (const [sent, label, field] of [
       [{ user: "me" }, "me", "user"],
@@ -525,7 +525,7 @@ describe("limits and ignored fields", () => {
     }
   });
 
-  test("ignored fields are listed in one order, with stream-only fields when not streaming", () => {
+  test("list ignored fields in a fixed order, with stream-only fields when not streaming", () => {
     const body = { ...good, logprobs: true, tools: [], user: "me", stream_options: { include_usage: true } };
     assert.deepEqual(chat.parse(body).ignored, ["tools", "logprobs", "user", "stream_options"]);
     assert.deepEqual(chat.parse({ ...body, stream: true }).ignored, ["tools", "logprobs", "user"]);

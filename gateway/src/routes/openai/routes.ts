@@ -10,9 +10,9 @@ import type { Endpoint } from "../../inference/endpoint.ts";
 import { checkLength, enterKey } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
-import { type Asker, noteRefused } from "../../inference/refused.ts";
+import { noteRefused, type RefusedCaller } from "../../inference/refused.ts";
 import { serve } from "../../inference/serve.ts";
-import type { Holder } from "../../keys/keys.ts";
+import type { KeyHolder } from "../../keys/keys.ts";
 import { modelList, modelObject, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
@@ -34,7 +34,7 @@ export function openAiRoutes(
     app.route({ method, url, handler: (request, reply) => takeOver(request, reply, handle) });
   }
 
-  const seenBy = ({ models }: Holder): Parameters<typeof modelObject>[1] => ({
+  const seenBy = ({ models }: KeyHolder): Parameters<typeof modelObject>[1] => ({
     speedOf: (id) => gateway.dispatcher.speedOf(id),
     keepsFormat: (id) => gateway.dispatcher.keepsFormat(id),
     allowed: models,
@@ -71,7 +71,7 @@ export function openAiRoutes(
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Queries of the catalogue count against the key's minute, and hold a slot only while they run. */
-async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<Holder> {
+async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHolder> {
   const { authorization } = call;
   const key = await gateway.keys.authenticate(authorization);
   if (key === undefined) throw refusal(gateway, { authorization }, fault("invalid_api_key"));
@@ -87,7 +87,7 @@ async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<Holder>
 }
 
 /** Counted for the key's owner. */
-function refusal<Refusal>(gateway: Gateway, asker: Asker, error: Refusal): Refusal {
+function refusal<Refusal>(gateway: Gateway, asker: RefusedCaller, error: Refusal): Refusal {
   noteRefused(gateway, asker, error);
   return error;
 }

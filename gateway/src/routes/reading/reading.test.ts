@@ -119,7 +119,7 @@ describe("parsing in a worker thread", async () => {
     });
 
   for (const [name, endpoint, text] of BODIES) {
-    test(`${name}: gives the same result as on the main thread`, async () => {
+    test(`${name}: returns the same result as the main thread`, async () => {
       const bytes = Buffer.from(text);
       const here = (async () => {
         const sdk = null;
@@ -148,7 +148,7 @@ describe("parsing in a worker thread", async () => {
     });
   }
 
-  test("returns ignored fields with the request, or as a refusal's header", async () => {
+  test("returns ignored fields with the request, or as a header of the refusal", async () => {
     const read = (fields: object) =>
       reading.read(bodyOf(Buffer.from(json({ messages: says(words(5_000)), tools: [], logprobs: 1, ...fields }))), {
         ...{ schema: "chat", sdk: null, models, allowed: null, labels: false, payer: "a" },
@@ -172,7 +172,7 @@ describe("parsing in a worker thread", async () => {
     await assert.rejects(read(true, { model: "no-such" }), { headers: { "x-tollgate-ignored": "user" } });
   });
 
-  test("uses the catalogue that the main thread sent", async () => {
+  test("uses the catalogue sent by the main thread", async () => {
     const bytes = Buffer.from(json({ model: "tiny-3b", messages: says(words(5_000)) }));
     const read = (of: Catalogue["active"], allowed: string[] | null = null) =>
       reading.read(bodyOf(bytes), {
@@ -204,7 +204,7 @@ describe("parsing in a worker thread", async () => {
     assert.ok(used.size <= 32, `${used.size} pieces of memory for 80 bodies`);
   });
 
-  test("returns a response format unchanged, except texts that no field accepts", async () => {
+  test("returns a response format unchanged, except for texts that no field accepts", async () => {
     const form = { name: "a", list: [1, null, "b"], long: "y".repeat(200_000), ["k".repeat(90_000)]: true };
     const parsed = (await reading.parseForm(bodyOf(Buffer.from(json(form))), "a")) as typeof form;
     assert.deepEqual([parsed.name, parsed.list], [form.name, form.list]);

@@ -4,7 +4,7 @@
  */
 import { parentPort, type Transferable, workerData } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";
-import { stepBack } from "../../base/threads.ts";
+import { lowerThreadPriority } from "../../base/threads.ts";
 import { Fault } from "../../faults.ts";
 import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
 import { cutLongTexts } from "../../http/long-texts.ts";
@@ -22,7 +22,7 @@ import { type Read, type ReadingData, type ReadJob, writeFault } from "./jobs.ts
 
 const port = parentPort;
 invariant(port !== null, "reading-worker.ts runs as a worker thread");
-stepBack();
+lowerThreadPriority();
 const { tables, base64Compat } = workerData as ReadingData;
 const meters = new Map<string, Meter>();
 for (const [name, found] of tables) meters.set(name, openMeter(name, found, null));

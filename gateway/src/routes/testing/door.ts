@@ -3,7 +3,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { sparingLog } from "../../base/sparing-log.ts";
+import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
 import { openBodyBudget } from "../../http/body-budget.ts";
 import type { Bodies, DoorOptions } from "../../http/call.ts";
@@ -18,7 +18,7 @@ export const testDoor = (more: Partial<DoorOptions> = {}): DoorOptions => {
     clock,
     newId: newIds(systemClock, systemRandom()),
     log,
-    troubles: sparingLog(log, clock),
+    troubles: rateLimitedLog(log, clock),
     bodies: testBodies(),
     ...more,
   };

@@ -1,6 +1,6 @@
 /** Test helper: a console with an OpenID provider, browsers that sign in there, and the log. */
 import assert from "node:assert/strict";
-import { type Mischief, openTestIssuer, type Person, type TestIssuer } from "../../accounts/testing/oidc.ts";
+import { openTestIssuer, type Person, type ProviderFaults, type TestIssuer } from "../../accounts/testing/oidc.ts";
 import { createLog } from "../../base/log.ts";
 import type { Browser } from "./browser.ts";
 import { openTestPlatform, type TestPlatform } from "./platform.ts";
@@ -15,7 +15,7 @@ export interface OpenIdStage {
   /** The parsed log. */
   logged: Record<string, unknown>[];
   /** Follows the redirects to the provider and back. */
-  signIn(browser: Browser, who: Person, more?: { provider?: string; mischief?: Mischief }): Promise<string>;
+  signIn(browser: Browser, who: Person, more?: { provider?: string; mischief?: ProviderFaults }): Promise<string>;
   /** Returns the result, and the single log line of a refused sign-in. */
   told(happens: () => Promise<unknown>): Promise<[outcome: unknown, reason: unknown][]>;
   close(): Promise<void>;

@@ -29,7 +29,7 @@ interface PastRequest {
 }
 
 /** A request with a hold and a settlement. */
-export async function served({ ledger }: TestPlatform, request: PastRequest): Promise<Uuid> {
+export async function insertServed({ ledger }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), charge = 0n, hold = charge, host, keyId = accountId } = request;
   const id = newIdAt(at);
   const { keyName = "a key", model = "tiny-3b", client = "openai-js", outcome = "ok" } = request;
@@ -73,7 +73,7 @@ export async function served({ ledger }: TestPlatform, request: PastRequest): Pr
 }
 
 /** A spot check of an answer of the node's. It is its own verifier here, which no test looks at. */
-export async function checked(
+export async function insertChecked(
   { pool, newId }: TestPlatform,
   { nodeId, verdict, score }: { nodeId: Uuid; verdict: CheckFinding | "trap_seen"; score: number | null },
 ): Promise<Uuid> {
@@ -88,7 +88,7 @@ export async function checked(
 }
 
 /** A request that a limit refused before its model was known. */
-export async function refused({ pool }: TestPlatform, request: PastRequest): Promise<Uuid> {
+export async function insertRefused({ pool }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), keyId = accountId, keyName = "a key", client = "" } = request;
   const id = newIdAt(at);
   await openRefusals({ pool, clock: systemClock }).record({

@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { Uuid } from "../../base/ids.ts";
 import { dollars } from "../../base/money.ts";
 import { bareServer } from "../../http/server.ts";
-import { refuseTheRest } from "../../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { assertLedgerBalances, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
 import { testDoor } from "../testing/door.ts";
@@ -29,7 +29,7 @@ after(async () => {
 
 function serve(payments: Payments | undefined): FastifyInstance {
   const server = bareServer(testDoor());
-  const finish = refuseTheRest(server);
+  const finish = answerUnknownPaths(server);
   webhookRoutes(server, { payments });
   finish();
   return server;
@@ -56,7 +56,7 @@ async function paidSession(): Promise<{ account: Uuid; body: string }> {
 }
 
 describe("200", () => {
-  test("a payment is acknowledged when it is credited, and so is every repetition", async () => {
+  test("acknowledges a payment once it is credited, and every repetition", async () => {
     const { account, body } = await paidSession();
     for (let i = 0; i < 3; i++) {
       assert.deepEqual(await signed(body), { status: 200, body: { received: true } });
@@ -64,20 +64,20 @@ describe("200", () => {
     }
   });
 
-  test("the signature covers the bytes, so the same event in another serialisation is accepted", async () => {
+  test("accepts the same event in another serialisation, because the signature covers the bytes", async () => {
     const { account, body } = await paidSession();
     const spaced = JSON.stringify(JSON.parse(body), null, 3);
     assert.equal((await signed(spaced)).status, 200);
     assert.equal(await t.balance(account), dollars(20));
   });
 
-  test("an event of another type is acknowledged", async () => {
+  test("acknowledges an event of another type", async () => {
     assert.equal((await signed(eventBody("customer.created", { id: "cus_1" }))).status, 200);
   });
 });
 
 describe("400", () => {
-  test("invalid_signature for a missing, wrong, foreign or old signature", async () => {
+  test("refuses a missing, wrong, foreign or old signature with invalid_signature", async () => {
     const { account, body } = await paidSession();
     const good = t.demo.deliveries.sign(body);
     for (const [bytes, headers] of [
@@ -94,7 +94,7 @@ describe("400", () => {
     assert.equal(await t.balance(account), 0n);
   });
 
-  test("a signed event that cannot be parsed is refused, naming the field", async () => {
+  test("refuses a signed event that cannot be parsed, and names the field", async () => {
     const { body } = await paidSession();
     const answer = await signed(body.replace('"payment_status":"paid"', '"payment_status":"perhaps"'));
     assert.equal(answer.status, 400);
@@ -102,7 +102,7 @@ describe("400", () => {
     assert.equal(answer.body.error?.param, "data.object.payment_status");
   });
 
-  test("an event of the other mode is refused", async () => {
+  test("refuses an event of the other mode", async () => {
     const { account, body } = await paidSession();
     const answer = await signed(body.replace('"livemode":false,"data"', '"livemode":true,"data"'));
     assert.equal(answer.status, 400);
@@ -111,7 +111,7 @@ describe("400", () => {
   });
 });
 
-test("returns 404 billing_disabled when payments are off, for every method, without reading the body", async () => {
+test("returns 404 billing_disabled for every method when payments are off, without reading the body", async () => {
   for (const method of ["POST", "GET", "PUT", "DELETE"] as const) {
     const response = await closed.inject({ method, url: "/webhooks/stripe" });
     assert.equal(response.statusCode, 404);
@@ -124,7 +124,7 @@ test("returns 405 for other methods", async () => {
   assert.deepEqual([response.statusCode, response.headers.allow], [405, "POST"]);
 });
 
-test("returns 413 above 256 KiB, by declared length and by received bytes", async () => {
+test("returns 413 for a body above 256 KiB, by declared length or by received bytes", async () => {
   const large = Buffer.alloc(256 * 1024 + 1, "x");
   const declared = await post(large, { "stripe-signature": "t=1,v1=1" });
   assert.equal(declared.status, 413);
@@ -140,7 +140,7 @@ test("returns 413 above 256 KiB, by declared length and by received bytes", asyn
   assert.equal(response.status, 413);
 });
 
-test("answers 503 while the database cannot take an event, so that the provider tries again, and credits it once", async () => {
+test("returns 503 while the database cannot store an event, so that the provider repeats it, and credits it once", async () => {
   const { account, body } = await paidSession();
   await t.db.pool.query("alter table payment_move rename to payment_move_away");
   try {

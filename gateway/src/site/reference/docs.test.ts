@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import { bareServer } from "../../http/server.ts";
-import { refuseTheRest } from "../../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { testDoor } from "../../routes/testing/door.ts";
 import { docsRoutes } from "./docs.ts";
 import { ADDRESS, framed } from "./frame.ts";
@@ -23,7 +23,7 @@ const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 function openDocs(options: Partial<Parameters<typeof docsRoutes>[1]> = {}): FastifyInstance {
   const app = bareServer(testDoor());
-  const finish = refuseTheRest(app);
+  const finish = answerUnknownPaths(app);
   docsRoutes(app, { folder: join(folder, "dist"), ...options });
   finish();
   after(() => app.close());
@@ -58,7 +58,7 @@ describe("the docs", () => {
     }
   });
 
-  test("are found when they are built after the start", async () => {
+  test("are served even if they are built after the start", async () => {
     assert.match((await early.inject({ url: "/docs/guide" })).payload, /<h1>Guide<\/h1>/);
   });
 
@@ -89,7 +89,7 @@ describe("the docs", () => {
     });
   }
 
-  test("serve pictures as they are, which may load and run nothing", async () => {
+  test("serve pictures unchanged, which may load and run nothing", async () => {
     const picture = await openDocs().inject({ url: "/docs/guide/pictures/one.webp" });
     assert.equal(picture.headers["content-type"], "image/webp");
     assert.equal(picture.headers["cache-control"], "public, max-age=300");
@@ -125,7 +125,7 @@ describe("the docs", () => {
     ".sources",
     "..%2fsecret",
   ]) {
-    test(`404: ${path}, as JSON to a program and as a page to a browser`, async () => {
+    test(`return 404 for ${path}, as JSON to a program and as a page to a browser`, async () => {
       const url = `/docs/${path}`;
       const program = await openDocs().inject({ url });
       assert.equal(program.statusCode, 404, program.payload);
@@ -140,13 +140,13 @@ describe("the docs", () => {
   }
 
   for (const path of ["../secret", "../secret.html", "%2e%2e/secret.html"]) {
-    test(`404: ${path} is outside the docs`, async () => {
+    test(`return 404 for ${path}, which is outside the docs`, async () => {
       const { statusCode, payload } = await openDocs().inject({ url: `/docs/${path}`, headers: BROWSER });
       assert.equal(statusCode, 404, payload);
     });
   }
 
-  test("do not link to the status page when it is off", async () => {
+  test("have no link to the status page if that is off", async () => {
     const on = await openDocs().inject({ url: "/docs/guide/operators" });
     assert.match(on.payload, /href="\/status"/);
     const off = await openDocs({ hasStatus: false }).inject({ url: "/docs/guide/operators" });
@@ -167,7 +167,7 @@ describe("the base URL in examples", () => {
     assert.ok(payload.includes("<code>https://api.example.test/v1</code>"));
   });
 
-  test("is the URL the reader used, and such a page is cached for that reader only", async () => {
+  test("is the URL the reader used, and a page that contains it is cached for that reader only", async () => {
     const one = await seen({ host: "gateway.example:8443" });
     assert.equal(one.address, "http://gateway.example:8443");
     assert.ok(!one.payload.includes("address.invalid"));
@@ -176,7 +176,7 @@ describe("the base URL in examples", () => {
     assert.equal((await seen({ host: "[2001:DB8::1]:80" })).address, "http://[2001:db8::1]");
   });
 
-  test("is HTTPS when a trusted proxy says so", async () => {
+  test("is HTTPS if a trusted proxy says so", async () => {
     const headers = { host: "gateway.example", "x-forwarded-proto": "http, https" };
     assert.equal((await seen(headers, 1)).address, "https://gateway.example");
     assert.equal((await seen(headers)).address, "http://gateway.example");

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
-import { textOf } from "@tollgate/api/openapi/openapi.ts";
+import { documentText } from "@tollgate/api/openapi/openapi.ts";
 import { bareServer } from "../../http/server.ts";
-import { refuseTheRest } from "../../http/unknown-paths.ts";
+import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { testDoor } from "../../routes/testing/door.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { referenceRoutes } from "./routes.ts";
 
 const app = bareServer(testDoor());
-const finish = refuseTheRest(app);
+const finish = answerUnknownPaths(app);
 referenceRoutes(app, { publicUrl: "https://api.example.test/", door: testDoor() });
 finish();
 after(() => app.close());
@@ -21,16 +21,16 @@ const URLS = [
 ];
 
 describe("200", () => {
-  test("each served document is the committed one", async () => {
+  test("serves each committed API document", async () => {
     for (const { url, api } of DOCUMENTS) {
       const answer = await app.inject({ url });
       assert.equal(answer.statusCode, 200);
       assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
-      assert.equal(answer.payload, textOf(documentOf(api)));
+      assert.equal(answer.payload, documentText(documentOf(api)));
     }
   });
 
-  test("the stylesheet comes from the gateway and loads nothing else", async () => {
+  test("serves the stylesheet itself, which loads nothing else", async () => {
     const { headers, payload } = await app.inject({ url: "/docs/reference.css" });
     assert.equal(headers["content-type"], "text/css; charset=utf-8");
     assert.match(payload, /color-scheme: light dark/);
@@ -38,7 +38,7 @@ describe("200", () => {
   });
 
   for (const url of URLS) {
-    test(`${url} is cacheable for five minutes and has security headers`, async () => {
+    test(`serves ${url} with five minutes of caching and security headers`, async () => {
       const { headers } = await app.inject({ url });
       assert.equal(headers["cache-control"], "public, max-age=300");
       assert.equal(headers["x-content-type-options"], "nosniff");
@@ -59,7 +59,7 @@ describe("304", () => {
     ["one of several tags", (tag: string) => `"other", ${tag}`],
     ["any tag", () => "*"],
   ] as const) {
-    test(`when the client has ${name}`, async () => {
+    test(`if the client has ${name}`, async () => {
       for (const url of URLS) {
         const tag = String((await app.inject({ url })).headers.etag);
         const answer = await app.inject({ url, headers: { "if-none-match": wrap(tag) } });
@@ -71,13 +71,13 @@ describe("304", () => {
     });
   }
 
-  test("not when the client has something else", async () => {
+  test("only if the client has the current version", async () => {
     const answer = await app.inject({ url: "/openapi.json", headers: { "if-none-match": '"other"' } });
     assert.equal(answer.statusCode, 200);
   });
 });
 
-test("405: other methods get the allowed ones", async () => {
+test("405: other methods get a list of the allowed ones", async () => {
   for (const url of URLS) {
     const answer = await app.inject({ url, method: "POST" });
     assert.equal(answer.statusCode, 405, url);
@@ -121,7 +121,7 @@ describe("the root path", () => {
   });
 });
 
-test("highlighted code has enough contrast in both themes", () => {
+test("highlighted code has sufficient contrast in both themes", () => {
   const css = readFileSync(new URL("page/reference.css", import.meta.url), "utf8");
   const [, dayGround = "", nightGround = ""] = /--surface: light-dark\((#\w+), (#\w+)\);/.exec(css) ?? [];
   const colours = [...css.matchAll(/(pre \.\w|\.prompt) \{\s+color: light-dark\((#\w+), (#\w+)\);/g)];

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
-import { textOf } from "@tollgate/api/openapi/openapi.ts";
+import { documentText } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
 import { etagOf, sendCached } from "../../http/cached.ts";
 import type { SiteParts } from "../../routes/parts.ts";
@@ -58,7 +58,7 @@ function files(): File[] {
     ...DOCUMENTS.map(({ url, api }) => ({
       url,
       type: "application/json; charset=utf-8",
-      body: () => textOf(documentOf(api)),
+      body: () => documentText(documentOf(api)),
     })),
     { url: STYLE_URL, type: "text/css; charset=utf-8", body: () => file("reference.css") },
     { url: GUIDE_STYLE_URL, type: "text/css; charset=utf-8", body: () => file("guide.css") },

@@ -48,7 +48,7 @@ describe("every declared path is served, and every served path is declared", () 
     ["node", nodeApi, /^\/node\//],
     ["console", consoleApi, /^\/console\/api\//],
   ] as [string, Api, RegExp][]) {
-    test(`the ${name} API`, () => {
+    test(`on the ${name} API`, () => {
       const declared = routesOf(api).map((route) => {
         const { method, url } = methodAndUrl(route);
         return `${method} ${url}`;

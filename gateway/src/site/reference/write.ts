@@ -1,7 +1,7 @@
 /** `npx node gateway/src/site/reference/write.ts` writes the committed API documents. A test fails when they are outdated. */
 import { writeFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
-import { mistakesIn, textOf } from "@tollgate/api/openapi/openapi.ts";
+import { documentText, mistakesIn } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "./documents.ts";
 
 const documents = DOCUMENTS.map(({ file, api }) => ({ file, document: documentOf(api) }));
@@ -13,6 +13,6 @@ if (mistakes.length > 0) {
   process.exit(1);
 }
 for (const { file, document } of documents) {
-  writeFileSync(new URL(`../../../openapi/${file}`, import.meta.url), textOf(document));
+  writeFileSync(new URL(`../../../openapi/${file}`, import.meta.url), documentText(document));
   console.log(`wrote gateway/openapi/${file}`);
 }

@@ -88,7 +88,7 @@ function world() {
 
 const tiny = ({ models }: Status) => models.find(({ id }) => id === "tiny-3b") as Status["models"][number];
 
-test("the status has days, states and speeds of offered models; percentages and speeds need 20 requests", async () => {
+test("the status lists days, states and speeds of offered models; percentages and speeds need 20 requests", async () => {
   const { at, clock, current } = world();
   const status = await current();
   StatusSchema.parse(status);
@@ -115,7 +115,7 @@ test("the status has days, states and speeds of offered models; percentages and 
   assert.equal(vectors?.now.ttft_p50_ms, null, "an embedding comes whole");
 });
 
-test("shows a model and the platform as degraded after lasting errors, and as down without a node", async () => {
+test("the status shows a model and the platform as degraded after lasting errors, and as down without a node", async () => {
   const { at, clock, current } = world();
   const failing = { model: "tiny-3b", kind: "errors" as const, beganAt: new Date(clock.now() - DAY), endedAt: null };
   at.failing = [failing, { ...failing, model: "not-offered" }];
@@ -132,7 +132,7 @@ test("shows a model and the platform as degraded after lasting errors, and as do
   assert.deepEqual([tiny(empty).now.state, empty.state], ["unavailable", "down"]);
 });
 
-test("shows incidents in public words, with operators' updates", async () => {
+test("the status shows incidents in public words, with operators' updates", async () => {
   const { at, clock, current } = world();
   const [beganAt, posted] = [new Date(clock.now() - DAY), new Date(clock.now() - DAY / 2)];
   at.incidents = [
@@ -158,7 +158,7 @@ test("shows incidents in public words, with operators' updates", async () => {
   );
 });
 
-test("costs the same for one caller and for a thousand, and nothing without callers", async () => {
+test("the status costs the same for one caller and for a thousand, and nothing without callers", async () => {
   const { at, clock, current } = world();
   const all = await Promise.all(Array.from({ length: 1000 }, () => current()));
   assert.equal(new Set(all).size, 1);
@@ -171,7 +171,7 @@ test("costs the same for one caller and for a thousand, and nothing without call
   assert.equal(at.reads, 12, "the past is kept for a while");
 });
 
-test("shows the last status with its time while the database is unreachable, and does not wait for it", async () => {
+test("the status shows the last known state with its time while the database is unreachable, without waiting", async () => {
   const { at, clock, current } = world();
   at.answer = () => Promise.reject(new Error("away"));
   const none = await current();
@@ -206,7 +206,7 @@ test("shows the last status with its time while the database is unreachable, and
   assert.equal((await current()).stale, false);
 });
 
-test("the page has a text alternative for its bars", async () => {
+test("the status page has a text alternative for its bars", async () => {
   const { at, current, clock } = world();
   at.incidents = [
     incident({ state: "degraded", cause: "errors", beganAt: new Date(clock.now()) }),

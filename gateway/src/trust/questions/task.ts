@@ -41,7 +41,7 @@ export function wrongIn(check: Check, prompt: string, answer: string): string | 
 }
 
 /** Whether repeating the prompt would pass. */
-export function givesAway(check: Check, prompt: string): boolean {
+export function revealsAnswer(check: Check, prompt: string): boolean {
   return (
     wrongIn(check, prompt, prompt) === undefined || (check.kind === "number" && numbersIn(prompt).includes(check.value))
   );

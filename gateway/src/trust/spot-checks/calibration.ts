@@ -2,7 +2,8 @@
  * The scores of honest answers: for each model, method and class the latest of nodes in good standing, at most 512. A new score is judged
  * by its rank among them, without an assumption about the distribution. Pure except for its memory. Only the scores of other identities
  * count. One identity holds at most a quarter of the sample (an equal share when there are fewer than four), so none can move it alone; it
- * loses its part when its node fails the test.
+ * loses its part when its node fails the test. A score counts only after its node passed some more checks: nodes of many identities that
+ * turn bad at the same time are barred before their answers look usual.
  */
 import type { CheckMethod } from "../../base/states.ts";
 import type { Score } from "./score.ts";
@@ -11,6 +12,8 @@ const SAMPLE_MAX = 512;
 /** Below this nothing is judged; checks only extend the sample. */
 export const SAMPLE_MIN = 100;
 const SHARE_MAX = 1 / 4;
+/** A score counts after this many more of the same node: a node that turns bad is barred by then. */
+const HELD = 20;
 
 export interface Reading {
   /** The identity that owns the node. */
@@ -19,7 +22,7 @@ export interface Reading {
 }
 
 /** The properties within which scores are comparable. */
-export interface Bench {
+export interface VerifierBench {
   model: string;
   method: CheckMethod;
   class: string;
@@ -45,9 +48,24 @@ interface Sample {
 
 export class Calibration {
   readonly #samples = new Map<string, Sample>();
+  /** By node, its latest scores, which do not count yet. */
+  readonly #held = new Map<string, { bench: Bench; reading: Reading }[]>();
+
+  /** Adds the score once the node has given more; at once while there are too few to judge anybody. */
+  offer(nodeId: string, bench: Bench, reading: Reading): void {
+    if (!this.#isSettled(bench)) {
+      this.add(bench, reading);
+      return;
+    }
+    const held = this.#held.get(nodeId) ?? [];
+    this.#held.set(nodeId, held);
+    held.push({ bench, reading });
+    const oldest = held.length > HELD ? held.shift() : undefined;
+    if (oldest !== undefined) this.add(oldest.bench, oldest.reading);
+  }
 
   /** Ordered by time; the oldest is dropped. */
-  add(bench: Bench, reading: Reading): void {
+  add(bench: VerifierBench, reading: Reading): void {
     const key = keyOf(bench);
     const sample: Sample = this.#samples.get(key) ?? { readings: [], counts: new Map() };
     this.#samples.set(key, sample);
@@ -65,23 +83,35 @@ export class Calibration {
   }
 
   forget(identity: string): void {
+    for (const [nodeId, held] of this.#held)
+      if (held.some(({ reading }) => reading.identity === identity)) this.#held.delete(nodeId);
     for (const sample of this.#samples.values()) {
       sample.readings = sample.readings.filter((reading) => reading.identity !== identity);
       sample.counts.delete(identity);
     }
   }
 
-  size(bench: Bench): number {
+  size(bench: VerifierBench): number {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
+  /** Whether everybody can be judged: without the readings of any one identity there are enough. */
+  #isSettled(bench: Bench): boolean {
+    const { readings = [], counts } = this.#samples.get(keyOf(bench)) ?? {};
+    return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
+  }
+
   /** Undefined while the sample for this model, method and class is too small. */
-  judge(bench: Bench, { identity, score }: Reading): Judgement | undefined {
+  judge(bench: VerifierBench, { identity, score }: Reading): Judgement | undefined {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
     // Only other identities' readings, so that a host cannot make its bad answers look normal.
     const readings = sample.filter((reading) => reading.identity !== identity);
     if (readings.length < SAMPLE_MIN) return undefined;
-    return FIGURES.map(({ of, side }) => tailProbability(readings, { of, side, value: score[of] }));
+    const isLikelihood = bench.method === "text" || bench.method === "next";
+    // Answers that are very likely come from a loop or a colder sampler. Answers that are very alike are no bad sign.
+    return FIGURES.map(({ of, side }) =>
+      of === "mean" && side === "high" && !isLikelihood ? 1 : tailProbability(readings, { of, side, value: score[of] }),
+    );
   }
 }
 
@@ -93,7 +123,7 @@ function leave({ readings, counts }: Sample, index: number): void {
   }
 }
 
-const keyOf = ({ model, method, class: kind }: Bench): string => `${model} ${method} ${kind}`;
+const keyOf = ({ model, method, class: kind }: VerifierBench): string => `${model} ${method} ${kind}`;
 
 /**
  * An upper bound of the probability that an honest score is as bad as `value`.

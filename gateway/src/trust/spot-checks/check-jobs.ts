@@ -9,10 +9,12 @@ import type { DrawnAnswer, Gateway } from "../../inference/gateway.ts";
 import { nodeSampling, opensThinking, Relay } from "../../inference/relay.ts";
 import { compareAnswers, compareVectors } from "./compare.ts";
 import { cutsOf } from "./sampling.ts";
-import { type Score, scoreOf } from "./score.ts";
+import { BRIEF_TOKENS, type Score, scoreOf } from "./score.ts";
 
 /** The positions at which an engine is asked that can only score the next token. */
 const CUTS = 12;
+/** Of an answer that is too short to score, another node's answer shows whether it should have been longer. That takes no more than this. */
+const AGAIN_TOKENS_MAX = 32;
 /** The compared part of each answer, which fits the context of every embedding model. */
 const MEANING_CHARS_MAX = 1_000;
 
@@ -29,8 +31,10 @@ export interface CheckJobs {
 /** A verifier's result, with the tokens that it read and wrote. */
 export interface Verification {
   method: CheckMethod;
-  /** Undefined: the answer is too short to score. */
+  /** Undefined: the engine returned nothing to score by. */
   score: Score | undefined;
+  /** The verifier's own answer to the request, where the two were compared. */
+  own?: Subject;
   read: number;
   wrote: number;
 }
@@ -47,10 +51,17 @@ export async function verify(
   subject: Subject,
 ): Promise<Verification | undefined> {
   const kind = verifier.scores[subject.model.id];
-  return kind === undefined || "input" in subject.body
+  return kind === undefined || "input" in subject.body || isBrief(subject)
     ? answerAndCompare(jobs, verifier, subject)
     : score(jobs, verifier, subject, kind);
 }
+
+/**
+ * The node, not the request's cap, made the answer too short to score. Every model finds "Yes." likely, and any node can begin with a stop
+ * string, so only another answer shows whether it belongs to this prompt.
+ */
+const isBrief = ({ completionTokens, outputTokensMax, body }: Subject): boolean =>
+  !("input" in body) && completionTokens < Math.min(BRIEF_TOKENS, outputTokensMax);
 
 async function score(
   { gateway, newId, roll, signal }: CheckJobs,
@@ -69,7 +80,7 @@ async function score(
   };
   const result = await gateway.dispatcher.runOn(verifier.id, order, sink, signal);
   if (result?.end !== "finished" || sink.logprobs === undefined) return undefined;
-  return { method, score: scoreOf(sink.logprobs, method), read: promptTokens + completionTokens, wrote: 0 };
+  return { method, score: scoreOf(sink.logprobs), read: promptTokens + completionTokens, wrote: 0 };
 }
 
 async function answerAndCompare(
@@ -77,16 +88,30 @@ async function answerAndCompare(
   verifier: RosterNode,
   subject: Subject,
 ): Promise<Verification | undefined> {
-  const own = await answerAgain(jobs, verifier, subject);
+  const outputTokensMax = Math.min(
+    subject.outputTokensMax,
+    isBrief(subject) ? AGAIN_TOKENS_MAX : Number.POSITIVE_INFINITY,
+  );
+  const own = await answerAgain(jobs, verifier, { ...subject, outputTokensMax });
   if (own === undefined) return undefined;
   const used = { read: subject.promptTokens, wrote: own.completionTokens };
-  if ("input" in subject.body)
-    return { method: "vectors", score: compareVectors(subject.vectors, own.vectors), ...used };
-  const [one, other] = [subject, own].map((each) => ({ text: each.text, tokens: each.completionTokens }));
-  if (one === undefined || other === undefined) return undefined;
-  const vectors = await jobs.embed([one, other].map(({ text }) => text.slice(0, MEANING_CHARS_MAX)));
-  return { method: vectors === undefined ? "words" : "meaning", score: compareAnswers(one, other, vectors), ...used };
+  return { ...(await compare(jobs, [subject, own], { byMeaning: !isBrief(subject) })), own, ...used };
 }
+
+/** How alike two nodes' answers to one request are. */
+export async function compare(
+  jobs: CheckJobs,
+  [one, other]: readonly [Subject, Subject],
+  { byMeaning }: { byMeaning: boolean },
+): Promise<{ method: "vectors" | "meaning" | "words"; score: Score }> {
+  if ("input" in one.body) return { method: "vectors", score: compareVectors(one.vectors, other.vectors) };
+  const texts = [one.text, other.text].map((text) => text.slice(0, MEANING_CHARS_MAX));
+  const vectors = byMeaning ? await jobs.embed(texts) : undefined;
+  const [a, b] = [answerOf(one), answerOf(other)];
+  return { method: vectors === undefined ? "words" : "meaning", score: compareAnswers(a, b, vectors) };
+}
+
+const answerOf = ({ text, completionTokens }: Subject) => ({ text, tokens: completionTokens });
 
 /** Has this node answer the same request. */
 export async function answerAgain(
@@ -104,7 +129,7 @@ export async function answerAgain(
   };
   const order = { request: suffixOf(newId()), header, body, formatted };
   const result = await gateway.dispatcher.runOn(node.id, order, relay, signal);
-  if (result?.end !== "finished" && result?.end !== "enough") return undefined;
+  if (result?.end !== "finished" && result?.end !== "enough" && result?.end !== "empty") return undefined;
   const counts = relay.end();
   return {
     ...subject,

@@ -13,11 +13,12 @@ import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway
 import { runPrivately } from "../../inference/private-job.ts";
 import type { Verdict } from "../reliability.ts";
 import { type Bench, Calibration } from "./calibration.ts";
-import { answerAgain, type CheckJobs, type Subject, type Verification, verify } from "./check-jobs.ts";
+import { answerAgain, type CheckJobs, compare, type Subject, type Verification, verify } from "./check-jobs.ts";
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf } from "./score.ts";
-import { badness, factorsOf, hasFailed, isSuspected, strength, type TestState } from "./sequential-test.ts";
+import { badness, factorsOf, hasFailed, isPressed, isSuspected, strength, type TestState } from "./sequential-test.ts";
 import type { CheckStore } from "./store.ts";
+import { subjectOf } from "./subject.ts";
 import {
   type CheckVerdict,
   DOUBT,
@@ -27,14 +28,11 @@ import {
   type Opinions,
   shuffled,
   TRAP_ONE_IN,
-  VERIFIER_ERRORS_MAX,
-  VERIFIER_WINDOW,
 } from "./verdict.ts";
+import { isInGoodStanding, Verifiers } from "./verifiers.ts";
 
 /** The most concurrent checks; further ones are dropped. */
 const RUNNING_MAX = 16;
-/** Larger requests are not checked, because they would be kept in memory. */
-const BODY_BYTES_MAX = 1024 * 1024;
 const CHECK_MS_MAX = 120_000;
 /** A shorter answer cannot be used as a trap. */
 const TRAP_WORDS_MIN = 12;
@@ -94,13 +92,14 @@ interface Watched {
   /** Answers since the last recorded check. */
   answers: number;
   suspected: boolean;
+  pressed: boolean;
   dueAt: number;
 }
 
 export async function openSpotChecks(options: SpotCheckOptions): Promise<SpotChecks> {
   const calibration = new Calibration();
   const since = new Date(options.clock.now() - CALIBRATION_MS);
-  for (const reading of await options.store.calibration(since)) calibration.add(reading, reading);
+  for (const reading of await options.store.calibration(since)) calibration.offer(reading.nodeId, reading, reading);
   return new Checker(options, calibration);
 }
 
@@ -109,8 +108,7 @@ class Checker implements SpotChecks {
   readonly #calibration: Calibration;
   /** By node and model: a good record with one model says nothing about another. */
   readonly #watched = new Map<string, Map<string, Watched>>();
-  /** By host account: whether its latest opinions that could be verified were wrong. */
-  readonly #verifiers = new Map<string, boolean[]>();
+  readonly #verifiers: Verifiers;
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   readonly counts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
@@ -118,13 +116,14 @@ class Checker implements SpotChecks {
   constructor(options: SpotCheckOptions, calibration: Calibration) {
     this.#options = options;
     this.#calibration = calibration;
+    this.#verifiers = new Verifiers({ ...options, roll: () => this.#roll() });
   }
 
   draws(nodeId: string, model: string): boolean {
     const now = this.#options.clock.monotonic();
     const watched = this.#watch(nodeId, model, now);
     watched.answers += 1;
-    const answers = watched.answers + (this.#options.roster.find(nodeId)?.nodeRecord.answers?.[model] ?? 0);
+    const answers = this.#answersOf(nodeId, model);
     const suspected = watched.suspected || this.#options.isOdd(nodeId);
     const drawn = isDrawn({ ...watched, suspected, answers }, { now, roll: this.#roll() });
     if (drawn) this.counts.drawn += 1;
@@ -133,7 +132,7 @@ class Checker implements SpotChecks {
 
   check(answer: DrawnAnswer): void {
     const node = this.#options.roster.find(answer.nodeId);
-    const subject = this.#running.size >= RUNNING_MAX ? undefined : subjectOf(answer);
+    const subject = this.#running.size >= RUNNING_MAX ? undefined : subjectOf(answer, () => this.#roll());
     if (node === undefined || subject === undefined || this.#stopping.signal.aborted) {
       this.counts.dropped += 1;
       return;
@@ -153,11 +152,12 @@ class Checker implements SpotChecks {
     await this.settled();
   }
 
-  async #check(node: RosterNode, subject: Subject): Promise<void> {
+  async #check(node: RosterNode, drawn: Subject): Promise<void> {
     const { clock, newId } = this.#options;
+    const subject = await this.#counted(drawn);
     const kind =
       subject.model.kind === "embedding" ? "vectors" : classOf({ ...subject, outputTokens: subject.completionTokens });
-    const verifier = this.#pick(subject.model.id, [node]);
+    const verifier = this.#verifiers.pick(subject.model.id, [node]);
     if (verifier === undefined) return this.#drop();
     const over = new AbortController();
     const stopTimer = clock.after(CHECK_MS_MAX, () => over.abort());
@@ -182,32 +182,62 @@ class Checker implements SpotChecks {
     const { node, subject, verifier } = run;
     const said = await this.#ask(run, verifier, subject);
     if (said === undefined) return this.#drop();
-    const opinions: Opinions = { first: this.#opinion(run, verifier, said) };
+    const { pressed } = this.#watch(node.id, subject.model.id, this.#options.clock.monotonic());
+    const opinions: Opinions = { first: this.#opinion(run, verifier, said), suspected: pressed };
     if (nextStep(opinions) === "third") opinions.third = await this.#third(run);
     if (nextStep(opinions) === "control") opinions.control = await this.#control(run, said);
     const decided = decide(opinions);
     // Only when another node had an opinion too, so that a verifier's own word gains nothing.
-    if (opinions.third != null) this.#mark(verifier, decided.verifierErred);
-    await this.#record(run, said, { ...decided, badness: opinions.first.factors && badness(opinions.first.factors) });
+    if (opinions.third != null) this.#verifiers.mark(verifier, decided.verifierErred);
+    const calibrates = this.#calibrates(run, said, decided);
+    const badnessOfFirst = opinions.first.factors && badness(opinions.first.factors);
+    const state = await this.#record(run, said, { ...decided, badness: badnessOfFirst, calibrates });
     const { score } = said;
-    if (score !== undefined && isInGoodStanding(node))
-      this.#calibration.add(benchOf(run, said), { identity: node.nodeRecord.hostAccountId, score });
+    if (score !== undefined && calibrates && !isSuspected(state) && !isPressed(state))
+      this.#calibration.offer(node.id, benchOf(run, said), { identity: node.nodeRecord.hostAccountId, score });
+  }
+
+  /** Whether the score belongs to the sample by which others are judged. What one verifier alone said does not. */
+  #calibrates({ node }: Run, { score }: Verification, { verdict }: CheckVerdict): boolean {
+    return score !== undefined && isInGoodStanding(node) && verdict !== "disputed" && verdict !== "unconfirmed";
+  }
+
+  #answersOf(nodeId: string, model: string): number {
+    const { answers } = this.#watch(nodeId, model, this.#options.clock.monotonic());
+    return answers + (this.#options.roster.find(nodeId)?.nodeRecord.answers?.[model] ?? 0);
+  }
+
+  /** Counts the tokens of the texts that are checked. */
+  async #counted(subject: Subject): Promise<Subject> {
+    const { body, model } = subject;
+    if (!("input" in body)) return subject;
+    const meter = this.#options.gateway.meter(model.build.tokenizer);
+    const { tokens } = await meter.countPrompt({ kind: "texts", texts: body.input }, model.contextLimit);
+    return { ...subject, promptTokens: tokens };
   }
 
   /** A node of a third identity scores the same answer. */
   async #third(run: Run): Promise<Opinion | null> {
-    const third = this.#pick(run.subject.model.id, [run.node, run.verifier], { referencesFirst: true });
+    const third = this.#verifiers.pick(run.subject.model.id, [run.node, run.verifier], { referencesFirst: true });
     if (third === undefined) return null;
     run.third = third;
     const said = await this.#ask(run, third, run.subject);
+    if (said?.own !== undefined) run.thirdsOwn = said.own;
     return said === undefined ? null : this.#opinion(run, third, said);
   }
 
-  /** The third node answers the same request and the first verifier scores it, to see whether the request is unusual or the answer. */
-  async #control(run: Run, { method }: Verification): Promise<Opinion | null> {
-    const { node, subject, verifier, jobs } = run;
-    if (method !== "text" && method !== "next") return null;
-    const by = run.third ?? this.#pick(subject.model.id, [node, verifier]);
+  /**
+   * Whether the request is unusual or the answer. The third node answers the same request and the first verifier scores it; where answers
+   * are compared, theirs are compared with each other.
+   */
+  async #control(run: Run, first: Verification): Promise<Opinion | null> {
+    const { node, subject, verifier, jobs, thirdsOwn } = run;
+    if (first.own !== undefined) {
+      if (thirdsOwn === undefined) return null;
+      const { method, score } = await compare(jobs, [first.own, thirdsOwn], { byMeaning: first.method === "meaning" });
+      return method === first.method ? this.#opinion(run, verifier, { ...first, score }) : null;
+    }
+    const by = run.third ?? this.#verifiers.pick(subject.model.id, [node, verifier]);
     const own = by && (await answerAgain(jobs, by, subject));
     if (by === undefined || own === undefined) return null;
     await this.#pay(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
@@ -227,10 +257,11 @@ class Checker implements SpotChecks {
     if (said === undefined) return this.#drop();
     const { factors } = this.#opinion(run, verifier, said);
     const fellFor = factors !== undefined && badness(factors) < DOUBT;
-    if (factors !== undefined) this.#mark(verifier, fellFor);
+    if (factors !== undefined) this.#verifiers.mark(verifier, fellFor);
     await this.#record(run, said, {
       verdict: fellFor ? "trap_missed" : "trap_seen",
       badness: factors && badness(factors),
+      calibrates: false,
     });
   }
 
@@ -244,7 +275,7 @@ class Checker implements SpotChecks {
   async #embed(run: Run, texts: string[]): Promise<Float32Array[] | undefined> {
     const { gateway, newId } = this.#options;
     for (const model of gateway.catalogue().active.values()) {
-      const node = model.kind === "embedding" ? this.#pick(model.id, [run.node]) : undefined;
+      const node = model.kind === "embedding" ? this.#verifiers.pick(model.id, [run.node]) : undefined;
       if (node === undefined) continue;
       const job = { id: newId(), nodeId: node.id, model, messages: [], texts, outputTokensMax: 0 };
       const result = await runPrivately(gateway, job, run.jobs.signal);
@@ -278,7 +309,7 @@ class Checker implements SpotChecks {
     return { factors: judged && factorsOf(judged), reference };
   }
 
-  async #record(run: Run, said: Verification, decided: Decided): Promise<void> {
+  async #record(run: Run, said: Verification, decided: Decided): Promise<TestState> {
     const { store, clock } = this.#options;
     const { node, subject } = run;
     const watched = this.#watch(node.id, subject.model.id, clock.monotonic());
@@ -302,7 +333,7 @@ class Checker implements SpotChecks {
         score: said.score,
         badness: decided.badness,
         verdict: decided.verdict,
-        calibrates: !isTrap && said.score !== undefined && isInGoodStanding(node),
+        calibrates: decided.calibrates,
         tokens: run.tokens,
         cost: pico(run.cost),
         at: new Date(clock.now()),
@@ -310,9 +341,11 @@ class Checker implements SpotChecks {
       },
       decided.factors && { factors: decided.factors, confirmedBad: decided.verdict === "bad" },
     );
-    if (isTrap) return;
+    if (isTrap) return state;
     watched.suspected = isSuspected(state);
+    watched.pressed = isPressed(state);
     if (hasFailed(state, this.#options.falseAlarms)) await this.#fail(node, subject.model.id, state);
+    return state;
   }
 
   async #fail(node: RosterNode, model: string, state: TestState): Promise<void> {
@@ -340,39 +373,6 @@ class Checker implements SpotChecks {
     await money.withhold(nodeId, since);
   }
 
-  /** A free node in good standing without a common owner with these nodes; among those with the best scoring method, a random one. */
-  #pick(model: string, others: readonly RosterNode[], { referencesFirst = false } = {}): RosterNode | undefined {
-    const { roster, references } = this.#options;
-    const able = roster
-      .nodes()
-      .filter(
-        (node) =>
-          node.models.has(model) &&
-          !node.draining &&
-          node.outstanding < node.slots &&
-          !others.some((other) => haveOneOwner(node, other)) &&
-          isInGoodStanding(node) &&
-          this.#isHeeded(node.nodeRecord.hostAccountId),
-      );
-    const own = able.filter(({ nodeRecord }) => references.has(nodeRecord.hostAccountId));
-    const asked = referencesFirst && own.length > 0 ? own : able;
-    for (const kind of ["text", "next", undefined]) {
-      const found = asked.filter(({ scores }) => scores[model] === kind);
-      if (found.length > 0) return found[this.#options.random.below(found.length)];
-    }
-    return undefined;
-  }
-
-  #mark({ nodeRecord }: RosterNode, erred: boolean): void {
-    const marks = this.#verifiers.get(nodeRecord.hostAccountId) ?? [];
-    this.#verifiers.set(nodeRecord.hostAccountId, [...marks, erred].slice(-VERIFIER_WINDOW));
-  }
-
-  #isHeeded(hostAccountId: string): boolean {
-    const errors = this.#verifiers.get(hostAccountId)?.filter(Boolean).length ?? 0;
-    return errors < VERIFIER_ERRORS_MAX || this.#options.references.has(hostAccountId);
-  }
-
   #watch(nodeId: string, model: string, now: number): Watched {
     let models = this.#watched.get(nodeId);
     if (models === undefined) {
@@ -381,7 +381,7 @@ class Checker implements SpotChecks {
     }
     const known = models.get(model);
     if (known !== undefined) return known;
-    const watched = { answers: 0, suspected: false, dueAt: nextDue(now, this.#roll()) };
+    const watched = { answers: 0, suspected: false, pressed: false, dueAt: nextDue(now, this.#roll()) };
     models.set(model, watched);
     return watched;
   }
@@ -405,31 +405,22 @@ interface Run {
   /** Accounts of the node's host. */
   verifier: RosterNode;
   third?: RosterNode;
+  /** The third node's own answer, where answers are compared. */
+  thirdsOwn?: Subject;
   jobs: CheckJobs;
   tokens: number;
   cost: bigint;
 }
 
 /** A trap has no factors, because it is no evidence about the node. */
-type Decided = Partial<Pick<CheckVerdict, "factors">> & { verdict: string; badness: number | undefined };
+type Decided = Partial<Pick<CheckVerdict, "factors">> & {
+  verdict: string;
+  badness: number | undefined;
+  calibrates: boolean;
+};
 
-const benchOf = ({ subject, kind }: Run, { method }: Verification): Bench => ({
+const benchOf = ({ subject, kind }: Run, { method }: Verification): VerifierBench => ({
   model: subject.model.id,
   method,
   class: kind,
 });
-
-/** A host account may have several owners, and an owner several accounts. */
-const haveOneOwner = ({ nodeRecord: one }: RosterNode, { nodeRecord: other }: RosterNode): boolean =>
-  one.hostAccountId === other.hostAccountId || (one.owners?.some((owner) => other.owners?.includes(owner)) ?? false);
-
-const isInGoodStanding = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.answersOwed ?? 0) === 0;
-
-/** Undefined when there is nothing to check, or too much. */
-function subjectOf(answer: DrawnAnswer): Subject | undefined {
-  const { body, completionTokens, vectors } = answer;
-  if (completionTokens === 0 && vectors.length === 0) return undefined;
-  if (!(body instanceof Uint8Array)) return { ...answer, body };
-  if (body.length > BODY_BYTES_MAX) return undefined;
-  return { ...answer, body: JSON.parse(Buffer.from(body).toString()) };
-}

@@ -41,7 +41,7 @@ function cosine(a: Float32Array | undefined, b: Float32Array | undefined): numbe
     bb += y * y;
   }
   const value = dot / Math.sqrt(aa * bb);
-  return Number.isFinite(value) ? value : 0;
+  return Number.isFinite(value) ? rounded(value) : 0;
 }
 
 /** The cosine of the two texts' word counts. */
@@ -51,8 +51,13 @@ export function wordLikeness(one: string, other: string): number {
   for (const [word, count] of a) dot += count * (b.get(word) ?? 0);
   const length = (of: Map<string, number>): number => Math.sqrt([...of.values()].reduce((sum, n) => sum + n * n, 0));
   const lengths = length(a) * length(b);
-  return lengths === 0 ? 0 : dot / lengths;
+  // Without words: two empty answers, or the same sign, are alike.
+  if (lengths === 0) return one.trim() === other.trim() ? 1 : 0;
+  return rounded(dot / lengths);
 }
+
+/** Ranks must not depend on the last bits of equal answers. */
+const rounded = (likeness: number): number => Math.round(likeness * 1e6) / 1e6;
 
 /** Enough words to recognise a text's topic. */
 const WORDS_MAX = 2000;

@@ -13,18 +13,18 @@ function share(node: Parameters<typeof isDrawn>[0]): number {
 }
 
 describe("sampling of answers", () => {
-  test("draws one answer in a hundred of a known node", () => assert.ok(Math.abs(share(KNOWN) - 0.01) < 0.001));
+  test("draws one in a hundred answers of a known node", () => assert.ok(Math.abs(share(KNOWN) - 0.01) < 0.001));
   test("draws one in five of a node's first 200 answers", () => {
     assert.ok(Math.abs(share({ ...KNOWN, answers: 199 }) - 0.2) < 0.005);
     assert.ok(Math.abs(share({ ...KNOWN, answers: 200 }) - 0.2) < 0.005);
   });
-  test("lowers its rate until 4,000 answers", () => {
+  test("decreases until 4,000 answers", () => {
     assert.ok(Math.abs(share({ ...KNOWN, answers: 1000 }) - 0.04) < 0.002);
     assert.ok(Math.abs(share({ ...KNOWN, answers: 4000 }) - 0.01) < 0.001);
   });
   test("draws one in five of a suspected node", () =>
     assert.ok(Math.abs(share({ ...KNOWN, suspected: true }) - 0.2) < 0.005));
-  test("draws the first answer after a check becomes due", () => {
+  test("draws the first answer after a check is due", () => {
     assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 9, roll: 0.99 }), false);
     assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 10, roll: 0.99 }), true);
   });

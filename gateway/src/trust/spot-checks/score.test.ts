@@ -8,17 +8,16 @@ const BENCH = { model: "m", method: "text", class: "warm-long" } as const;
 
 describe("score", () => {
   test("uses the floor for tokens below it and tokens that are no candidates", () => {
-    const score = scoreOf([null, -30, -1, -1, 0, 0, 0, 0], "text");
+    const score = scoreOf([null, -30, -1, -1, 0, 0, 0, 0]);
     assert.deepEqual(score, { mean: -22 / 8, opening: -22 / 8, tail: 2 / 8, tokens: 8 });
   });
-  test("is absent for an answer that is too short", () => {
-    assert.equal(scoreOf([-1, -1, -1], "text"), undefined);
-    assert.equal(scoreOf([-1, -1, -1], "next"), undefined);
-    assert.notEqual(scoreOf([-1, -1, -1, -1], "next"), undefined);
+  test("is absent for an answer without a token", () => {
+    assert.equal(scoreOf([]), undefined);
+    assert.deepEqual(scoreOf([-1]), { mean: -1, opening: -1, tail: 0, tokens: 1 });
   });
-  test("is not decided by one unusual token", () => {
+  test("is not decided by a single unusual token", () => {
     const fine = Array.from({ length: 60 }, () => -0.5);
-    const odd = scoreOf([...fine.slice(1), -1000], "text");
+    const odd = scoreOf([...fine.slice(1), -1000]);
     assert.ok((odd?.mean ?? -10) > -0.7);
   });
 });
@@ -31,6 +30,7 @@ describe("the calibration class of an answer", () => {
     assert.equal(of({ temperature: 1, top_p: 0.05 }), "greedy-long");
     assert.equal(of({ temperature: 0.5 }), "cool-long");
     assert.equal(of({ temperature: 1 }, false, 20), "warm-short");
+    assert.equal(of({ temperature: 1 }, false, 7), "warm-brief");
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });
@@ -51,14 +51,14 @@ describe("calibration", () => {
     return calibration;
   };
 
-  test(`judges no score on fewer than ${SAMPLE_MIN} scores`, () => {
+  test(`judges no score with fewer than ${SAMPLE_MIN} earlier scores`, () => {
     const calibration = new Calibration();
     for (let i = 1; i < SAMPLE_MIN; i++) calibration.add(BENCH, reading("host", -1));
     assert.equal(calibration.judge(BENCH, reading("x", -9)), undefined);
     calibration.add(BENCH, reading("host", -1));
     assert.notEqual(calibration.judge(BENCH, reading("x", -9)), undefined);
   });
-  test("rates the median as usual, and farther scores as rarer", () => {
+  test("rates the median as usual, and more distant scores as rarer", () => {
     const calibration = filled();
     const low = (mean: number): number => calibration.judge(BENCH, reading("x", mean))?.[0] as number;
     assert.ok(low(-0.7) > 0.4);
@@ -75,7 +75,7 @@ describe("calibration", () => {
     const low = calibration.judge(BENCH, reading("x", -9))?.[0] as number;
     assert.ok(low < 0.36, `${low}`);
   });
-  test("judges an identity by the scores of others alone", () => {
+  test("judges an identity only by the scores of others", () => {
     const calibration = filled();
     for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
     const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;
@@ -93,6 +93,7 @@ describe("comparing answers", () => {
     assert.ok(wordLikeness("The cat sat.", "the CAT sat") > 0.999);
     assert.equal(wordLikeness("one two", "three four"), 0);
     assert.equal(wordLikeness("", "x"), 0);
+    assert.deepEqual([wordLikeness("", ""), wordLikeness("?", "? "), wordLikeness("?", "!")], [1, 1, 0]);
   });
   test("compares by meaning and length", () => {
     const vectors = [Float32Array.of(1, 0), Float32Array.of(1, 1)];

@@ -28,12 +28,10 @@ const FLOOR = -10;
 /** About 1 in 150. */
 const UNLIKELY = -5;
 const OPENING_TOKENS = 16;
-/** With fewer tokens a score says little: every model finds "Yes." likely. */
-const TOKENS_MIN = { text: 8, next: 4 };
 
-/** Undefined: too short to score. */
-export function scoreOf(logprobs: readonly (number | null)[], method: "text" | "next"): Score | undefined {
-  if (logprobs.length < TOKENS_MIN[method]) return undefined;
+/** Undefined: no token. */
+export function scoreOf(logprobs: readonly (number | null)[]): Score | undefined {
+  if (logprobs.length === 0) return undefined;
   const clipped = logprobs.map((value) => Math.max(value ?? FLOOR, FLOOR));
   return {
     mean: meanOf(clipped),
@@ -47,14 +45,20 @@ export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
 
 const LONG_TOKENS = 48;
+/** The score of a shorter answer says little: every model finds "Yes." likely. */
+export const BRIEF_TOKENS = 8;
 /** Above it honest answers vary too much. */
 const TEMPERATURE_MAX = 1.2;
 
 /** The class within which answers are compared. Options that the request leaves to the engine form their own class. */
 export function classOf(asked: { sampling: Sampling; formatted: boolean; outputTokens: number }): string {
   const { sampling, formatted, outputTokens } = asked;
-  const length = outputTokens < LONG_TOKENS ? "short" : "long";
-  return `${formatted ? "format" : heatOf(sampling)}-${length}`;
+  return `${formatted ? "format" : heatOf(sampling)}-${lengthOf(outputTokens)}`;
+}
+
+function lengthOf(tokens: number): "brief" | "short" | "long" {
+  if (tokens < BRIEF_TOKENS) return "brief";
+  return tokens < LONG_TOKENS ? "short" : "long";
 }
 
 function heatOf(sampling: Sampling): "bent" | "open" | "greedy" | "cool" | "warm" {

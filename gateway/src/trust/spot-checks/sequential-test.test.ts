@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Bench, Calibration, SAMPLE_MIN } from "./calibration.ts";
+import { Calibration, SAMPLE_MIN, type VerifierBench } from "./calibration.ts";
 import { classOf, scoreOf } from "./score.ts";
 import {
+  addCheck,
   badness,
   CONFIRMED_MIN,
   factorsOf,
@@ -10,7 +11,6 @@ import {
   isSuspected,
   NEW_TEST,
   NO_FACTORS,
-  note,
   strength,
   type TestState,
 } from "./sequential-test.ts";
@@ -46,13 +46,13 @@ class Checks {
     const pick = <T>(of: readonly T[]): T => of[Math.floor(u() * of.length)] as T;
     const asked = pick(TEMPERATURES);
     const answer = { temperature: asked, tokens: pick([12, 24, 50]), noise: pick(HONEST_NOISE), ...served };
-    const bench: Bench = {
+    const bench: VerifierBench = {
       model: "m",
       method: "text",
       class: classOf({ sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens }),
     };
     // Both verifiers score the same answer with the same draws; only the verifier's noise differs.
-    const score = scoreOf(answerLogprobs(answer, u), "text");
+    const score = scoreOf(answerLogprobs(answer, u));
     assert.ok(score);
     const judged = this.calibration.judge(bench, { identity, score });
     if (trusted) this.calibration.add(bench, { identity, score });
@@ -60,16 +60,16 @@ class Checks {
     const opinions = { first: opinion, third: opinion };
     const control = nextStep(opinions) === "control" ? this.#control(bench, asked, answer.tokens) : null;
     const { factors, verdict } = decide({ ...opinions, control });
-    return note(state, { at, factors, confirmedBad: verdict === "bad" });
+    return addCheck(state, { at, factors, confirmedBad: verdict === "bad" });
   }
 
   /** An honest node's answer to a similar request. */
   #control(
-    bench: Bench,
+    bench: VerifierBench,
     temperature: number,
     tokens: number,
   ): { factors: readonly number[] | undefined; reference: boolean } {
-    const score = scoreOf(answerLogprobs({ temperature, tokens, noise: 0.05 }, this.#u), "text");
+    const score = scoreOf(answerLogprobs({ temperature, tokens, noise: 0.05 }, this.#u));
     const judged = score && this.calibration.judge(bench, { identity: "control", score });
     return { factors: judged && factorsOf(judged), reference: false };
   }
@@ -146,7 +146,7 @@ describe("sequential test", () => {
     );
   });
 
-  test("keeps the day's false-alarm rate however often a node is checked", () => {
+  test("keeps the false-alarm rate per day, however often a node is checked", () => {
     const u = seeded(4);
     for (const perDay of [1, 24, 1000]) {
       let failed = 0;
@@ -155,7 +155,11 @@ describe("sequential test", () => {
         for (let i = 0; i < Math.min(perDay, 300); i++) {
           // Uniform p-values, equal for all figures.
           const p = 1 - u();
-          state = note(state, { at: (i * DAY_MS) / perDay, factors: factorsOf([p, p, p, p]), confirmedBad: p < 0.05 });
+          state = addCheck(state, {
+            at: (i * DAY_MS) / perDay,
+            factors: factorsOf([p, p, p, p]),
+            confirmedBad: p < 0.05,
+          });
           if (strength(state) >= 100) failed += 1;
           if (strength(state) >= 100) break;
         }
@@ -165,12 +169,13 @@ describe("sequential test", () => {
     }
   });
 
-  test("forgets bad scores once the evidence has decayed", () => {
+  test("gives bad scores less weight as they get older", () => {
     const bad = factorsOf([0.001, 1, 0.001, 0.001]);
     const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
-    let state = note(NEW_TEST, { at: DAY_MS, factors: bad, confirmedBad: true });
+    let state = addCheck(NEW_TEST, { at: DAY_MS, factors: bad, confirmedBad: true });
     assert.ok(isSuspected(state));
-    for (let i = 1; i <= 60; i++) state = note(state, { at: DAY_MS + i * 60_000, factors: fine, confirmedBad: false });
+    for (let i = 1; i <= 60; i++)
+      state = addCheck(state, { at: DAY_MS + i * 60_000, factors: fine, confirmedBad: false });
     assert.deepEqual([state.badSince, state.confirmed, isSuspected(state)], [null, 0, false]);
   });
 
@@ -184,24 +189,26 @@ describe("sequential test", () => {
       [HOUR_MS + 1, DAY_MS - HOUR_MS],
     ] as const) {
       const before =
-        lastMs === undefined ? NEW_TEST : note(NEW_TEST, { at: DAY_MS - lastMs, factors: fine, confirmedBad: false });
-      const first = note(before, { at: DAY_MS, factors: bad, confirmedBad: true });
+        lastMs === undefined
+          ? NEW_TEST
+          : addCheck(NEW_TEST, { at: DAY_MS - lastMs, factors: fine, confirmedBad: false });
+      const first = addCheck(before, { at: DAY_MS, factors: bad, confirmedBad: true });
       assert.equal(first.badSince, since, `last checked ${lastMs} ms before`);
-      const second = note(first, { at: DAY_MS + 60_000, factors: bad, confirmedBad: true });
+      const second = addCheck(first, { at: DAY_MS + 60_000, factors: bad, confirmedBad: true });
       assert.equal(second.badSince, since, "the second bad score changes nothing");
     }
   });
 
-  test(`fails no node on fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {
+  test(`convicts no node on fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {
     const bad = factorsOf([1e-6, 1, 1e-6, 1e-6]);
     let state = NEW_TEST;
-    for (let i = 0; i < 10; i++) state = note(state, { at: i, factors: bad, confirmedBad: i < CONFIRMED_MIN - 1 });
+    for (let i = 0; i < 10; i++) state = addCheck(state, { at: i, factors: bad, confirmedBad: i < CONFIRMED_MIN - 1 });
     assert.equal(hasFailed(state, FALSE_ALARMS), false);
-    assert.equal(hasFailed(note(state, { at: 11, factors: bad, confirmedBad: true }), FALSE_ALARMS), true);
+    assert.equal(hasFailed(addCheck(state, { at: 11, factors: bad, confirmedBad: true }), FALSE_ALARMS), true);
   });
 
-  test("changes evidence only by elapsed time when a check gives no result", () => {
-    const state = note(note(NEW_TEST, { at: 0, factors: NO_FACTORS, confirmedBad: false }), {
+  test("changes evidence only by the time that passed if a check gives no result", () => {
+    const state = addCheck(addCheck(NEW_TEST, { at: 0, factors: NO_FACTORS, confirmedBad: false }), {
       at: DAY_MS / 2,
       factors: NO_FACTORS,
       confirmedBad: false,

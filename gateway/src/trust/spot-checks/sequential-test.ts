@@ -77,7 +77,7 @@ export interface Noted {
   confirmedBad: boolean;
 }
 
-export function note(state: TestState, { at, factors, confirmedBad }: Noted): TestState {
+export function addCheck(state: TestState, { at, factors, confirmedBad }: Noted): TestState {
   const days = state.at === null ? 1 : Math.min(Math.max(at - state.at, 0) / DAY_MS, 1);
   const evidence = state.evidence.map((r, i) => Math.min((r + days) * (factors[i] ?? 1), EVIDENCE_MAX));
   const watch = confirmedBad && badness(factors) >= BLATANT ? WATCHED_CHECKS : Math.max(0, state.watch - 1);
@@ -94,6 +94,10 @@ export const strength = ({ evidence }: Pick<TestState, "evidence">): number =>
 /** Enough evidence for more frequent checks. */
 export const isSuspected = (state: TestState): boolean =>
   state.watch > 0 || (state.confirmed > 0 && strength(state) >= QUIET);
+
+/** Honest nodes come this far on one day in a hundred at most. */
+const PRESSED = 100;
+export const isPressed = (state: TestState): boolean => strength(state) >= PRESSED;
 
 /** The least number of confirmed bad scores for a quarantine. */
 export const CONFIRMED_MIN = 3;

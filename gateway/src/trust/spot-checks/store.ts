@@ -6,9 +6,9 @@ import type { Pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
 import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
-import type { Bench, Reading } from "./calibration.ts";
+import type { Reading, VerifierBench } from "./calibration.ts";
 import type { Score } from "./score.ts";
-import { NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
+import { isPressed, isSuspected, NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
 
 /** The migration that creates the last of the tables. */
 export const SPOT_CHECKS_SCHEMA = 51;
@@ -24,6 +24,7 @@ interface CheckRecord {
   score: Score | undefined;
   badness: number | undefined;
   verdict: string;
+  /** Its score calibrates others, unless the node is suspected after it. */
   calibrates: boolean;
   /** Tokens read and written for the check. */
   tokens: number;
@@ -35,7 +36,7 @@ interface CheckRecord {
 
 export interface CheckStore {
   /** The scores since then that calibrate new ones, oldest first. */
-  calibration(since: Date): Promise<(Bench & Reading)[]>;
+  calibration(since: Date): Promise<(Bench & Reading & { nodeId: Uuid })[]>;
   /** Stores the check. `noted`: its contribution to the node's test, whose new state is returned. */
   record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
   /** The bad scores of a node since then, for its quarantine. */
@@ -51,6 +52,7 @@ const Calibrating = row({
   method: z.enum(CHECK_METHODS),
   class: z.string(),
   identity: z.string(),
+  nodeId: column.uuid,
   mean: z.number(),
   opening: z.number(),
   tail: z.number(),
@@ -87,8 +89,8 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
       const rows = await queryRows(
         pool,
         Calibrating,
-        `select model, method, class, identity, mean, opening, tail, tokens from (
-           select c.model, c.method, c.class, n.account_id::text as identity, c.mean, c.opening, c.tail, c.tokens, c.at
+        `select model, method, class, identity, node_id as "nodeId", mean, opening, tail, tokens from (
+           select c.model, c.method, c.class, n.account_id::text as identity, c.node_id, c.mean, c.opening, c.tail, c.tokens, c.at
              from spot_check c join node n on n.id = c.node_id
             where c.calibrates and c.mean is not null and c.at > $1
               and not exists (select from node_quarantine q where q.node_id = c.node_id and q.released_at is null
@@ -97,7 +99,8 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
          order by at`,
         [since],
       );
-      return rows.map(({ model, method, class: kind, identity, ...score }) => ({
+      return rows.map(({ model, method, class: kind, identity, nodeId, ...score }) => ({
+        nodeId,
         model,
         method,
         class: kind,
@@ -107,7 +110,8 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
     },
     record: (check, noted) =>
       inTransaction(pool, async (client) => {
-        await insert(client, check);
+        const state = noted === undefined ? NEW_TEST : await step(client, check, noted);
+        await insert(client, { ...check, calibrates: check.calibrates && !isSuspected(state) && !isPressed(state) });
         await client.query(
           `with counted as (
              insert into spot_check_model (node_id, model, answers) values ($1, $2, $3)
@@ -116,7 +120,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
            on conflict (node_id) do update set checked = spot_check_node.checked + 1`,
           [check.nodeId, check.model, check.answers],
         );
-        return noted === undefined ? NEW_TEST : step(client, check, noted);
+        return state;
       }),
     badScores: (nodeId, model, since) =>
       queryRows(
@@ -168,7 +172,7 @@ async function step(client: pg.PoolClient, check: CheckRecord, noted: Omit<Noted
     key,
   );
   const before = found && { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null };
-  const after = note(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
+  const after = addCheck(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
   await client.query(
     `insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (node_id, model) do update

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { factorsOf, hasFailed, NEW_TEST, note, strength } from "./sequential-test.ts";
+import { addCheck, factorsOf, hasFailed, NEW_TEST, strength } from "./sequential-test.ts";
 import { seeded } from "./testing.ts";
 import { decide, nextStep, type Opinion, shuffled } from "./verdict.ts";
 
@@ -47,12 +47,12 @@ describe("the verdict of one check", () => {
     assert.equal(decide({ first: opinion(0.06), third: FINE }).verifierErred, false);
   });
 
-  test("counts the milder of two scores", () => {
+  test("counts the milder of two bad scores", () => {
     const { factors } = decide({ first: opinion(0.0001), third: BAD, control: FINE });
     assert.deepEqual(factors, BAD.factors);
   });
 
-  test("protects an honest node from lying verifiers that are one in three", () => {
+  test("protects an honest node if one in three verifiers lies", () => {
     const u = seeded(5);
     let state = NEW_TEST;
     for (let i = 0; i < 20_000; i++) {
@@ -60,7 +60,7 @@ describe("the verdict of one check", () => {
       const lies = u() < 1 / 3;
       const first = lies ? BAD : honest;
       const { factors, verdict } = decide({ first, third: honest, control: FINE });
-      state = note(state, { at: i * 600_000, factors, confirmedBad: verdict === "bad" });
+      state = addCheck(state, { at: i * 600_000, factors, confirmedBad: verdict === "bad" });
       assert.equal(hasFailed(state, 1e-4), false, `after ${i} checks`);
     }
     assert.ok(strength(state) < 1000);

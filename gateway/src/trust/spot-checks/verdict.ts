@@ -8,6 +8,8 @@
  *   a reference node doubts it           counts, no third is asked; it also overrules every other
  *   both find it bad                     the third node answers the same request and the verifier scores that too: if its answer
  *                                        is doubtful as well, the prompt is odd and not the node, and nothing counts
+ *   both doubt it, of a suspected node   as if both found it bad: a few odd prompts in the sample make junk no rarer than them,
+ *                                        and then no single answer is bad enough, however many there are
  *
  * Bound on liars. One identity that verifies can raise a node's evidence by `ALONE_MAX` a check at most. An honest node's bets lose
  * 5 to 20 % a check, so liars need more than two in five of all checks to move anything slowly, and both seats of a check (two
@@ -19,8 +21,9 @@ import { badness, type Factors, NO_FACTORS } from "./sequential-test.ts";
 
 /** Above this a third node is asked; about one honest answer in eight. */
 export const DOUBT = 1.8;
-/** Bad if two verifiers agree; about one honest answer in fifty. */
+/** Bad if two verifiers agree; about one honest answer in fifty. Of a suspected node, whatever is doubtful. */
 const BAD = 4;
+const badFrom = ({ suspected = false }: Opinions): number => (suspected ? DOUBT : BAD);
 /** The most that a single verifier can add. */
 const ALONE_MAX = 1.1;
 
@@ -39,13 +42,16 @@ export interface Opinions {
   third?: Opinion | null;
   /** The first verifier's opinion of the third node's own answer. Null: not available. */
   control?: Opinion | null;
+  /** There is evidence against the node already. */
+  suspected?: boolean;
 }
 
-export function nextStep({ first, third, control }: Opinions): NextStep {
+export function nextStep(opinions: Opinions): NextStep {
+  const { first, third, control } = opinions;
   if (first.factors === undefined || badness(first.factors) < DOUBT) return "decide";
   if (!first.reference && third === undefined) return "third";
   const found = agreed({ first, third: third ?? null });
-  if (found !== undefined && badness(found) >= BAD && control === undefined) return "control";
+  if (found !== undefined && badness(found) >= badFrom(opinions) && control === undefined) return "control";
   return "decide";
 }
 
@@ -57,7 +63,8 @@ export interface CheckVerdict {
   verifierErred: boolean;
 }
 
-export function decide({ first, third = null, control = null }: Opinions): CheckVerdict {
+export function decide(opinions: Opinions): CheckVerdict {
+  const { first, third = null, control = null } = opinions;
   const { factors } = first;
   if (factors === undefined) return { verdict: "unjudged", factors: NO_FACTORS, verifierErred: false };
   if (badness(factors) < DOUBT) {
@@ -72,7 +79,7 @@ export function decide({ first, third = null, control = null }: Opinions): Check
   }
   if (isBad && badness(found) < DOUBT)
     return { verdict: "disputed", factors: min(found, NO_FACTORS), verifierErred: true };
-  if (badness(found) < BAD) return { verdict: "ok", factors: found, verifierErred: false };
+  if (badness(found) < badFrom(opinions)) return { verdict: "ok", factors: found, verifierErred: false };
   if (control?.factors !== undefined && badness(control.factors) >= DOUBT)
     return { verdict: "odd", factors: min(found, NO_FACTORS), verifierErred: false };
   return { verdict: "bad", factors: found, verifierErred: false };

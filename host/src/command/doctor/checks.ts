@@ -19,7 +19,7 @@ import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
 const PINGS = 3;
 const SLOW_MS = 500;
 
-/** The best of a few answers: the first one pays for setting up the connection. */
+/** Uses the fastest of a few answers, because the first includes the connection's set-up. */
 export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promise<Check[]> {
   let best: Ping | undefined;
   let skew: Check | undefined;
@@ -54,7 +54,7 @@ export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
   }
 }
 
-/** Undefined where the node takes as many as its engine. */
+/** Undefined if the node takes as many requests as its engine. */
 export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
   if (engine_slots == null) return undefined;
   const detail = `the node takes ${slots ?? 0} at once, and not the engine's ${engine_slots}: ${PAUSES}`;
@@ -79,7 +79,7 @@ export function nodeCheck({ id, name, state, quarantine }: Node): Check {
   return fail("node", detail, "tollgate-host register --name ANOTHER creates a new node");
 }
 
-/** Goes all the way: credentials, connection, and a word there and back. */
+/** Tests the whole path: credentials, connection, and a round trip. */
 export async function planeCheck(
   gateway: GatewayClient,
   node: string,
@@ -100,22 +100,22 @@ export async function planeCheck(
   }
 }
 
-/** An error as a finding, with the remedy its kind has, or `usual`. */
+/** Turns an error into a finding, with the remedy for its kind, or `usual`. */
 export function failure(name: string, error: unknown, usual: string): Check {
   const { message, details, next } = describeError(error, usual);
   return { ...fail(name, message, next), ...(details.length > 0 && { details }) };
 }
 
 const SECOND_MS = 1000;
-/** The date is cut to the second, and answers take their time. */
+/** Date headers are cut to the second, and answers take time. */
 const NOTICED_MS = 5_000;
-/** Credentials live for an hour and are renewed after two thirds of it, by this machine's clock. */
+/** Credentials live for an hour and are renewed after two thirds, by this machine's clock. */
 const HARMFUL_MS = 10 * 60_000;
 
 /** Positive if this machine is ahead; 0 within the precision of a date header. */
 export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): number | undefined {
   if (serverTimeMs === undefined) return undefined;
-  // The answer was written somewhere between asking and now.
+  // The server wrote the date between request and response.
   const [earliest, latest] = [nowMs - elapsedMs, nowMs];
   if (earliest > serverTimeMs + SECOND_MS) return earliest - serverTimeMs - SECOND_MS;
   return latest < serverTimeMs ? latest - serverTimeMs : 0;
@@ -136,7 +136,7 @@ const GIB = 1024 ** 3;
 const FREE_MEMORY_LOW = 0.5 * GIB;
 const FREE_DISK_LOW = 1 * GIB;
 
-/** `models`: those that an engine on this machine has to hold. */
+/** `models`: those that an engine on this machine must hold. */
 export async function memoryCheck(machine: Machine, models: readonly string[]): Promise<Check> {
   const hardware = await findHardware(machine);
   const total = modelMemoryBytes(hardware);

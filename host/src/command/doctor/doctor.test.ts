@@ -14,14 +14,14 @@ const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expir
 
 const NOW = Date.UTC(2026, 10, 15, 12);
 type Stub = Awaited<ReturnType<typeof loggedIn>>["gateway"];
-/** The gateway's date header. */
+/** Sets the gateway's date header. */
 const tellTime = (gateway: Stub, ms: number): void => {
   const date = new Date(ms).toUTCString();
   gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
     json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
 };
 
-/** Whatever is measured with it takes a millisecond: doctor judges the speed of what it examines. */
+/** A clock on which every measurement takes a millisecond, because the doctor judges speed. */
 function steadyClock(): Clock {
   let ms = 0;
   return { ...systemClock, now: () => NOW, monotonic: () => ++ms };
@@ -72,7 +72,7 @@ test("doctor --no-speed skips the engine test, and --json returns all results", 
   assert.ok(!verdicts(report).includes("speed ok"));
 });
 
-test("doctor prints one line with advice per problem, and skips checks that depend on it", async (t) => {
+test("doctor prints one line with advice per problem, and skips checks that depend on a failed one", async (t) => {
   const examine = async (made: Awaited<ReturnType<typeof ready>>): Promise<Report> => {
     await made.run(doctor, "--no-speed", "--json");
     return made.terminal.json();
@@ -160,7 +160,7 @@ test("doctor detects a missing chat template by the token count of a chat", asyn
   );
 });
 
-test("doctor looks for an engine where it was elected, and reports it missing there", async (t) => {
+test("doctor looks for an engine at its elected address, and reports that the engine is missing there", async (t) => {
   const addresses = { ollama: "http://127.0.0.1:7777" };
   const gone = {
     cause: "unreachable" as const,

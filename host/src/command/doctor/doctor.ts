@@ -1,10 +1,10 @@
-/** `tollgate-host doctor`: looks at everything that serving needs, in the order in which it is needed. */
+/** `tollgate-host doctor`: checks everything that serving needs, in the order of dependencies. */
 import { type Check, checkLines, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { fillsThisMachine } from "../choose-engine.ts";
-import { answer, type Command, type CommandContext } from "../command.ts";
+import { type Command, type CommandContext, printAnswer } from "../command.ts";
 import { engineFor } from "../engine-for.ts";
 import { counted } from "../format.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
@@ -41,7 +41,7 @@ async function run({ switches, json }: CommandInput, context: CommandContext): P
   }
   const count = (verdict: Check["verdict"]): number => checks.filter((check) => check.verdict === verdict).length;
   const failed = count("fail");
-  answer(context, json, { ok: failed === 0, checks }, () => [
+  printAnswer(context, json, { ok: failed === 0, checks }, () => [
     "",
     failed > 0
       ? `${counted(failed, "failure")}, ${counted(count("warn"), "warning")}: this machine cannot serve yet`
@@ -50,7 +50,7 @@ async function run({ switches, json }: CommandInput, context: CommandContext): P
   return failed > 0 ? 1 : 0;
 }
 
-/** Each finding as it is made, so that a slow one does not hold back the others. */
+/** Yields each finding at once, so that a slow check does not delay the others. */
 async function* examine(context: CommandContext, options: { speed: boolean }): AsyncGenerator<Check> {
   const { logins } = context;
   const login = await logins.read();

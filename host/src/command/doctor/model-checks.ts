@@ -12,9 +12,9 @@ import { engineTokenizer } from "../../engines/tokenizer-check.ts";
 /** Undefined when the engine does not report it or the check does not apply. */
 export type ModelCheck = (engine: Engine, model: string, clock: Clock) => Promise<Check | undefined>;
 
-/** In the order in which they are made, each for all models. A further check is a further line. */
+/** In order; each runs for all models. */
 export const MODEL_CHECKS: readonly ModelCheck[] = [tokenizerCheck, templateCheck];
-/** Those that have an engine write something; left out where it is to be left alone. */
+/** Checks that make the engine generate text; skipped with the flag that leaves the engine alone. */
 export const MODEL_TRIES: readonly ModelCheck[] = [stopCheck, formatCheck];
 
 async function tokenizerCheck(engine: Engine, model: string): Promise<Check | undefined> {
@@ -50,7 +50,7 @@ async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<C
   );
 }
 
-/** Not a fault: a model without it is only not asked for structured output. */
+/** Not a problem: a model without it only gets no structured-output requests. */
 async function formatCheck(engine: Engine, model: string): Promise<Check | undefined> {
   if (EMBEDDING_MODELS.includes(model)) return undefined;
   const keeps = await engineKeepsFormat(engine, model);

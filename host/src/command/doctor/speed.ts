@@ -1,4 +1,4 @@
-/** How fast the engine is by itself: one short job per model, with no network in between. */
+/** Measures the engine's own speed with a short job per model. */
 
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { type Clock, sleep } from "../../clock.ts";
@@ -8,10 +8,10 @@ import { milliseconds, perSecond } from "../format.ts";
 const TEST_MS_MAX = 60_000;
 const TEST_TOKENS = 64;
 const QUESTION = "Explain in about fifty words why the sky is blue.";
-/** A job's id must look like one; the engine does not care which. */
+/** The ID only needs the right form. */
 const JOB = { id: `${"0".repeat(26)}-01`, attempt: 1 };
 
-/** The gateway takes two seconds without a sign of life for a stall. */
+/** After two seconds without a sign of life the gateway assumes a stall. */
 const FIRST_MS_LATE = 2_000;
 const TOKENS_PER_SECOND_SLOW = 5;
 const CHARS_PER_TOKEN = 4;

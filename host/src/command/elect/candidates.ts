@@ -1,10 +1,10 @@
-/** The catalogue's models, each held against what this machine has: which it can serve, and which it should. */
+/** Compares the catalogue's models with this machine: which it can serve, and which it should. */
 
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { type Paint, table } from "@tollgate/terminal/text.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { bytesNeeded, fits } from "../../engines/model-requirements.ts";
+import { bytesNeeded, fitsMemory } from "../../engines/model-requirements.ts";
 import { ACTIVE_MODELS } from "../../engines/models.ts";
 import { engineTemplate, type TemplateVerdict, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
 import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
@@ -18,9 +18,9 @@ export interface Candidate {
   kind: CatalogueModel["kind"];
   priceInMicro1m: number | null;
   priceOutMicro1m: number | null;
-  /** An engine here holds it. */
+  /** An engine on this machine has the model. */
   held: boolean;
-  /** On this machine; undefined if not known or the engine runs elsewhere. */
+  /** The memory it needs here; undefined if unknown or the engine runs elsewhere. */
   bytesNeeded: number | undefined;
   fits: boolean;
   /** Whether the engine's tokenizer is the gateway's; unknown if the engine does not report it. */
@@ -46,7 +46,7 @@ export async function candidatesOf(
         priceOutMicro1m: entry.price_out_micro_1m,
         held,
         bytesNeeded: here ? bytesNeeded(entry.model) : undefined,
-        fits: !here || !known || fits(entry.model, memoryBytes),
+        fits: !here || !known || fitsMemory(entry.model, memoryBytes),
         tokenizer: held ? await engineTokenizer(engine, entry.model) : "unknown",
         template: undefined,
       };
@@ -54,7 +54,7 @@ export async function candidatesOf(
   );
 }
 
-/** Looks at the chat templates of these models, where no one did yet. One after the other: each may have to be loaded. */
+/** Tests the chat templates of these models, one after the other, because each may have to be loaded. Skips models tested before. */
 export async function lookAtTemplates(
   models: readonly string[],
   candidates: readonly Candidate[],
@@ -65,18 +65,18 @@ export async function lookAtTemplates(
       candidate.template ??= await engineTemplate(engine, candidate.model, clock);
 }
 
-/** In the catalogue's order. */
+/** The proposed models, in the catalogue's order. */
 export function proposed(candidates: readonly Candidate[]): string[] {
   return candidates.filter((candidate) => obstacleOf(candidate) === undefined).map(({ model }) => model);
 }
 
 /** Why a model is not proposed. */
-function obstacleOf({ held, fits, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
+function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
   if (!held) return "no engine on this machine has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
   const trouble = template && templateTrouble(template);
   if (trouble !== undefined) return trouble;
-  if (!fits) return `needs about ${bytesNeeded === undefined ? "more memory" : gibibytes(bytesNeeded)}`;
+  if (!fitsMemory) return `needs about ${bytesNeeded === undefined ? "more memory" : gibibytes(bytesNeeded)}`;
   return undefined;
 }
 

@@ -7,10 +7,10 @@ import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { elect } from "./elect.ts";
 
-/** As Ollama's own templates count it. */
+/** The token count of a chat with Ollama's own templates. */
 const templated = (model: string): number => (model.startsWith("qwq") ? 44 : 54);
 
-/** An Ollama with these models, found as the command finds one. `chatTokens`: what it makes of the check's chat. */
+/** An Ollama stub with these models. `chatTokens`: its token count of the test chat. */
 async function ollamaWith(t: TestContext, names: string[], chatTokens = templated): Promise<FoundEngine[]> {
   const url = await stubServer(t, (request, response) => {
     if (request.path === "/api/chat")
@@ -49,7 +49,7 @@ test("elect proposes loaded models that fit the memory, elects and stores them",
   );
 });
 
-test("elect stores the address of each elected engine, and looks there again", async (t) => {
+test("elect stores the address of each elected engine, and looks for the engine there again", async (t) => {
   const engines = await ollamaWith(t, ["llama3.2:3b"]);
   const other: FoundEngine = {
     ...(engines[0] as FoundEngine),
@@ -89,7 +89,7 @@ test("elect takes the proposal for an empty answer, and requires --yes or --mode
   assert.deepEqual(alone.gateway.bodies, []);
 });
 
-test("elect finds a mapped model in its engine, which is stored by its address", async (t) => {
+test("elect finds the engine of a mapped model, and stores the engine's address", async (t) => {
   const { run, gateway, logins, fails } = await withOllama(t, ["my-llama", "bge-m3"]);
   assert.equal(await run(elect, "--map", "tiny-3b=my-llama", "--yes", "--json"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "embed-m3"] }]);
@@ -190,7 +190,7 @@ test("elect refuses a model without its chat template, because billed and proces
   assert.match(report.next ?? "", /ollama create/);
 });
 
-test("elect checks a model that the user chose without a proposal", async (t) => {
+test("elect also checks a model that the user chose instead of a proposed one", async (t) => {
   const machine = fakeMachine({ memoryBytes: 8 * GIB });
   const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
   const { fails, terminal } = await loggedIn(t, { engines, answers: ["reason-32b"], context: { machine } });
@@ -204,7 +204,7 @@ test("elect warns about the demo model", async (t) => {
   assert.match(terminal.remarks[0] ?? "", /for tests only/);
 });
 
-test("elect explains what is wrong with an engine that is not ready, and what to do", async (t) => {
+test("elect explains why an engine is not ready, and what to do", async (t) => {
   const { fails } = await loggedIn(t);
   const report = await fails(elect, "--engine", "openai", "--engine-url", await deadAddress(), "--yes");
   assert.match(report.message, /^nothing answers at .* \(ECONNREFUSED\)$/);

@@ -1,4 +1,4 @@
-/** `tollgate-host elect`: which models this machine serves, and with which engine; remembered for `up`. */
+/** `tollgate-host elect`: chooses the models and the engine of this machine, and stores them for `up`. */
 
 import { resolve } from "node:path";
 import type { CommandInput } from "@tollgate/terminal/command.ts";
@@ -8,8 +8,8 @@ import type { Engine } from "../../engines/engine.ts";
 import { engineKeepsFormat } from "../../engines/format-check.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { mapOf, modelsOf, NODE_FLAG } from "../arguments.ts";
-import type { Source } from "../choose-engine.ts";
-import { answer, type Command, type CommandContext } from "../command.ts";
+import type { EngineSource } from "../choose-engine.ts";
+import { type Command, type CommandContext, printAnswer } from "../command.ts";
 import { engineFor } from "../engine-for.ts";
 import { ENGINE_FLAGS, type EngineSettings, engineSettings } from "../flags.ts";
 import { gibibytes } from "../format.ts";
@@ -54,7 +54,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   const map = mapOf(flags.map, wrong);
-  // In a search the model names decide which engine is meant.
+  // Without a named engine, the model names decide which engine is meant.
   const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
   const fromFlags = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
   if (mistakes.length > 0) throw new UsageError(mistakes);
@@ -82,7 +82,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
       ...{ node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates },
       structured_output: structured,
     };
-    answer(context, json, report, () => [
+    printAnswer(context, json, report, () => [
       `this node now offers ${models.join(", ")}, served by ${engine.name}; its state is ${elected.state}`,
       `structured output: ${structured.join(", ") || "none of these models supports JSON schemas"}`,
       "next: tollgate-host doctor, then tollgate-host up",
@@ -93,7 +93,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   }
 }
 
-/** Those whose engine keeps to an output format; one after the other, since each may have to be loaded. */
+/** The models whose engine enforces output formats, tested one after the other, because each may have to be loaded. */
 async function keepingFormats(engine: Engine, models: string[]): Promise<string[]> {
   const keeping: string[] = [];
   for (const model of models)
@@ -101,7 +101,7 @@ async function keepingFormats(engine: Engine, models: string[]): Promise<string[
   return keeping;
 }
 
-/** A service starts elsewhere: a file is remembered by its whole path. */
+/** Stores absolute paths, because a service starts in another directory. */
 const absolute = (settings: EngineSettings): EngineSettings =>
   settings.modelFile === undefined ? settings : { ...settings, modelFile: resolve(settings.modelFile) };
 
@@ -160,8 +160,8 @@ async function question(proposal: string[], { terminal }: CommandContext): Promi
   return models;
 }
 
-/** Where the engines are that hold these models. */
-function addressesOf(sources: Source[], models: string[]): EngineSettings["addresses"] {
+/** The addresses of the engines that have these models. */
+function addressesOf(sources: EngineSource[], models: string[]): EngineSettings["addresses"] {
   const used = sources.filter((source) => source.models.some((model) => models.includes(model)));
   return used.length === 0 ? undefined : Object.fromEntries(used.map(({ kind, url }) => [kind, url]));
 }
@@ -172,13 +172,13 @@ interface Election {
   node: string;
 }
 
-/** Another node's election is not how this machine serves. */
+/** Not stored for another node, because these settings are this machine's. */
 async function remember({ login }: Session, { logins }: CommandContext, election: Election): Promise<void> {
   if (login.node?.id !== election.node) return;
   await logins.write({ ...login, serving: servingOf(election.settings, election.models) });
 }
 
-/** The engine that holds the mapped models, named by its address from now on. */
+/** The engine that has the mapped models, named by its address from now on. */
 async function engineHolding(map: Map<string, string>, settings: EngineSettings, context: CommandContext) {
   const engines = await context.findEngines(addressesFor(context.env, settings.addresses));
   const names = [...map.values()];

@@ -1,6 +1,6 @@
 /**
- * Validates the gateway's answers, because it may be older or newer than this host. The types are the API's own. Fields that could break
- * the host are checked, others may be missing, and unknown fields are kept.
+ * Validates the gateway's answers, because it may be older or newer than this host. The types are the API's. Fields that could break the
+ * host are checked, others may be missing, and unknown fields are kept.
  */
 import type { Schema } from "@tollgate/api/client.ts";
 import { z } from "zod";
@@ -13,7 +13,7 @@ type SureOf<Checked> = {
       : Name
     : never;
 }[keyof Checked];
-/** The declared type, in which only checked fields are certain. */
+/** The declared type, in which only checked fields are required. */
 type Heard<Declared, Checked> = Pick<Declared, SureOf<Checked> & keyof Declared> & {
   [Name in Exclude<keyof Declared, SureOf<Checked>>]?: Declared[Name] | null | undefined;
 };
@@ -23,7 +23,7 @@ const heard =
   <const Checked extends Checks<Declared>>(checks: Checked & Record<Exclude<keyof Checked, keyof Declared>, never>) =>
     z.looseObject(checks as z.ZodRawShape) as unknown as z.ZodType<Heard<Declared, Checked>>;
 
-/** Fields of one object that are checked alike. */
+/** The same check for several fields of an object. */
 const each = <Check extends z.ZodType, Name extends string>(check: Check, ...names: Name[]) =>
   Object.fromEntries(names.map((name) => [name, check])) as Record<Name, Check>;
 
@@ -31,7 +31,7 @@ const NodeId = z.string().regex(/^node_[0-9A-Za-z]{1,64}$/);
 const Text = z.string();
 const Count = z.number().nonnegative();
 const Speed = z.number().nullable();
-/** Millionths of a dollar with six more digits: `"123.450000"`. */
+/** Microdollars with six decimals: `"123.450000"`. */
 const Micro = z.string().regex(/^-?\d+(\.\d+)?$/);
 
 const Quarantine = heard<Schema<"Quarantine">>()({ reason: Text, at: z.number().nullish() });

@@ -1,20 +1,20 @@
-/** One HTTP call to the gateway, and the two ways it fails: it said no, or it was not there. */
+/** One HTTP call to the gateway, which fails either with the gateway's refusal or because the gateway is unreachable. */
 import { z } from "zod";
 import { parseJson, readText } from "../../http-body.ts";
 
 const TIMEOUT_MS = 10_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The envelope of every error. */
+/** The JSON of every error response. */
 const ErrorEnvelope = z.object({
   error: z.object({ message: z.string(), type: z.string(), code: z.string().nullish() }),
 });
 
-/** The gateway answered and said no. */
+/** The gateway answered with an error. */
 export class GatewayRefusal extends Error {
   override name = "GatewayRefusal";
   readonly status: number;
-  /** The gateway's stable code, e.g. `invalid_host_token`; undefined where it gave none. */
+  /** The gateway's stable code, such as `invalid_host_token`; undefined if the error has none. */
   readonly code: string | undefined;
   constructor(status: number, code: string | undefined, message: string) {
     super(message);
@@ -23,7 +23,7 @@ export class GatewayRefusal extends Error {
   }
 }
 
-/** The gateway could not be reached, or what answered was no gateway. */
+/** The gateway could not be reached, or another server answered. */
 export class GatewayUnreachable extends Error {
   override name = "GatewayUnreachable";
 }
@@ -56,7 +56,7 @@ export async function callGateway<T>(options: CallOptions<T>): Promise<{ data: T
   return { data: result.data, headers: answer.headers };
 }
 
-/** The gateway's address as people paste it: with or without a slash or the `/v1` of the public API at its end. */
+/** Normalises a gateway address: removes a trailing slash or the public API's `/v1`. */
 export function gatewayAddress(text: string): string {
   return text.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
@@ -84,7 +84,7 @@ function refusal(answer: Answer): GatewayRefusal {
   return new GatewayRefusal(answer.status, code ?? undefined, message.replaceAll(/\s+/g, " "));
 }
 
-/** The innermost reason of a failed fetch, in words: `ECONNREFUSED` and the like stay recognisable. */
+/** The innermost cause of a failed fetch in words, such as `ECONNREFUSED`. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return "unknown reason";
   if (error.name === "TimeoutError") return "the gateway did not answer in time";

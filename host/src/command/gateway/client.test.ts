@@ -74,7 +74,7 @@ const unreachable = (gateway: string) => (thrown: unknown) => {
   return true;
 };
 
-test("reports a closed port and a server that is no gateway as unreachable, with the address", async (t) => {
+test("reports a closed port, or a server that is not a gateway, as unreachable, with the address", async (t) => {
   const dead = await deadAddress();
   const web = await stubServer(t, (_request, response) => response.end("<html>"));
   for (const gateway of [dead, web]) {
@@ -108,7 +108,7 @@ test("stops reading an endless answer", async (t) => {
   await assert.rejects(gatewayClient({ gateway: url, token }).nodes(), GatewayUnreachable);
 });
 
-test("accepts missing fields from an older gateway, and refuses wrong ones", async (t) => {
+test("accepts answers of an older gateway with missing fields, and refuses wrong ones", async (t) => {
   let answer: object = {};
   const url = await stubServer(t, (_request, response) => json(response, answer));
   const gateway = gatewayClient({ gateway: url, token });

@@ -1,4 +1,4 @@
-/** A client of the gateway's node API: everything a host can ask for. */
+/** A client of the gateway's node API. */
 import type { NodeCalls, Place, Sent } from "@tollgate/api/client.ts";
 import { z } from "zod";
 import type { PlaneCredentials } from "../../agent/plane.ts";
@@ -7,7 +7,7 @@ import * as answers from "./answers.ts";
 import { callGateway, GatewayRefusal, GatewayUnreachable, gatewayAddress } from "./call.ts";
 
 const PAGES_MAX = 100;
-/** A try waits for a whole answer of an engine. */
+/** A try waits for a complete answer of an engine. */
 const TRY_MS_MAX = 180_000;
 
 type At = keyof NodeCalls & Place;
@@ -18,16 +18,16 @@ type JobsQuery = NonNullable<Sent<"GET /node/v1/nodes/{id}/jobs">["query"]>;
 type WithheldQuery = NonNullable<Sent<"GET /node/v1/withheld">["query"]>;
 export type EarningsQuery = NonNullable<Sent<"GET /node/v1/earnings">["query"]>;
 
-/** How long the gateway took to answer, and what its clock said. */
+/** The gateway's response time and clock. */
 export interface Ping {
   elapsedMs: number;
-  /** Unix milliseconds, cut to the second; undefined where the answer had no date. */
+  /** Unix milliseconds, cut to the second; undefined if the response had no date. */
   serverTimeMs: number | undefined;
 }
 
 export interface GatewayClient {
   readonly address: string;
-  /** Asks for something public: whether a gateway is there at all. */
+  /** Requests a public resource, to test whether a gateway answers. */
   ping(clock: Clock): Promise<Ping>;
   register(node: NewNode): Promise<answers.Node>;
   nodes(): Promise<answers.Node[]>;
@@ -39,7 +39,7 @@ export interface GatewayClient {
   rename(id: string, name: string): Promise<answers.Node>;
   retire(id: string): Promise<answers.Node>;
   stats(id: string): Promise<answers.Stats>;
-  /** Undefined where the gateway is older than this. */
+  /** Undefined if the gateway is too old. */
   insight(range: InsightRange): Promise<answers.HostInsight | undefined>;
   nodeInsight(id: string, range: InsightRange): Promise<answers.NodeInsight | undefined>;
   jobs(id: string, query: JobsQuery): Promise<answers.JobsPage>;
@@ -50,7 +50,7 @@ export interface GatewayClient {
   credentials(id: string): Promise<PlaneCredentials>;
 }
 
-/** A page of the nodes; of everything that can be elected there is but one. */
+/** Nodes come in pages; electable models fit in one. */
 const NodePage = z.object({ data: z.array(answers.Node), next_cursor: z.string().nullish() });
 const Catalogue = z.object({ data: z.array(answers.CatalogueModel) });
 
@@ -117,7 +117,7 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
   };
 }
 
-/** An older gateway answers an unknown path without a code. */
+/** An older gateway answers an unknown path without an error code. */
 async function unlessOlder<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -127,7 +127,7 @@ async function unlessOlder<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** `GET /node/v1/nodes/{id}` and what is sent → the method, the path with its query, the body. */
+/** `GET /node/v1/nodes/{id}` with its parameters → method, path with query, body. */
 function requestOf(at: At, sent: unknown): { method: string; path: string; body: object | undefined } {
   const {
     path = {},
@@ -145,7 +145,7 @@ function requestOf(at: At, sent: unknown): { method: string; path: string; body:
   return {
     method,
     path: given.size === 0 ? filled : `${filled}?${given}`,
-    // An empty body instead of none.
+    // Sends an empty object instead of no body.
     body: method === "GET" ? undefined : (body ?? {}),
   };
 }

@@ -11,9 +11,9 @@ import {
   nvidiaGpus,
 } from "./hardware.ts";
 
-/** As nvidia-smi of driver 580 prints it on a machine with an H200. */
+/** The output of nvidia-smi (driver 580) on a machine with an H200. */
 const NVIDIA = "NVIDIA H200, 143771, 580.159.04\n";
-/** As rocm-smi 6 prints it for a Radeon RX 7900 XT; releases before 6 wrote `Card series`. */
+/** The output of rocm-smi 6 for a Radeon RX 7900 XT; earlier releases wrote `Card series`. */
 const ROCM = JSON.stringify({
   card0: {
     "VRAM Total Memory (B)": "21458059264",

@@ -9,7 +9,7 @@ import type { Machine } from "./machine.ts";
 interface Gpu {
   maker: "nvidia" | "amd" | "apple";
   name: string;
-  /** Undefined where it shares the machine's memory. */
+  /** Undefined if it shares the machine's memory. */
   memoryBytes: number | undefined;
   driver: string | undefined;
 }
@@ -28,7 +28,7 @@ export async function findHardware(machine: Machine): Promise<Hardware> {
   return { os: platform, arch, cpu, cores, memoryBytes, gpus: await findGpus(machine) };
 }
 
-/** As the node API takes it. */
+/** The description in the node API's form. */
 export function hardwareReport(hardware: Hardware, engines: readonly FoundEngine[] = []): Record<string, unknown> {
   const { memoryBytes, gpus, ...rest } = hardware;
   return {
@@ -44,7 +44,7 @@ export function hardwareReport(hardware: Hardware, engines: readonly FoundEngine
   };
 }
 
-/** macOS lets the graphics processor have about three quarters of the memory it shares. */
+/** macOS allows a GPU about three quarters of the shared memory. */
 const UNIFIED_SHARE = 0.75;
 
 /**
@@ -72,7 +72,7 @@ export function describeHardware(hardware: Hardware): [name: string, value: stri
 
 const MIB = 1024 ** 2;
 
-/** Asked of the vendors' own programs. None means that models run on the processor. */
+/** Queries the vendors' programs. None found: models run on the CPU. */
 export async function findGpus(machine: Pick<Machine, "platform" | "run">): Promise<Gpu[]> {
   if (machine.platform === "darwin")
     return metalGpus(await outputOf(machine, "system_profiler", ["SPDisplaysDataType", "-json"]));
@@ -83,29 +83,29 @@ export async function findGpus(machine: Pick<Machine, "platform" | "run">): Prom
   return [...nvidiaGpus(nvidia), ...amdGpus(amd)];
 }
 
-/** Empty where the program is missing, fails, or finds no device: all mean that there is nothing to use. */
+/** Empty if the program is missing, fails or finds no device; then no GPU is usable. */
 async function outputOf(machine: Pick<Machine, "run">, program: string, args: string[]): Promise<string> {
   const result = await machine.run(program, args);
   return result?.code === 0 ? result.output : "";
 }
 
-/** Lines like `NVIDIA H200, 143771, 580.159.04`; memory in MiB. */
+/** Parses lines like `NVIDIA H200, 143771, 580.159.04`; memory in MiB. */
 export function nvidiaGpus(text: string): Gpu[] {
   return text.split("\n").flatMap((line): Gpu[] => {
     const fields = line.split(", ");
     const [driver, memory] = [fields.at(-1)?.trim(), Number(fields.at(-2))];
     const name = fields.slice(0, -2).join(", ").trim();
     if (name === "") return [];
-    // Some boards share the machine's memory and answer [N/A].
+    // Boards with shared memory report [N/A].
     return [{ maker: "nvidia", name, memoryBytes: memory > 0 ? memory * MIB : undefined, driver }];
   });
 }
 
 const RocmCards = z.record(z.string(), z.record(z.string(), z.unknown()));
 
-/** An object per card, whose keys changed their letter case between releases, and one for the system. */
+/** Parses one object per card, whose keys changed their case between releases, and one for the system. */
 export function amdGpus(text: string): Gpu[] {
-  // Warnings may stand before the JSON.
+  // Warnings may precede the JSON.
   const cards = RocmCards.safeParse(parseJson(text.slice(Math.max(0, text.indexOf("{")))));
   if (!cards.success) return [];
   const driver = fieldOf(cards.data.system ?? {}, "driver version");
@@ -128,7 +128,7 @@ const Displays = z.object({
   ),
 });
 
-/** Apple's own processors share the machine's memory; others in a Mac are of no use to engines of today. */
+/** Apple's own GPUs share the machine's memory; engines do not use other GPUs in a Mac. */
 export function metalGpus(text: string): Gpu[] {
   const displays = Displays.safeParse(parseJson(text));
   if (!displays.success) return [];

@@ -1,4 +1,4 @@
-/** This machine as the commands see it: its facts, and the programs on it. Passed in, so that tests can be any machine. */
+/** This machine for the commands: its facts and programs. Passed in, so that tests can replace it. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
@@ -25,7 +25,7 @@ export interface Machine {
 }
 
 export interface ProgramResult {
-  /** 0 when all went well; -1 when it had to be stopped. */
+  /** The exit code; -1 if it had to be killed. */
   code: number;
   output: string;
   errors: string;
@@ -38,7 +38,7 @@ export function thisMachine(): Machine {
     arch: arch(),
     hostname: hostname(),
     home: homedir(),
-    /** Read when it is asked for: a user without an entry in the system's list has no name, and seldom needs one. */
+    /** Read on demand: a user without an entry in the system's list has no name. */
     get user() {
       return userInfo().username;
     },

@@ -1,4 +1,4 @@
-/** One command on a machine of the test's choosing, logged in to a stub gateway if the test wants that. */
+/** Test helper: runs one command on a fake machine, optionally logged in to a stub gateway. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
   return { terminal, logins, context, run, fails };
 }
 
-/** A harness with a gateway, logged in as its one node. */
+/** A harness with a gateway, logged in as its only node. */
 export async function loggedIn(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
   const gateway = await stubGateway(t);
   const made = await commandHarness(t, options);

@@ -4,7 +4,7 @@ import type { Machine, ProgramResult } from "../machine/machine.ts";
 export const GIB = 1024 ** 3;
 
 interface FakeMachine extends Machine {
-  /** Every program that was asked for, with its arguments. */
+  /** Every program that was run, with its arguments. */
   readonly ran: string[];
 }
 

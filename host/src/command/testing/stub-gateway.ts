@@ -1,4 +1,4 @@
-/** The node API of a gateway with one account and one node, for tests: what it answers can be changed at any time. */
+/** Test helper: the node API of a gateway with one account and one node, whose answers can be changed. */
 import type { ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 import { json, type StubRequest, stubServer } from "../../testing/stub-http.ts";
@@ -49,10 +49,10 @@ export const STATS: Stats = {
 
 export interface StubGateway {
   url: string;
-  /** `GET /node/v1/nodes`, in order. */
+  /** The requests in order, such as `GET /node/v1/nodes`. */
   calls: string[];
   bodies: unknown[];
-  /** By `METHOD /path`, below /node/v1; overrides what stands here. */
+  /** Answers by `METHOD /path` below /node/v1, which override the defaults. */
   answers: Record<string, object | Answering>;
 }
 

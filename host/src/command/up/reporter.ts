@@ -11,7 +11,7 @@ import { quarantineReason, withheldReason } from "../quarantine.ts";
 
 export interface Reporter {
   readonly log: Log;
-  /** How often the gateway is asked how it sees the node. */
+  /** The interval at which the gateway's view of the node is fetched. */
   readonly statsEveryMs: number;
   /** The engine is not ready yet. */
   waiting(reason: string): void;
@@ -20,7 +20,7 @@ export interface Reporter {
   /** The agent is about to start; `snapshot` returns its state at any time. */
   serving(snapshot: () => AgentSnapshot): void;
   status(status: AgentStatus): void;
-  /** How the gateway sees the node. */
+  /** The gateway's view of the node. */
   stats(stats: Stats): void;
   /** The gateway does not return statistics. */
   statsMissing(reason: Error): void;
@@ -72,7 +72,7 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
     serving() {},
     status(status) {
       const now = connectionSentence(status);
-      // Every try to get back that fails for the same reason is no news.
+      // A repeated failure to reconnect is printed once.
       if (now !== line) print(now);
       line = now;
     },
@@ -91,7 +91,7 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
 
 const JSON_STATS_EVERY_MS = 15_000;
 
-/** One JSON object a line, for scripts: what happened, and when. */
+/** One JSON object per line, with the event and its time. */
 export function jsonReporter(logLevel: string, context: Pick<CommandContext, "terminal" | "clock">): Reporter {
   const { terminal, clock } = context;
   const log = createLog(logLevel, terminal.remarkPaint);

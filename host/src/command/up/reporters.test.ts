@@ -22,7 +22,7 @@ function reporter(options: { watched?: boolean; json?: boolean }) {
   return { terminal, clock, reporter: made };
 }
 
-/** A whole life, told. */
+/** Every event of a node's life, in order. */
 function live(reporter: Reporter, clock: ManualClock): void {
   reporter.engine({ ...scriptedEngine({ models: ["tiny-3b"], slots: 4, clock }), notes: ["the context is short"] });
   reporter.node({ node: NODE, gateway: "http://g", models: ["tiny-3b"] });
@@ -41,7 +41,7 @@ function live(reporter: Reporter, clock: ManualClock): void {
   reporter.close();
 }
 
-test("the line reporter says once that another node keeps this one from work", () => {
+test("the line reporter prints once that the node gets no work because of another node", () => {
   const { terminal, reporter: plain } = reporter({});
   const withheld: Stats = { ...STATS, state: "ready", connected: false, withheld: "host_quarantine" };
   for (const stats of [withheld, withheld, STATS]) plain.stats(stats);
@@ -121,7 +121,7 @@ test("the terminal reporter redraws the screen on changes and every second, with
   assert.equal(terminal.lines.at(-1), "stopped");
 });
 
-test("the reporter sends the gateway one request at a time, and none after the end", async () => {
+test("the reporter sends the gateway one request at a time, and none after the command has ended", async () => {
   const clock = new ManualClock();
   const heard: string[] = [];
   const late = Promise.withResolvers<Stats>();

@@ -76,7 +76,7 @@ test("shows a node that has just started", () => {
   assert.equal(lines[10], "running    nothing");
 });
 
-test("shows the state that keeps requests away first", () => {
+test("shows first the state that prevents the node from getting requests", () => {
   const state = (snap: Partial<AgentSnapshot>, gateway: Stats["state"]): string =>
     renderScreen({ ...view, snapshot: { ...snapshot, ...snap }, stats: { ...STATS, state: gateway } }, space)[3] ?? "";
   assert.equal(state({}, "paused"), "state      paused, 2 of 4 slots busy");
@@ -94,7 +94,7 @@ test("names a model whose engine is unreachable", () => {
   assert.equal(lines[5], "models     embed-m3 (away: tiny-3b)");
 });
 
-test("shows a job that still reads its prompt", () => {
+test("shows a job whose prompt is still being read", () => {
   const [first] = snapshot.running;
   assert.ok(first);
   const running = [

@@ -88,7 +88,7 @@ const LogLine = z.object({
   message: z.string().optional(),
 });
 
-/** Log lines would tear the screen: their messages become events. They never hold prompts, outputs or secrets. */
+/** Log lines would break the screen, so their messages become events. They contain no prompts, outputs or secrets. */
 function eventLog(level: string, happened: (text: string) => void): Log {
   return pino(
     { level, base: null },
@@ -112,7 +112,7 @@ export interface ScreenView {
   /** The gateway's latest statistics; undefined before the first. */
   stats: Stats | undefined;
   uptimeMs: number;
-  /** The newest last. */
+  /** Newest last. */
   events: readonly ScreenEvent[];
 }
 
@@ -134,10 +134,10 @@ const EVENTS_SHOWN = 8;
 /** Heading, facts, empty lines and the last line. */
 const ROWS_FIXED = 13;
 
-/** A pure function: what is known in, lines out. */
+/** Draws the screen as lines. Pure. */
 export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenSpace): string[] {
   const { snapshot, stats } = view;
-  // One row stays for the cursor; a screen that is taller than the terminal could not be drawn over.
+  // One row stays for the cursor; a taller screen could not be overwritten.
   const listRows = Math.max(2, rows - 1 - ROWS_FIXED);
   const running = runningLines(snapshot.running, Math.min(RUNNING_SHOWN, Math.ceil(listRows / 2)));
   const eventsShown = Math.min(EVENTS_SHOWN, listRows - running.length);

@@ -80,7 +80,7 @@ test("up shows a screen on a terminal, with the gateway's figures", async (t) =>
   assert.match(terminal.screens.at(-1)?.[0] ?? "", /Tollgate host, up for \d+ s/);
 });
 
-test("up exits with code 1 for an unreachable engine, and never replaces elected models by the demo model", async (t) => {
+test("up exits with code 1 if the engine is unreachable, and never replaces elected models by the demo model", async (t) => {
   const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
   const { message, next, exitCode } = await fails(up);
   assert.match(message, /no engine on this machine has/);
@@ -146,7 +146,7 @@ test("up exits with the gateway's reason when the node is refused", async (t) =>
   assert.equal(supervisor.told.length, 1);
 });
 
-test("up stops cleanly before it has anything to serve", async (t) => {
+test("up stops cleanly before it serves", async (t) => {
   const { run, supervisor, gateway } = await upHarness(t);
   gateway.answers[`POST /nodes/${NODE}/credentials`] = () => {}; // Never answers.
   const ended = run(up);

@@ -40,7 +40,7 @@ export const up: Command = {
   },
 };
 
-/** Where a gateway is named, what is stored is not even looked at. */
+/** If a gateway is named, stored settings are not read. */
 async function readFlags(given: CommandInput, { env, logins }: CommandContext): Promise<UpFlags> {
   const login = given.flags.gateway === undefined ? await logins.read() : undefined;
   if (login === undefined && given.flags.gateway === undefined)
@@ -57,7 +57,7 @@ async function serveUntilStopped(flags: UpFlags, context: CommandContext, superv
   try {
     if (flags.setAside !== undefined) context.terminal.remark(`note: ${asideSentence(flags.setAside)}`);
     const serving = await Promise.race([prepare(flags, context, reporter, stop.signal), supervisor.stopRequested]);
-    if (serving === undefined) return; // Told to stop before there was anything to serve.
+    if (serving === undefined) return; // Stopped before it served.
     await serve(serving, context, { reporter, supervisor });
   } finally {
     reporter.close();
@@ -80,7 +80,7 @@ function asideSentence({ engine, engineUrl, addresses = {}, modelFile }: EngineS
   return `the flags name the engine, so the elected one (${elected}) is not used this time`;
 }
 
-/** An engine that is still loading is waited for, for as long as it takes. */
+/** Waits for an engine that is still loading, without a limit. */
 async function prepare(
   flags: UpFlags,
   context: CommandContext,
@@ -106,7 +106,7 @@ async function joinPlatform(
   const gateway = gatewayClient(flags);
   const node = await identify(gateway, flags, context);
   await gateway.elect(node, models);
-  // Asked for here, so that a refusal ends the command; later ones are asked for until they come.
+  // Fetched here, so that a refusal ends the command; later failures are retried.
   let first: PlaneCredentials | undefined = await gateway.credentials(node);
   reporter.node({ node, gateway: gateway.address, models });
   const credentials = async (): Promise<PlaneCredentials> => {
@@ -173,7 +173,7 @@ interface StatsWatch {
   reporter: Pick<Reporter, "stats" | "statsMissing" | "statsEveryMs">;
 }
 
-/** Asks the gateway now and then how it sees the node, one question at a time, until the returned function is called. */
+/** Fetches the gateway's view of the node regularly, one request at a time, until the returned function is called. */
 export function watchStats({ gateway, node, clock, reporter }: StatsWatch): () => void {
   let stopped = false;
   let cancel = (): void => {};

@@ -11,11 +11,11 @@ interface Heard {
   fault: string | undefined;
 }
 
-/** The parsed answer of these pieces, and whether it is complete when the server closes. */
+/** The parsed response of these pieces, and whether it is complete when the server closes. */
 function heard(pieces: readonly (string | Buffer)[], closes = false): Heard {
   const parser = new AnswerParser();
   const body: Buffer[] = [];
-  // A copy, as memory that is read into is not that of a constant: it is written to.
+  // A copy, because the parser changes the memory it is given.
   for (const piece of pieces) body.push(Buffer.from(parser.push(Buffer.from(piece as Buffer))));
   if (closes) parser.end();
   return {
@@ -83,7 +83,7 @@ test("expects no body for some statuses, whatever the headers say", () => {
   }
 });
 
-test("treats an answer that breaks off anywhere as incomplete", () => {
+test("reports a response that breaks off anywhere as incomplete", () => {
   for (const answer of [
     `${CHUNKED}5\r\nhello\r\n0\r\nx: y\r\n\r\n`,
     "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
@@ -126,7 +126,7 @@ const BAD: [name: string, answer: string, body?: string][] = [
   ["with trailers without end", `${CHUNKED}2\r\nhi\r\n0\r\nx: ${"x".repeat(17_000)}`, "hi"],
 ];
 for (const [name, answer, body = ""] of BAD) {
-  test(`refuses an answer ${name}, passes on what came before and drops what follows`, () => {
+  test(`refuses a response ${name}, passes on what came before and ignores what follows`, () => {
     for (const pieces of [[answer], answer.split("")]) {
       const after = heard([...pieces, "2\r\nno\r\n"], true);
       assert.equal(typeof after.fault, "string");

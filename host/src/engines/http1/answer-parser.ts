@@ -1,16 +1,14 @@
 /**
- * One answer of HTTP/1.1, read as its bytes come, wherever they are cut (RFC 9112). Interim answers are passed over, trailers and
- * extensions of chunks too. What is not to the email is refused: two readings of one answer would be one too many.
- *
- * An engine sends every event as a chunk of its own, and one read has many of them. Their bytes are moved together in the
- * memory that they came in, and handed over at once.
+ * Parses one HTTP/1.1 response from bytes cut anywhere (RFC 9112). Interim responses, trailers and chunk extensions are skipped. Anything
+ * that violates the standard is refused, because two readings of a response are a security risk. Engines send each event as a chunk, and a
+ * read has many of them: their bytes are moved together within the read's memory and passed on at once.
  */
 
-/** Of all interim answers and the head together; of the trailers; of the extensions of a chunk. Node's own bound. */
+/** The limit for all interim responses and the head together, for the trailers, and for a chunk's extensions. The same as Node's. */
 const HEAD_BYTES_MAX = 16 * 1024;
-/** Not much more than a head is taken for one. */
+/** Little more than this is searched for a head at first. */
 const HEAD_BYTES_USUAL = 1024;
-/** Beyond it a size is no number that can be counted down. */
+/** A larger size is not an exact number. */
 const SIZE_DIGITS_MAX = 13;
 const CR = 13;
 const LF = 10;
@@ -26,9 +24,9 @@ class MalformedAnswer extends Error {
 
 export interface AnswerHead {
   status: number;
-  /** By names in lower case; a name that comes twice has both values, with a comma between them. */
+  /** By lower-case name; repeated fields are joined with a comma. */
   fields: ReadonlyMap<string, string>;
-  /** Whether the head allows another request on this connection. */
+  /** Whether the connection can be reused. */
   persists: boolean;
   /** How the end of the body is recognised. */
   body: "chunks" | "length" | "close" | "none";
@@ -57,9 +55,9 @@ const NOTHING = Buffer.alloc(0);
 export class AnswerParser {
   #place: Place = "head";
   #head: AnswerHead | undefined;
-  /** The part of a head that came. */
+  /** The part of the head received so far. */
   #begun = "";
-  /** The bytes left for heads, chunk extensions or trailers. */
+  /** The bytes left for head, chunk extensions or trailers. */
   #room = HEAD_BYTES_MAX;
   /** The bytes left of the body or chunk. */
   #left = 0;
@@ -71,7 +69,7 @@ export class AnswerParser {
     return this.#head;
   }
 
-  /** What is wrong; later bytes are ignored. */
+  /** The violation, after which bytes are ignored. */
   get fault(): MalformedAnswer | undefined {
     return this.#fault;
   }
@@ -80,12 +78,12 @@ export class AnswerParser {
     return this.#place === "complete";
   }
 
-  /** Whether the connection can carry another request: the answer is complete, and nothing came after it. */
+  /** Whether the connection can be reused: the response is complete and nothing followed it. */
   get reusable(): boolean {
     return this.complete && this.#head?.persists === true && !this.#surplus;
   }
 
-  /** The bytes of the body among these, in their memory: good until the next read. */
+  /** The body's bytes among these, in the same memory: valid until the next read. */
   push(bytes: Buffer): Buffer {
     let from = 0;
     while (this.#place === "head" && from < bytes.length) from = this.#readHead(bytes, from);
@@ -105,7 +103,7 @@ export class AnswerParser {
     }
   }
 
-  /** The server closed its side. Says whether the answer is whole. */
+  /** The server closed its side. Returns whether the response is complete. */
   end(): boolean {
     if (this.#place === "close") this.#place = "complete";
     return this.complete;
@@ -117,7 +115,7 @@ export class AnswerParser {
     this.#place = "fault";
   }
 
-  /** Takes a part of what came, and returns where the rest of it begins. */
+  /** Consumes a part of the bytes and returns where the rest begins. */
   #readHead(bytes: Buffer, from: number): number {
     try {
       return this.#findHead(bytes, from);
@@ -131,7 +129,7 @@ export class AnswerParser {
     const to = Math.min(bytes.length, from + HEAD_BYTES_USUAL);
     const before = this.#begun.length;
     const text = this.#begun + bytes.toString("latin1", from, to);
-    // Empty lines before an answer: the server ended its last one with a line too many.
+    // Empty lines before a response, left over from the previous one.
     const blank = /^(?:\r\n)+/.exec(text)?.[0].length ?? 0;
     const end = text.indexOf(HEAD_END, blank);
     const size = end === -1 ? text.length : end + HEAD_END.length;
@@ -196,14 +194,14 @@ export class AnswerParser {
     return start === -1 ? NOTHING : bytes.subarray(start, to);
   }
 
-  /** Takes what is around the chunks, up to the next chunk. */
+  /** Consumes the framing up to the next chunk's data. */
   #frames(bytes: Buffer, from: number): number {
     let at = from;
     while (at < bytes.length && this.#place !== "chunk" && !this.complete) this.#frame(bytes[at++] as number);
     return at;
   }
 
-  /** Takes one byte of it. */
+  /** Consumes one byte of framing. */
   #frame(byte: number): void {
     switch (this.#place) {
       case "size": {
@@ -277,7 +275,7 @@ function expectLineFeed(byte: number): void {
   if (byte !== LF) throw new MalformedAnswer("a carriage return without a line feed");
 }
 
-/** Reads a head, without the empty line at its end. */
+/** Parses a head without its final empty line. */
 function headOf(text: string): AnswerHead {
   const [first = "", ...lines] = text.replace(FOLD, " ").split("\r\n");
   const [, minor, code] = STATUS_LINE.exec(first) ?? [];
@@ -300,7 +298,7 @@ function headOf(text: string): AnswerHead {
 function framingOf(status: number, fields: ReadonlyMap<string, string>): Pick<AnswerHead, "body" | "length"> {
   const coding = fields.get("transfer-encoding");
   const length = fields.get("content-length");
-  // Nothing was asked that could be answered so.
+  // No upgrade was requested.
   if (status === 101) throw new MalformedAnswer("it switches protocols");
   if (status < 200 || status === 204 || status === 304) return { body: "none", length: 0 };
   if (coding !== undefined) {

@@ -1,12 +1,12 @@
 /**
- * One connection to an engine's server. It carries one exchange at a time, and rests between them. The bytes of an answer are
- * handed over within the read that brought them: no stream and no promise for each of them.
+ * One connection to an engine's server, with one exchange at a time. Response bytes are passed on synchronously within the read: no stream
+ * and no promise per chunk.
  */
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { type AnswerHead, AnswerParser } from "./answer-parser.ts";
 
-/** Every read of every connection comes into this memory, and is over before the next. */
+/** All connections share this read buffer, because each read is processed before the next. */
 const READ_BYTES = 64 * 1024;
 let readMemory: Buffer | undefined;
 
@@ -18,21 +18,21 @@ export interface Server {
   secure: boolean;
 }
 
-/** The caller gets exactly one of `ended` and `failed`, and nothing after it. */
+/** Exactly one of `ended` and `failed` is called, and nothing after it. */
 interface Exchange {
-  /** The head and what came of the body with it; then more of the body. The memory is good for the call only. */
+  /** The head with the first bytes of the body, then more bytes. The memory is valid only during the call. */
   heard(head: AnswerHead, bytes: Buffer): void;
-  /** The answer is over: whole, or because its connection broke. */
+  /** The response ended, completely or because its connection broke. */
   ended(whole: boolean): void;
-  /** No answer came. */
+  /** No response arrived. */
   failed(error: Error): void;
 }
 
 interface Events {
   up: () => void;
-  /** An exchange is over, and another may follow. */
+  /** An exchange ended, and the connection can be reused. */
   rests: (head: AnswerHead) => void;
-  /** None will. */
+  /** The connection cannot be reused. */
   closed: () => void;
 }
 
@@ -62,7 +62,7 @@ export class Connection {
     this.#socket.write(request);
   }
 
-  /** Closes it; the engine stops. The exchange hears of it as of a connection that breaks. */
+  /** Closes the connection, so that the engine stops. The exchange sees a broken connection. */
   destroy(error?: Error): void {
     this.#error ??= error;
     this.#socket.destroy();
@@ -80,7 +80,7 @@ export class Connection {
   #read(bytes: Buffer): void {
     const parser = this.#parser;
     if (parser === undefined || this.#exchange === undefined) {
-      // No one asked.
+      // Data without a request.
       this.#socket.destroy();
       return;
     }
@@ -90,7 +90,7 @@ export class Connection {
     else if (parser.fault !== undefined) this.destroy(parser.fault);
   }
 
-  /** The server closed its side: nothing more comes, whatever it was asked. */
+  /** The server closed its side, so no more data will arrive. */
   #end(): void {
     const parser = this.#parser;
     if (parser?.end()) this.#complete(parser);
@@ -102,7 +102,7 @@ export class Connection {
     this.#exchange = undefined;
     this.#parser = undefined;
     const { head, reusable } = parser;
-    // An answer that came before its request had left: the rest of the request would be taken for another.
+    // If the response arrived before the whole request was sent, the rest of the request would be taken for another one.
     const usable = reusable && head !== undefined && this.#socket.writableLength === 0 && !this.#socket.destroyed;
     if (usable) this.#rests(head);
     else this.#socket.destroy();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gathers, REST_MS, ReadGather } from "./read-gather.ts";
+import { REST_MS, ReadGather, shouldPause } from "./read-gather.ts";
 
-test("pauses reading after a turn with little data for many answers", () => {
+test("pauses after a turn that read little data of many answers", () => {
   const table: [answers: number, reads: number, rests: boolean][] = [
     [1, 1, false],
     [7, 1, false],
@@ -16,7 +16,7 @@ test("pauses reading after a turn with little data for many answers", () => {
     [64, 200, false],
   ];
   for (const [answers, reads, rests] of table)
-    assert.equal(gathers({ answers, reads }), rests, `${reads} reads of ${answers} answers`);
+    assert.equal(shouldPause({ answers, reads }), rests, `${reads} reads of ${answers} answers`);
 });
 
 test("pauses once per turn after all other work, and only while many answers are open", () => {

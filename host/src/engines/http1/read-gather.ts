@@ -1,19 +1,18 @@
 /**
- * Lets what an engine says to many jobs in one step be read together. Each word comes on a connection of its own, a few
- * microseconds after the last: an event loop that wakes up for every one of them costs more than reading them. So where many
- * answers are read and a turn of the loop brought few of them, the thread rests for a moment before it looks again. No word
- * waits longer than that, and none where few answers are read.
+ * Combines reads of many concurrent answers. An engine step writes a token to each connection within microseconds, and waking the event
+ * loop for each costs more than reading it. So if many answers are open and a turn of the loop read few of them, the thread sleeps for a
+ * moment before the next turn. No token waits longer than that, and with few answers none does.
  */
 import type { Clock } from "../../clock.ts";
 
-/** With fewer answers at once, to wake up for each costs little in all. */
+/** With fewer answers, waking up for each costs little. */
 const ANSWERS_MIN = 8;
-/** A turn that brought this share of the answers found most of a step already. */
+/** A turn that read this share of the answers found most of a step already. */
 const FULL_SHARE = 0.5;
 export const REST_MS = 1;
 
-/** Whether to rest after a turn of the loop that read `reads` times, while `answers` were open. */
-export const gathers = ({ answers, reads }: { answers: number; reads: number }): boolean =>
+/** Whether to sleep after a turn of the loop with `reads` reads, while `answers` were open. */
+export const shouldPause = ({ answers, reads }: { answers: number; reads: number }): boolean =>
   answers >= ANSWERS_MIN && reads < answers * FULL_SHARE;
 
 export class ReadGather {
@@ -24,7 +23,7 @@ export class ReadGather {
   readonly #endTurn = (): void => {
     const reads = this.#reads;
     this.#reads = 0;
-    if (gathers({ answers: this.#answers, reads })) this.#rest(REST_MS);
+    if (shouldPause({ answers: this.#answers, reads })) this.#rest(REST_MS);
   };
 
   constructor(clock: Pick<Clock, "soon">, rest: (ms: number) => void) {
@@ -32,7 +31,7 @@ export class ReadGather {
     this.#rest = rest;
   }
 
-  /** An answer is awaited or read; the returned function ends it. */
+  /** An answer is open until the returned function is called. */
   begin(): () => void {
     this.#answers++;
     return () => {
@@ -47,7 +46,7 @@ export class ReadGather {
 }
 
 const never = new Int32Array(new SharedArrayBuffer(4));
-/** The thread does nothing at all meanwhile. */
-export function restThread(ms: number): void {
+/** Blocks the whole thread. */
+export function sleepThread(ms: number): void {
   Atomics.wait(never, 0, 0, ms);
 }

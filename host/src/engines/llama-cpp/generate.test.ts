@@ -1,18 +1,18 @@
-/** One generation with a sequence made by hand: the gateway hears that the prompt is read, however long a single step takes. */
+/** A generation on a hand-made sequence: the gateway gets progress while the prompt is read, however long a step takes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { chatJob, RecordingSink } from "../../testing/recording-sink.ts";
 import { generate, nextStep } from "./generate.ts";
-import { tellReading } from "./reading.ts";
+import { reportPromptProgress } from "./reading.ts";
 import { score } from "./score.ts";
 
 const STEP_MS = 2_500;
 const TOKEN_MS = 1_500;
 const never = new AbortController().signal;
 
-/** Takes that long for each step of a prompt and for each token. */
+/** A model that takes this long per prompt step and per token. */
 function slowModel(clock: ManualClock) {
   const step = async (): Promise<void> => clock.advance(STEP_MS);
   const sequence = {
@@ -47,7 +47,7 @@ const prompt = (length: number) => () => ({
   startsThinking: false,
 });
 
-/** When the gateway heard something, from the beginning of the job to its first output, and how far the prompt was read. */
+/** Records when the gateway got progress before the first output, and how far the prompt was read. */
 class TimedSink extends RecordingSink {
   readonly heardAt: number[];
   readonly #clock: ManualClock;
@@ -84,7 +84,7 @@ for (const [length, steps] of [
   test(`reports progress every second until the first token of a prompt of ${length} tokens on a slow machine`, async () => {
     const clock = new ManualClock();
     const sink = new TimedSink(clock);
-    const reading = tellReading(sink, clock);
+    const reading = reportPromptProgress(sink, clock);
     const began = clock.monotonic();
     const { finish } = await generate({
       ...slowModel(clock),
@@ -100,7 +100,7 @@ for (const [length, steps] of [
 test("reports progress every second while an answer is scored on a slow machine", async () => {
   const clock = new ManualClock();
   const sink = new TimedSink(clock);
-  const reading = tellReading(sink, clock);
+  const reading = reportPromptProgress(sink, clock);
   const job = { ...chatJob(""), score: { answer: "one two three four five six seven eight nine ten" } };
   const scores = await score({ ...slowModel(clock), format: prompt(40), job, reading });
   reading.end();
@@ -109,7 +109,7 @@ test("reports progress every second while an answer is scored on a slow machine"
   sink.assertSteady();
 });
 
-test("shrinks prompt steps that are slow and grows fast ones", () => {
+test("shortens prompt steps that are slow and lengthens fast ones", () => {
   assert.equal(nextStep(128, 1000), 64);
   assert.equal(nextStep(128, 250), 128);
   assert.equal(nextStep(128, 10), 256);

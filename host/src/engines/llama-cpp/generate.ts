@@ -13,9 +13,9 @@ import { EngineError, type Finish, type GenerationJob, type Sink } from "../engi
 import { engineSeed } from "../seed.ts";
 import { OutputDecoder } from "./output-decoder.ts";
 import type { PromptFormat } from "./prompt-format.ts";
-import type { Reading } from "./reading.ts";
+import type { PromptProgress } from "./reading.ts";
 
-/** A long prompt is read in steps, between which other jobs run, progress is sent and cancellations are noticed. */
+/** A long prompt is read in steps; between them other jobs run, progress is sent and cancellation is checked. */
 const STEP_TOKENS_MIN = 16;
 const STEP_TOKENS = 128;
 const STEP_TOKENS_MAX = 2048;
@@ -36,21 +36,21 @@ interface Generation {
   /** The grammar that the answer must follow. */
   grammar: LlamaGrammarEvaluationState | undefined;
   sink: Pick<Sink, "delta">;
-  reading: Reading;
+  reading: PromptProgress;
   signal: AbortSignal;
   clock: Clock;
 }
 
 /**
- * The gateway counts the text and ends the job at its cap. The engine counts tokens, which are more for some texts, so its own limit is
- * slightly higher; it matters only without a gateway.
+ * The gateway counts the text and ends the job at its cap. The engine counts tokens, which may be more, so its own limit is slightly
+ * higher; it only matters without a gateway.
  */
 const UNCOUNTED = 16;
 
 export async function generate(generation: Generation): Promise<{ finish: Finish }> {
   const { model, sequence, format, samplingDefaults, job, sink, reading, signal } = generation;
   const { tokens: prompt, thinking, startsThinking } = format(job);
-  // llama.cpp needs one place of the context for itself.
+  // llama.cpp needs one position of the context for itself.
   const usable = sequence.contextSize - 1;
   if (prompt.length > usable) throw tooLong(sequence.contextSize);
   const said: Token[] = [];
@@ -65,7 +65,7 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
   const rest = await readPrompt(prompt, { ...generation, tokens: prompt.length });
   if (signal.aborted) return { finish: "stop" };
   const sampling = samplingOptions(job.sampling, samplingDefaults, said);
-  // A model that is made to think first keeps to the format afterwards; any other from its first token on.
+  // A model that thinks first follows the format after its thinking, any other from its first token.
   const keeps = (): boolean => !decoder.isThinking;
   const { grammar } = generation;
   const options =
@@ -85,11 +85,11 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
 }
 
 interface PromptReading extends Pick<Generation, "sequence" | "reading" | "signal" | "clock"> {
-  /** The number of tokens to read, with what follows the prompt. */
+  /** The number of tokens to read, including those after the prompt. */
   tokens: number;
 }
 
-/** Reads all of the prompt but its last step, which comes back. */
+/** Reads the prompt except for its last step, which is returned. */
 export async function readPrompt(
   prompt: Token[],
   { sequence, reading, tokens, signal, clock }: PromptReading,
@@ -111,14 +111,14 @@ export function nextStep(step: number, tookMs: number): number {
   return tookMs < STEP_MS / 2 ? Math.min(STEP_TOKENS_MAX, step * 2) : step;
 }
 
-/** A request's sampling as llama.cpp takes it. `said`: every token of the answer so far, for the penalties. */
+/** A request's sampling in llama.cpp's form. `said`: every token of the answer so far, for the penalties. */
 function samplingOptions(sampling: Sampling, defaults: SamplingDefaults, said: Token[]): SequenceEvaluateOptions {
   const { presence_penalty: presencePenalty = 0, frequency_penalty: frequencyPenalty = 0 } = sampling;
   const penalised = presencePenalty !== 0 || frequencyPenalty !== 0;
   return {
     temperature: sampling.temperature ?? defaults.temperature,
     topP: sampling.top_p ?? defaults.topP,
-    // Left out, the library seeds by the second, and two requests at once would get the same answer.
+    // Without a seed, the library uses the current second, so two concurrent requests would get the same answer.
     seed: sampling.seed === undefined ? randomInt(2 ** 31) : engineSeed(sampling.seed),
     ...(penalised
       ? { repeatPenalty: { punishTokens: () => said, penalty: 1, presencePenalty, frequencyPenalty } }

@@ -1,10 +1,10 @@
-/** The integers of a range as a grammar: digit by digit, as few alternatives as the bounds have digits. */
+/** A grammar for the integers of a range, digit by digit, with about as many alternatives as the bounds have digits. */
 
-/** Every integer of so many digits is exact in JavaScript and in JSON. */
+/** Integers with this many digits are exact in JavaScript and JSON. */
 const DIGITS_MAX = 15;
 const MAX = 10 ** DIGITS_MAX - 1;
 
-/** As an expression of GBNF; undefined where no integer lies in the range. */
+/** A GBNF expression; undefined if no integer is in the range. */
 export function integerRange({ min = -MAX, max = MAX }: { min?: number; max?: number }): string | undefined {
   const [low, high] = [Math.max(Math.ceil(min), -MAX), Math.min(Math.floor(max), MAX)];
   if (!(low <= high)) return undefined;
@@ -16,7 +16,7 @@ export function integerRange({ min = -MAX, max = MAX }: { min?: number; max?: nu
   return ranges.join(" | ");
 }
 
-/** One alternative or more for each number of digits. */
+/** At least one alternative per number of digits. */
 function naturals(low: number, high: number): string[] {
   const found: string[] = [];
   for (let digits = 1; digits <= DIGITS_MAX; digits++) {
@@ -27,7 +27,7 @@ function naturals(low: number, high: number): string[] {
   return found;
 }
 
-/** Digits from `low` to `high`, which have the same length. */
+/** Numbers from `low` to `high`, which have equally many digits. */
 function equallyLong(low: string, high: string): string[] {
   const length = low.length;
   if (length === 0) return [""];

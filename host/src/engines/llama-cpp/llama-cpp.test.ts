@@ -1,4 +1,4 @@
-/** The engine for any GGUF file, shown with the one of this repository in its own format: template, marks, vectors. */
+/** The llama.cpp engine with this repository's model in its own format: template, marks, vectors. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,17 +14,17 @@ import { filePromptFormat } from "./prompt-format.ts";
 
 const file = fileURLToPath(new URL("../../../models/tollgate-demo.gguf", import.meta.url));
 const SLOTS = 4;
-/** QwQ's way: the template itself opens the thinking. */
+/** Like QwQ's template, which opens the thinking itself. */
 const THINKING_TEMPLATE =
   "{%- for message in messages -%}{{- '<|' + message['role'] + '|>\\n' + message['content'] + '<|end|>\\n' -}}{%- endfor -%}" +
   "{%- if add_generation_prompt -%}{{- '<|assistant|>\\n<think>\\n' -}}{%- endif -%}";
-/** Some templates refuse what they were not made for, and say so with what they were given. */
+/** Some templates throw for unsupported input, with an error that quotes it. */
 const STRICT_TEMPLATE = `{%- if messages|length > 6 -%}{{- raise_exception('no: ' + messages[0]['content']) -}}{%- endif -%}${THINKING_TEMPLATE}`;
 
 const options = { name: "file", file, threads: 1, gpu: false as const, flashAttention: false, clock: systemClock };
 
 let engine: Engine;
-/** With a template of the test's, and half the context. */
+/** Uses the test's template and half the context. */
 let templated: Engine;
 before(async () => {
   engine = await llamaCppEngine({ ...options, models: ["tiny-3b", "embed-m3"], slots: SLOTS });
@@ -46,7 +46,7 @@ async function ask(content: string, rest: Partial<GenerationJob> = {}, on = engi
   return { sink, finish, text: sink.text("answer") };
 }
 
-test("chat: uses the file's own template, and escapes its markers in the user's text", async () => {
+test("chat: uses the chat template in the file, and escapes special tokens in user text", async () => {
   assert.match((await ask("What is the capital of France?")).text, /Paris/);
   const messages = [
     { role: "developer", content: "You are kind." },
@@ -78,16 +78,16 @@ test("applies stop strings, penalties and top_p", async () => {
   assert.equal(narrow.text, plain.text);
 });
 
-test("repeats with a seed, alone and beside three others, and differs with another seed", async () => {
+test("gives the same answer for the same seed, alone and next to three other requests, and another for another seed", async () => {
   const tell = async (seed: number): Promise<string> =>
     (await ask("Tell me a story about a fox", { sampling: { temperature: 1, seed } })).text;
   const first = await tell(7);
-  // That no two of them sample at once is shown in sample-in-turns.test.ts.
+  // sample-in-turns.test.ts shows that no two of them sample at once.
   assert.deepEqual(await Promise.all([tell(7), tell(7), tell(7), tell(7)]), [first, first, first, first]);
   assert.notEqual(await tell(-7), first);
 });
 
-test("runs four jobs at once without mixing them, and lets a fifth wait for a slot", async () => {
+test("runs four jobs at once without mixing them, and makes a fifth wait for a slot", async () => {
   const asked = ["What is the capital of France?", "Count to 20", "What is the capital of Japan?", "Count to ten"];
   const running = asked.map((content) => ask(content));
   assert.match((await ask("What is the capital of Italy?")).text, /Rome/);
@@ -119,20 +119,20 @@ test("stops an endless answer shortly after its cap", async () => {
   assert.ok(sink.deltas.length <= 4 + 16, String(sink.deltas.length));
 });
 
-test("refuses what does not fit the context without truncating, and reports progress on a long prompt", async () => {
+test("refuses prompts that do not fit the context instead of truncating, and reports progress on long prompts", async () => {
   const tooLong = { name: "EngineError", blame: "prompt", message: /context of 2,048 tokens/ };
   await assert.rejects(ask("fox ".repeat(2100)), tooLong);
   await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
   const prompt = "1, 2, 3, ".repeat(108);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt } }, templated);
-  // The steps that a prompt of 972 tokens is read in at most double, from 128 tokens on. A first step of over a second repeats a 0.
+  // From 128 tokens on, the steps that read a prompt of 972 tokens at most double. A first step of over a second repeats the progress of 0.
   const told = new Set(sink.fractions.filter((fraction) => fraction > 0 && fraction <= 1));
   assert.ok(told.size >= 3, String(sink.fractions));
   assert.ok(sink.fractions.every((fraction, i) => fraction <= 1 && fraction >= (sink.fractions[i - 1] ?? 0)));
   assert.equal(finish, "length");
 });
 
-test("a job that waits for a slot and reads a short prompt tells that it goes on, and stops at its first token", async (t) => {
+test("reports progress of a job that waits for a slot or reads a short prompt, until its first token", async (t) => {
   const clock = new ManualClock();
   const one = await llamaCppEngine({ ...options, models: ["tiny-3b"], slots: 1, clock });
   t.after(() => one.close());
@@ -202,7 +202,7 @@ test("reports a missing, wrong or damaged file and leaves nothing behind", async
     await assert.rejects(llamaCppEngine({ ...options, file: path, models: ["tiny-3b"] }), reason);
 });
 
-test("notes where the file falls short of the catalogue", async (t) => {
+test("notes differences of the file from the catalogue", async (t) => {
   assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, but tiny-3b promises 8192/);
   assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, but embed-m3 promises 1024/);
   const only = await llamaCppEngine({ ...options, models: ["embed-m3"], contextTokens: 64 });
@@ -218,7 +218,7 @@ test("returns a text's tokens without added ones", async () => {
 
 const schemaFormat = (schema: Record<string, unknown>) => ({ type: "json_schema" as const, name: "x", schema });
 
-test("keeps an answer to its format, beside jobs without one and after thinking that the prompt opens", async () => {
+test("keeps an answer to its format beside other jobs, and after thinking that the prompt opens", async () => {
   const dog = schemaFormat({
     type: "object",
     properties: {
@@ -246,7 +246,7 @@ test("keeps an answer to its format, beside jobs without one and after thinking 
   assert.match(stopped.text, /^\{\s*$/);
 });
 
-test("refuses a schema that its grammars do not support, and passes the check while a job waits for its slot", async () => {
+test("refuses a schema that its grammars do not support, and passes the format check while a job waits for its slot", async () => {
   const pattern = schemaFormat({ type: "object", properties: { a: { type: "string", pattern: "^x" } } });
   await assert.rejects(ask("x", { format: pattern }), { name: "EngineError", blame: "prompt" });
   assert.equal(await engine.keepsFormat?.("embed-m3"), false);

@@ -1,7 +1,7 @@
 /**
- * llama.cpp in this process, with any GGUF file: as many sequences as slots, the chat template of the file, prompts that
- * do not fit refused and never cut. The output cap is the gateway's, which counts in the catalogue's tokens; this engine
- * stops only at the end of the context.
+ * llama.cpp in this process, for any GGUF file: one sequence per slot, the file's chat template, and prompts that do not fit are refused
+ * instead of cut. The gateway enforces the output cap, which counts the catalogue's tokens; this engine stops only at the end of the
+ * context.
  */
 import { open } from "node:fs/promises";
 import {
@@ -27,36 +27,36 @@ import { answerGrammar } from "./answer-grammar.ts";
 import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
 import { Pool } from "./pool.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
-import { TELL_EVERY_MS, tellReading } from "./reading.ts";
+import { reportPromptProgress, TELL_EVERY_MS } from "./reading.ts";
 import { sampleInTurns } from "./sample-in-turns.ts";
 import { score } from "./score.ts";
 
 const GGUF_MAGIC = "GGUF";
 const SLOTS_ON_CPU = 1;
 const SLOTS_ON_GPU = 4;
-/** Of the catalogue's embedding model. */
+/** The width of the catalogue's embedding model. */
 const VECTOR_WIDTH = 1024;
 const OPENAI_DEFAULTS: SamplingDefaults = { temperature: 1, topP: 1 };
 
 export interface LlamaCppOptions {
   name: string;
-  /** A GGUF file. */
+  /** The path of a GGUF file. */
   file: string;
-  /** The models of the catalogue that it serves. */
+  /** The catalogue models that it serves. */
   models: string[];
   slots?: number | undefined;
-  /** Default: what the catalogue promises, or what the model was trained for if that is less. */
+  /** Default: the catalogue's context, or what the model was trained with if that is less. */
   contextTokens?: number | undefined;
   threads?: number | undefined;
   gpu?: LlamaOptions["gpu"];
   flashAttention?: boolean | undefined;
-  /** Default: the file's own. */
+  /** Default: the file's own format. */
   promptFormat?: (model: LlamaModel) => PromptFormat;
-  /** Makes a prompt that is too long fit. Default: it is refused. */
+  /** Shortens a prompt that does not fit. Default: it is refused. */
   shorten?: (tokens: Token[]) => Token[];
   /** The settings of a request without its own. Default: OpenAI's. */
   samplingDefaults?: SamplingDefaults;
-  /** Makes a vector what is handed out. Default: one of length one. */
+  /** Converts a vector. Default: normalises it. */
   vector?: (values: readonly number[]) => Float32Array;
   clock: Clock;
 }
@@ -86,7 +86,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const writes = models.some((id) => !EMBEDDING_MODELS.includes(id));
     const free = new Pool(writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : []);
     const embedder = new Embedder(model, { contextTokens, threads, shorten });
-    /** Nothing of a prompt stays behind for the next job on the sequence. */
+    /** Clears the sequence, so that the next job sees nothing of this prompt. */
     const onSequence = async <Result>(run: (sequence: LlamaContextSequence) => Promise<Result>): Promise<Result> => {
       const sequence = await free.take();
       try {
@@ -98,7 +98,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     };
     const write: Engine["generate"] = async (job, sink, signal) => {
       if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
-      const reading = tellReading(sink, clock);
+      const reading = reportPromptProgress(sink, clock);
       try {
         const grammar = job.format === undefined ? undefined : await answerGrammar(llama, model, job.format);
         const common = { model, format, samplingDefaults, job, grammar, sink, reading, signal, clock };
@@ -109,7 +109,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     };
     const scoreAnswer: NonNullable<Engine["score"]> = async (job, sink, signal) => {
       if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
-      const reading = tellReading(sink, clock);
+      const reading = reportPromptProgress(sink, clock);
       try {
         return await onSequence((sequence) => score({ model, sequence, format, job, reading, signal, clock }));
       } finally {
@@ -157,8 +157,8 @@ async function requireGguf(path: string): Promise<void> {
 const unitLength = (values: readonly number[]): Float32Array => normalise(Float32Array.from(values));
 
 /**
- * All cores but one where they do the work: its threads wait for one another without sleeping, so that one thread too many
- * makes all of them slow, and this process has other things to do. With a graphics processor the library knows best.
+ * All cores but one on a CPU: llama.cpp's threads spin while they wait for each other, so one thread too many slows all of them down. With
+ * a GPU the library's default is used.
  */
 function threadsOn(llama: Llama): number | undefined {
   return llama.gpu === false ? Math.max(1, llama.cpuMathCores - 1) : undefined;
@@ -210,7 +210,7 @@ async function sequences(
   return Array.from({ length: slots }, () => context.getSequence());
 }
 
-/** Embeddings need a context of their own, made when it is first needed: many nodes never embed. */
+/** Embeddings need their own context, created on first use, because many nodes never embed. */
 class Embedder {
   readonly #create: () => Promise<LlamaEmbeddingContext>;
   readonly #contextTokens: number;
@@ -224,7 +224,7 @@ class Embedder {
     const { contextTokens, threads, shorten } = options;
     this.#contextTokens = contextTokens;
     this.#tokens = (text) => shorten(model.tokenize(text));
-    // A text is read whole: a model that looks both ways would read it wrongly in parts.
+    // A text is read in one piece, because a bidirectional model would read parts differently.
     this.#create = () =>
       model.createEmbeddingContext({
         contextSize: contextTokens,

@@ -1,4 +1,4 @@
-/** An agent without llama.cpp says so and what to install; other failures are unchanged. */
+/** Without the llama.cpp package the error names what to install; other failures are unchanged. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { LLAMA_CPP, NoLlamaCpp, withLlamaCpp } from "./load.ts";
 
-/** A module that imports `specifier`, in a folder where nothing is installed. */
+/** A module that imports `specifier`, in a folder without packages. */
 async function moduleImporting(
   specifier: string,
 ): Promise<{ load: () => Promise<unknown>; remove: () => Promise<void> }> {

@@ -1,9 +1,9 @@
 /**
- * llama.cpp is an optional package: it is a hundred times as large as the agent, and a host with an engine of its own needs none
- * of it. It is loaded only where it is used, which takes a third of a second and 50 MB.
+ * Loads llama.cpp on demand. The package is optional, because it is a hundred times as large as the agent and hosts with another engine do
+ * not need it. Loading takes a third of a second and 50 MB.
  */
 
-/** What `package.json` names, too. */
+/** The same version as in `package.json`. */
 export const LLAMA_CPP = "node-llama-cpp@3.21.1";
 
 /** The package is not installed. */

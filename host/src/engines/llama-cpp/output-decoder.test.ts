@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OutputDecoder } from "./output-decoder.ts";
 
-/** Tokens are strings; those like `0xf0` are single bytes, as the model's vocabulary has them. */
+/** Tokens are strings; those like `0xf0` are single bytes, as in the model's vocabulary. */
 function detokenize(tokens: string[]): string {
   const bytes = tokens.map((token) => (token.startsWith("0x") ? Buffer.from([Number(token)]) : Buffer.from(token)));
   return Buffer.concat(bytes).toString("utf8");
@@ -21,7 +21,7 @@ function decoded(tokens: string[], stop: string[] = [], thinks = true): { said: 
   return { said, stopped: false };
 }
 
-test("returns a character that arrives in bytes once it is complete", () => {
+test("returns a character once all of its byte tokens have arrived", () => {
   assert.deepEqual(decoded(["a", "0xf0", "0x9f", "0x98", "0x80", "b"]).said, ["a", "😀", "b"]);
 });
 
@@ -59,6 +59,6 @@ test("applies stop strings to the answer but not to the thinking", () => {
   });
 });
 
-test("returns text that only resembled a stop string at the end", () => {
+test("returns held-back text that turned out to be no stop string at the end", () => {
   assert.deepEqual(decoded(["a", "E"], ["END"]), { said: ["a", "E"], stopped: false });
 });

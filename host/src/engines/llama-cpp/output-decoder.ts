@@ -1,13 +1,13 @@
-/** Turns a model's tokens into deltas: whole characters, thinking apart from the answer, cut at stop strings. */
+/** Converts a model's tokens to deltas: whole characters, with thinking separated from the answer, cut at stop strings. */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
 
-/** A character takes at most four byte tokens; what is not text by then never will be. */
+/** A character has at most four byte tokens; longer invalid sequences never become text. */
 const BYTE_TOKENS_MAX = 4;
 const CONTEXT_TOKENS = 4;
 const INCOMPLETE = "\ufffd";
 
-/** The tokens around thinking. */
+/** The tokens that enclose thinking. */
 export interface ThinkingMarks<Token> {
   open: Token;
   close: Token;
@@ -15,9 +15,9 @@ export interface ThinkingMarks<Token> {
 
 interface OutputDecoderOptions<Token> {
   detokenize(tokens: Token[], before: Token[]): string;
-  /** For a model whose thinking is kept apart. */
+  /** Present for models whose thinking is separated. */
   thinking: ThinkingMarks<Token> | undefined;
-  /** The prompt ended with the opening mark: the model thinks from its first token on. */
+  /** The prompt ended with the opening mark, so the output begins with thinking. */
   startsThinking?: boolean;
   stop: readonly string[] | undefined;
   emit(channel: Channel, text: string): void;
@@ -40,7 +40,7 @@ export class OutputDecoder<Token> {
     return this.#channel === "reasoning";
   }
 
-  /** True when a stop string came and the answer is over. */
+  /** Returns true if a stop string ended the answer. */
   push(token: Token): boolean {
     const { thinking } = this.#options;
     if (thinking !== undefined && (token === thinking.open || token === thinking.close)) {

@@ -1,4 +1,4 @@
-/** A pool of things that are taken and returned. Callers wait when none is left: checks may run beside the agent's jobs. */
+/** A pool of objects that are taken and returned. Callers wait while none is free, because checks may run beside the agent's jobs. */
 export class Pool<Thing> {
   readonly #free: Thing[];
   readonly #waiting: ((thing: Thing) => void)[] = [];

@@ -1,4 +1,4 @@
-/** The prompt format of a model: what a job looks like in its tokens. Most of it comes from the model's own file. */
+/** Converts a job to a model's tokens, mostly by the chat template of the model's file. */
 import {
   type ChatHistoryItem,
   type ChatWrapper,
@@ -13,16 +13,16 @@ import type { ThinkingMarks } from "./output-decoder.ts";
 
 interface Prompt {
   tokens: Token[];
-  /** For a model whose thinking is kept apart. */
+  /** Present for models whose thinking is separated. */
   thinking: ThinkingMarks<Token> | undefined;
-  /** The prompt itself opens the thinking. */
+  /** The prompt opens the thinking itself. */
   startsThinking: boolean;
 }
 
-/** Throws EngineError when the model cannot be asked so. */
+/** Throws EngineError if the model cannot take such a prompt. */
 export type PromptFormat = (job: GenerationJob) => Prompt;
 
-/** The format that a GGUF file brings with it. `template`: another chat template than the file's. */
+/** The prompt format of a GGUF file. `template`: replaces the file's chat template. */
 export function filePromptFormat(model: LlamaModel, template = templateOf(model)): PromptFormat {
   const wrapper = chatWrapperOf(model, template);
   const marks = thinkingMarks(model);
@@ -42,8 +42,8 @@ export function filePromptFormat(model: LlamaModel, template = templateOf(model)
 const templateOf = (model: LlamaModel): string | undefined => model.fileInfo.metadata.tokenizer?.chat_template;
 
 /**
- * The template as it is. Some take adjacent messages of one role only when they are joined, and the library tries a
- * template before it accepts it. A file without one gets what the library knows for its kind.
+ * Uses the template unchanged. Some templates only accept adjacent messages of one role if they are joined, and the library tests a
+ * template before it accepts it. For files without one the library chooses by the kind of model.
  */
 function chatWrapperOf(model: LlamaModel, template: string | undefined): ChatWrapper {
   if (template === undefined) return resolveChatWrapper(model);
@@ -61,7 +61,7 @@ function render(wrapper: ChatWrapper, model: LlamaModel, messages: readonly Chat
     // Messages become plain text, even if they contain special tokens; only the template's own text is parsed for them.
     return wrapper.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer);
   } catch {
-    // The reason may quote the messages.
+    // The library's message may quote the messages.
     throw new EngineError("prompt", "the model's chat template does not support these messages");
   }
 }
@@ -79,13 +79,13 @@ function withBeginning(model: LlamaModel, tokens: Token[]): Token[] {
   return [first, ...tokens];
 }
 
-/** An empty prompt begins a document: after the mark that begins one, or after the end of another. */
+/** An empty prompt begins a document: with the beginning mark, or after the end mark of another. */
 function beginningOf(model: LlamaModel): Token[] {
   const { bos, eos } = model.tokens;
   return [bos ?? eos].filter((token) => token !== null);
 }
 
-/** Undefined when the marks are not single tokens: then they stay in the text, where the gateway finds them. */
+/** Undefined if the marks are not single tokens; then they stay in the text, where the gateway finds them. */
 function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> | undefined {
   const [open, ...moreOpen] = model.tokenize("<think>", true);
   const [close, ...moreClose] = model.tokenize("</think>", true);
@@ -93,7 +93,7 @@ function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> | undefined {
   return single && open !== undefined && close !== undefined ? { open, close } : undefined;
 }
 
-/** Whether the prompt's last mark is the opening one, with nothing but white space after it. */
+/** Whether the prompt ends with the opening mark, apart from white space. */
 function opensThinking(model: LlamaModel, tokens: readonly Token[], { open }: ThinkingMarks<Token>): boolean {
   const at = tokens.lastIndexOf(open);
   return at !== -1 && model.detokenize(tokens.slice(at + 1), true).trim() === "";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { LlamaContext } from "node-llama-cpp";
 import { sampleInTurns } from "./sample-in-turns.ts";
 
-/** Only what is reached into. */
+/** Only the part of the context that the code accesses. */
 const contextOf = (inner: object): LlamaContext => ({ _ctx: inner }) as unknown as LlamaContext;
 
 test("sequences sample one after another in order, and a failing one does not block the next", async () => {
@@ -35,6 +35,6 @@ test("sequences sample one after another in order, and a failing one does not bl
   await failed;
 });
 
-test("refuses a library that samples in another way", () => {
+test("refuses a version of the library with other internals", () => {
   assert.throws(() => sampleInTurns(contextOf({})), /samples in an unknown way/);
 });

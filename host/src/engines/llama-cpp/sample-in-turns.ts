@@ -1,12 +1,12 @@
 /**
- * Sequences of one context sample one after another. llama.cpp puts the logits of a batch in order when they are first read,
- * and the library reads them on several threads at once: without turns, answers that run side by side get each other's words.
+ * Makes the sequences of a context sample one after the other. llama.cpp reorders a batch's logits when they are first read, and the
+ * library reads them on several threads: without turns, concurrent answers get each other's tokens.
  */
 import type { LlamaContext } from "node-llama-cpp";
 
 type Sample = (...args: unknown[]) => Promise<unknown>;
 
-/** Reaches into the library, whose version is pinned; one that looks otherwise inside is refused, not trusted. */
+/** Accesses internals of the library, whose version is pinned; throws if they look different. */
 export function sampleInTurns(context: LlamaContext): void {
   const { _ctx: inner } = context as unknown as { _ctx?: { sampleToken?: Sample } };
   if (typeof inner?.sampleToken !== "function") {
@@ -16,7 +16,7 @@ export function sampleInTurns(context: LlamaContext): void {
   let last: Promise<unknown> = Promise.resolve();
   const inTurn: Sample = (...args) => {
     const turn = last.then(() => sample(...args));
-    // A failure is its own sequence's; the next has its turn all the same.
+    // A failure only concerns its own sequence; the next one continues.
     last = turn.catch(() => undefined);
     return turn;
   };

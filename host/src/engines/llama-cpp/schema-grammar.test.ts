@@ -13,7 +13,7 @@ const object = (property: unknown, more: object = {}): Schema => ({
   ...more,
 });
 
-/** What the library samples with, where it can be asked about one token. */
+/** The library's sampling grammar, with a test for single tokens. */
 interface Matcher {
   canBeNextTokenForGrammarEvaluationState(state: unknown, token: number): boolean;
   acceptGrammarEvaluationStateToken(state: unknown, token: number): void;
@@ -92,7 +92,7 @@ describe("schemas as llama.cpp matches them", () => {
     });
 });
 
-test("a schema that it cannot enforce is refused by keyword, without blaming the engine", () => {
+test("a schema with unsupported keywords is refused by keyword, without blaming the engine", () => {
   const wide = Array.from({ length: 101 }, (_, i) => object({ const: i }));
   const cases: [schema: Schema, message: RegExp][] = [
     [object({ type: "string", pattern: "^a" }), /pattern at #\/properties\/a/],

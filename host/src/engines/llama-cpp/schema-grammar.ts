@@ -1,7 +1,7 @@
 /**
- * A JSON Schema as a grammar of llama.cpp. One rule for each subschema, so that a grammar grows with its schema and not with what
- * its references multiply to. It allows nothing that the schema forbids; it may allow less: properties come in the order in which
- * they are named, and no others beside them.
+ * Converts a JSON Schema to a llama.cpp grammar. Each subschema is one rule, so a grammar grows with its schema and not with the expansion
+ * of references. It never allows what the schema forbids but may allow less: properties come in the order of the schema, without additional
+ * ones.
  */
 import { readSchema, type SchemaPart } from "@tollgate/protocol/json-schema.ts";
 import { EngineError } from "../engine.ts";
@@ -13,12 +13,12 @@ type Schema = Readonly<Record<string, unknown>>;
 const KEYWORDS: readonly string[] = SCHEMA_KEYWORDS.inProcess;
 
 /**
- * How many alternatives may be open at one point of an answer. Each is tried for every token of the vocabulary: 5,000 took the demo
- * model, with its 4,096 tokens, 1.5 s for each token of the answer, which looks like silence.
+ * The maximum number of open alternatives at a point of an answer. Each is tried for every token of the vocabulary: 5,000 took the demo
+ * model, with 4,096 tokens, 1.5 s per token, which looks like silence.
  */
 const ALTERNATIVES_MAX = 100;
 
-/** A number has no exponent: `1e-5` would be an integer, and `1e99999` a number that no reader takes. */
+/** Numbers have no exponent: `1e-5` would count as an integer, and no reader accepts `1e99999`. */
 const COMMON = `ws ::= ( " " | "\\n" [ \\t]{0,20} )?
 value ::= object | array | string | number | boolean | null
 object ::= "{" ws ( member ( "," ws member )* ws )? "}"
@@ -38,10 +38,10 @@ hour ::= [01] [0-9] | "2" [0-3]
 time ::= hour ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{1,6} )? ( "Z" | [+-] hour ":" [0-5] [0-9] )
 `;
 
-/** Any object, for a format without a schema. */
+/** Any object: for a format without a schema. */
 export const OBJECT_GRAMMAR = `root ::= object\n${COMMON}`;
 
-/** Throws EngineError with the blame on the prompt for a schema that cannot be kept. */
+/** Throws EngineError that blames the prompt for a schema that cannot be enforced. */
 export function schemaGrammar(schema: Schema): string {
   const reading = readSchema(schema);
   if (!reading.isValid) throw unsupported(`${reading.place} ${reading.rule}`);
@@ -54,7 +54,7 @@ const unsupported = (what: string): EngineError =>
   new EngineError("prompt", `this engine does not support the schema: ${what.slice(0, 200)}`);
 
 class Writer {
-  /** An object that contains its own kind must be able to end: there, what is not required may be left out. */
+  /** A recursive object must be able to end, so its optional properties may be omitted. */
   readonly #omits: boolean;
   readonly #names = new Map<SchemaPart, string>();
   readonly #widths = new Map<SchemaPart, number>();
@@ -69,7 +69,7 @@ class Writer {
     return `root ::= ${name}\n${this.#rules.join("")}${COMMON}`;
   }
 
-  /** The name of the part's rule, which is written when it is first asked for. */
+  /** The name of the part's rule, which is written on first use. */
   #rule(part: SchemaPart): string {
     const known = this.#names.get(part);
     if (known !== undefined) return known;
@@ -81,7 +81,7 @@ class Writer {
     return name;
   }
 
-  /** How many alternatives the beginning of a value has. A part is never an alternative of itself. */
+  /** The number of alternatives at the beginning of a value. A part is never an alternative of itself. */
   #width(part: SchemaPart): number {
     const known = this.#widths.get(part);
     if (known !== undefined) return known;
@@ -129,7 +129,7 @@ class Writer {
     return `"{" ws ${this.#chain(members)} ws "}"`;
   }
 
-  /** Members of which some may be missing: a rule for what follows each, with and without one before it. */
+  /** Members of which some may be missing: one rule for what follows each, with and without a member before it. */
   #chain(members: { text: string; isOptional: boolean }[]): string {
     if (members.length > ALTERNATIVES_MAX)
       throw unsupported(`more than ${ALTERNATIVES_MAX} properties of which some may be missing`);
@@ -199,7 +199,7 @@ function literals(values: readonly unknown[], schema: Schema): string {
   return oneOf([...new Set(fit.map((value) => JSON.stringify(value)))].sort());
 }
 
-/** One of these texts, sorted, with what they begin with in common written once: llama.cpp follows every alternative at once. */
+/** One of these sorted texts, with common beginnings written once, because llama.cpp follows all alternatives at once. */
 function oneOf(texts: readonly string[]): string {
   const groups = new Map<string, string[]>();
   for (const text of texts) {
@@ -213,7 +213,7 @@ function fromCommonBeginning(texts: readonly string[]): string {
   const [first = "", last = ""] = [texts[0], texts.at(-1)];
   let length = 0;
   while (length < first.length && first[length] === last[length]) length++;
-  // Not between the two halves of one character.
+  // Does not split a surrogate pair.
   if (length < first.length && /[\uD800-\uDBFF]/.test(first[length - 1] ?? "")) length--;
   const beginning = quoted(first.slice(0, length));
   const rests = texts.map((text) => text.slice(length)).filter((rest) => rest !== "");
@@ -221,10 +221,10 @@ function fromCommonBeginning(texts: readonly string[]): string {
   return `${beginning} ( ${oneOf(rests)} )${rests.length < texts.length ? "?" : ""}`;
 }
 
-/** JSON has no control characters of its own; what is left to escape is the same in both. */
+/** JSON text has no control characters; the remaining escapes are the same in both. */
 const quoted = (json: string): string => `"${json.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 
-/** Without a type, what it says of properties or items tells. */
+/** Without a type, the keywords for properties or items show it. */
 function typesOf(schema: Schema): string[] {
   if (schema.type !== undefined) return [schema.type as string | string[]].flat();
   if ("properties" in schema) return ["object"];

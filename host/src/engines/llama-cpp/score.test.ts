@@ -1,4 +1,4 @@
-/** Scoring by the real engine, with the model of this repository. */
+/** Scoring with the real engine and this repository's model. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../clock.ts";
@@ -34,7 +34,7 @@ async function score(answer: string, model = "tiny-3b"): Promise<Logprobs> {
 const mean = (values: Logprobs): number =>
   values.reduce<number>((sum, value) => sum + (value ?? -100), 0) / values.length;
 
-test("rates the engine's own answer as likely, one at a temperature less so, and shuffled words as unlikely", async () => {
+test("rates the engine's own answer as likely, a random one as less likely, and shuffled words as unlikely", async () => {
   const greedy = await answerOf("tiny-3b", 0);
   const warm = await answerOf("tiny-3b", 1);
   const [own, sampled, junk] = [
@@ -54,7 +54,7 @@ test("scores thinking before the answer between its markers", async () => {
   assert.ok(mean(await score(answer, "reason-32b")) > -1);
 });
 
-test("detects that the engine scores text and not embeddings", async () => {
+test("reports that the engine can score text models, but not embedding models", async () => {
   assert.equal(await engine.scoring?.("tiny-3b"), "text");
   assert.equal(await engine.scoring?.("embed-m3"), undefined);
 });

@@ -1,17 +1,17 @@
-/** How likely the model finds an answer that it did not write: one pass over the prompt and the answer, nothing generated. */
+/** Computes how likely the model finds a given answer: one pass over prompt and answer, without generation. */
 import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import type { Logprobs, ScoringJob } from "../engine.ts";
 import { readPrompt, tooLong } from "./generate.ts";
 import type { PromptFormat } from "./prompt-format.ts";
-import type { Reading } from "./reading.ts";
+import type { PromptProgress } from "./reading.ts";
 
 /** Tokens per step, because the probabilities of the whole vocabulary are copied for each. */
 const STEP_TOKENS = 8;
-/** Of the model itself, not of a sampler. */
+/** The model's own probabilities, unchanged by sampling options. */
 const UNBENT = { temperature: 1, topK: 0, topP: 1, minP: 0 };
-/** Of a token that the model rules out altogether. */
+/** The value for tokens that the model rules out. */
 const LOGPROB_MIN = -100;
 
 interface Scoring {
@@ -19,7 +19,7 @@ interface Scoring {
   sequence: LlamaContextSequence;
   format: PromptFormat;
   job: ScoringJob;
-  reading: Reading;
+  reading: PromptProgress;
   signal: AbortSignal;
   clock: Clock;
 }
@@ -32,7 +32,7 @@ export async function score(scoring: Scoring): Promise<Logprobs> {
   if (tokens > sequence.contextSize - 1) throw tooLong(sequence.contextSize);
   const rest = await readPrompt(prompt, { ...scoring, tokens });
   await sequence.evaluateWithoutGeneratingNewTokens(rest.slice(0, -1));
-  // The probability of each token comes with the one before it.
+  // The probability of each token comes with the token before it.
   const read = [...rest.slice(-1), ...answer.slice(0, -1)];
   const logprobs: Logprobs = [];
   for (let at = 0; at < answer.length && !signal.aborted; at += STEP_TOKENS) {
@@ -49,7 +49,7 @@ export async function score(scoring: Scoring): Promise<Logprobs> {
   return logprobs;
 }
 
-/** Thinking comes between its marks, which are tokens of their own; a prompt may have opened it already. */
+/** Thinking is enclosed in its marks, which are single tokens; the prompt may already have opened it. */
 function answerTokens(model: LlamaModel, answer: string, startsThinking: boolean): Token[] {
   const text = startsThinking ? answer.replace(/^<think>/, "") : answer;
   return text

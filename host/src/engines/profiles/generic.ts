@@ -12,7 +12,7 @@ export const generic: EngineProfile = {
   healthPath: "/v1/models",
   // Other engines have adopted vLLM's field, so it is tried.
   scoring: promptLogprobs,
-  // `transformers serve` answers one after the other; more would wait inside it and look silent.
+  // `transformers serve` answers one request at a time; more would wait inside it and seem silent.
   assumedSlots: 1,
   async inspect(http) {
     const list = await http.ask("/v1/models", ModelList);
@@ -20,7 +20,7 @@ export const generic: EngineProfile = {
     const models = list.json.data.map(({ id }) => ({ name: id, contextTokens: undefined, loaded: undefined }));
     return { models, slots: undefined };
   },
-  // Whether it supports the field is tested.
+  // A test shows whether it supports the field.
   dialect: openAiDialect(
     {},
     { format: (format, endpoint) => (endpoint === "chat" ? responseFormat(format) : undefined) },

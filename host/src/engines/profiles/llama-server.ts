@@ -1,6 +1,6 @@
 /**
- * llama-server of llama.cpp: tells its slots, its context and how far it is with a prompt. Started without a model it is
- * a router that loads models by name, and then tells its slots only for the models that are loaded.
+ * llama.cpp's llama-server: reports its slots, its context and its progress with a prompt. Without a model it is a router that loads models
+ * by name, and reports slots only for loaded ones.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
@@ -14,7 +14,7 @@ const ModelList = z.object({
     z.object({
       id: z.string(),
       owned_by: z.string().optional(),
-      /** Only of a router. */
+      /** Only reported by a router. */
       status: z.object({ value: z.string() }).optional(),
     }),
   ),
@@ -47,7 +47,7 @@ export const llamaServer: EngineProfile = {
   dialect: openAiDialect(
     { return_progress: true },
     {
-      // Its completions know the schema alone.
+      // Its completions only accept the schema itself.
       format: (format, endpoint) =>
         endpoint === "chat"
           ? responseFormat(format)

@@ -1,7 +1,6 @@
 /**
- * LM Studio: its own API tells which models are loaded, with which context and for how many requests at once (`/api/v1`
- * since 0.4, less of it under `/api/v0`). The OpenAI list has what it would serve: all downloaded models where it loads
- * on demand, else those that are loaded.
+ * LM Studio: its own API reports loaded models, their contexts and concurrency (`/api/v1` since 0.4, less under `/api/v0`). The OpenAI list
+ * has what it could serve: all downloaded models if it loads on demand, otherwise the loaded ones.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
@@ -87,7 +86,7 @@ export const lmStudio: EngineProfile = {
   dialect: openAiDialect(
     {},
     {
-      // It knows no `json_object`, and no format for completions.
+      // It supports no `json_object`, and no format for completions.
       format: (format, endpoint) =>
         endpoint === "chat" ? responseFormat(format.type === "json_object" ? ANY_OBJECT : format) : undefined,
     },

@@ -1,15 +1,15 @@
 /**
- * mlx_lm.server: tells how far it is with a prompt in comments of its stream (`: keepalive 512/2048`). It has no
- * embeddings, no context limit of its own, no output formats, and tells nothing of its concurrency; seeded requests run one
- * at a time. Told of a stop string it deletes the text wherever it comes and goes on, unless it came in the very tokens that
- * the string alone has. Its detokenizer drops a space before the first word, which only a completion needs.
+ * mlx_lm.server: reports its progress with a prompt in comments of its stream (`: keepalive 512/2048`). It has no embeddings, no context
+ * limit, no output formats, and does not report its concurrency; seeded requests run one at a time. A stop string is removed wherever it
+ * occurs and the answer continues, unless it came in exactly the string's own tokens. Its detokenizer drops a space before the first word,
+ * which only completions need.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect } from "../openai-wire.ts";
 import type { EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
 
-/** Python's plain HTTP server says so in every answer; no other engine known here is built on it. */
+/** Python's HTTP server names itself in every response; no other known engine uses it. */
 const PYTHON_SERVER = /^BaseHTTP\//;
 
 const Health = z.object({ status: z.literal("ok") });

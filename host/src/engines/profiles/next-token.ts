@@ -1,14 +1,14 @@
 /**
- * Scoring with llama-server, which cannot score a given text (its issue 27174): at each cut it is asked for the likeliest next tokens
- * behind the prompt and the answer up to there. The cuts ascend, so that its cache has all but the last words each time.
+ * Scoring with llama-server, which cannot score a given text (llama.cpp issue 27174): at each cut it is asked for the likeliest next tokens
+ * after the prompt and the answer so far. The cuts ascend, so its cache holds all but the last words.
  */
 import { z } from "zod";
 import { EngineError, type Logprobs } from "../engine.ts";
 import { knownRole } from "../openai-wire.ts";
 import type { EngineScoring } from "./profile.ts";
-import { ask } from "./prompt-logprobs.ts";
+import { askLogprobs } from "./prompt-logprobs.ts";
 
-/** A token that is not among so many is as unlikely as makes no difference. */
+/** A token that is not among this many candidates counts as very unlikely. */
 const CANDIDATES = 64;
 
 const Template = z.object({ prompt: z.string() });
@@ -26,13 +26,20 @@ export const nextToken: EngineScoring = {
     const prompt =
       "prompt" in input
         ? input.prompt
-        : (await ask(http, "/apply-template", { model, messages: input.messages.map(knownRole) }, Template, signal))
-            .prompt;
+        : (
+            await askLogprobs(
+              http,
+              "/apply-template",
+              { model, messages: input.messages.map(knownRole) },
+              Template,
+              signal,
+            )
+          ).prompt;
     const logprobs: Logprobs = [];
     for (const cut of cuts) {
       if (signal.aborted) return logprobs;
       const rest = { model, content: answer.slice(cut), add_special: false, parse_special: false };
-      const { tokens } = await ask(http, "/tokenize", rest, Tokens, signal);
+      const { tokens } = await askLogprobs(http, "/tokenize", rest, Tokens, signal);
       const said = tokens[0];
       if (said === undefined)
         throw new EngineError(
@@ -47,7 +54,7 @@ export const nextToken: EngineScoring = {
         temperature: 0,
         cache_prompt: true,
       };
-      const { completion_probabilities: found } = await ask(http, "/completion", body, Answer, signal);
+      const { completion_probabilities: found } = await askLogprobs(http, "/completion", body, Answer, signal);
       const [next] = found;
       const candidates = next === undefined ? [] : [next, ...next.top_logprobs];
       logprobs.push(candidates.find(({ id }) => id === said)?.logprob ?? null);

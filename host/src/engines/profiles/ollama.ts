@@ -1,6 +1,6 @@
 /**
- * Ollama, in its own dialect: only there can a request forbid cutting a prompt that is too long, how much context a model
- * must have, and that a completion is raw text. How many requests it runs at once (`OLLAMA_NUM_PARALLEL`) it tells no one.
+ * Ollama in its own dialect, because only that can forbid cutting a long prompt, set the context, and mark a completion as raw text. It
+ * does not report its concurrency (`OLLAMA_NUM_PARALLEL`).
  */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
@@ -17,7 +17,7 @@ const Tags = z.object({
   models: z.array(
     z.object({
       name: z.string(),
-      /** It runs elsewhere: prompts would leave this machine. */
+      /** The model runs on another machine, so prompts would leave this one. */
       remote_host: z.string().optional(),
     }),
   ),
@@ -35,7 +35,7 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
   const here = tags.json.models.filter(({ remote_host }) => !remote_host);
   const models = here.map(({ name }) => ({
     name,
-    // It loads a model anew for a request that needs more context, so what is loaded now is no limit.
+    // It reloads a model for a request with more context, so the loaded context is no limit.
     contextTokens: undefined,
     loaded: running === undefined ? undefined : loaded.has(name),
   }));
@@ -57,7 +57,7 @@ const ollamaDialect: Dialect = {
   framing: "ndjson",
   generation(job, model, contextTokens) {
     const format = job.format === undefined ? {} : formatFields(job.format);
-    // Without `truncate` the oldest messages of a long prompt would be dropped, without `shift` those of a long answer.
+    // Otherwise the oldest messages of a long prompt (`truncate`) or the beginning of a long answer (`shift`) would be dropped.
     const whole = { truncate: false, shift: false };
     const common = { model, stream: true, ...whole, options: optionsOf(job, contextTokens), ...format };
     if ("prompt" in job.input)
@@ -89,7 +89,7 @@ function formatFields(format: OutputFormat): Record<string, unknown> {
   return { format: format.type === "json_object" ? "json" : format.schema };
 }
 
-/** Temperature and top_p are OpenAI's where the client named none, as in Ollama's own OpenAI endpoint. */
+/** Defaults of temperature and top_p are OpenAI's, as in Ollama's own OpenAI endpoint. */
 function optionsOf(job: GenerationJob, contextTokens: number | undefined): Record<string, unknown> {
   const { sampling } = job;
   return {

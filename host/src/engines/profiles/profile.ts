@@ -7,9 +7,9 @@ export type EngineKindName = "ollama" | "llama-server" | "LM Studio" | "vLLM" | 
 
 /** A model as its engine describes it. Undefined: not reported. */
 export interface EngineModel {
-  /** The engine's name for it. */
+  /** The engine's name for the model. */
   name: string;
-  /** How many tokens a request may hold, as it is loaded now. */
+  /** The maximum tokens of a request, as the model is loaded now. */
   contextTokens: number | undefined;
   loaded: boolean | undefined;
 }
@@ -18,7 +18,7 @@ export interface EngineFacts {
   models: EngineModel[];
   /** The number of concurrent requests, if reported. */
   slots: number | undefined;
-  /** Requests wait inside it now, so that it runs no more than these at once. */
+  /** Requests wait inside the engine now, so it cannot run more than this many. */
   crowdedAt?: number | undefined;
 }
 
@@ -26,12 +26,12 @@ export interface EngineFacts {
 export interface StreamEvent {
   thinking?: string | undefined;
   answer?: string | undefined;
-  /** How much of the prompt is read, 0 to 1. */
+  /** The fraction of the prompt that was read, 0 to 1. */
   promptRead?: number | undefined;
   /** The number of prompt tokens to read, if reported. */
   promptTokens?: number | undefined;
   finish?: Finish | undefined;
-  /** Nothing comes after it. */
+  /** The last event of the stream. */
   last?: boolean | undefined;
 }
 
@@ -40,27 +40,23 @@ export interface EngineRequest {
   body: Record<string, unknown>;
 }
 
-/** How jobs are put and answers read. */
+/** How requests are written and responses parsed. */
 export interface Dialect {
   framing: "sse" | "ndjson";
-  /** `contextTokens`: what the catalogue promises for the model, if it is known. */
+  /** `contextTokens`: the model's context in the catalogue, if known. */
   generation(job: GenerationJob, model: string, contextTokens: number | undefined): EngineRequest;
-  /**
-   * The fields of a request that make the engine keep to a format; undefined where it cannot at this endpoint. Absent where
-   * it cannot at all.
-   */
+  /** The request fields that make the engine enforce a format; undefined if it cannot at this endpoint. Absent: it cannot at all. */
   format?(format: OutputFormat, endpoint: GenerationJob["endpoint"]): Record<string, unknown> | undefined;
   /**
-   * The same request without an output cap, for engines that refuse a cap that does not fit beside the prompt instead of
-   * lowering it; undefined where that does not help.
+   * The request without an output cap, for engines that refuse a cap that does not fit beside the prompt; undefined if that would not help.
    */
   uncapped?(request: EngineRequest): EngineRequest;
-  /** One event of the stream. Throws EngineError. */
+  /** Parses an event of the stream. Throws EngineError. */
   read(data: string): StreamEvent;
-  /** A comment between the events: some engines put their progress there. */
+  /** Parses a comment between events: some engines report progress there. */
   readComment?(comment: string): StreamEvent | undefined;
   embedding(model: string, input: string[], contextTokens: number | undefined): EngineRequest;
-  /** The vectors of one answer. Throws EngineError. */
+  /** Parses the vectors of a response. Throws EngineError. */
   vectors(text: string, count: number): Float32Array[];
 }
 
@@ -74,7 +70,7 @@ export interface EngineProfile {
   kind: EngineKindName;
   /** Its default address. */
   usualAddress: string;
-  /** A cheap question that it answers while it works. */
+  /** A cheap request that it answers while it is busy. */
   healthPath: string;
   /** The assumed slots if it does not report them. Too many would queue inside the engine and look stalled. */
   assumedSlots: number;
@@ -82,13 +78,13 @@ export interface EngineProfile {
   inspect(http: EngineHttp): Promise<EngineFacts | undefined>;
   dialect: Dialect;
   /**
-   * It stops at stop strings just as it should: what comes before is said, the string and what follows is not, and nothing
-   * more is generated. Elsewhere it is not told of them, and the agent alone looks for them.
+   * The engine handles stop strings correctly: it returns the text before, neither the string nor later text, and stops generating.
+   * Otherwise stop strings are not sent to it, and only the agent looks for them.
    */
   stopsExactly?: boolean;
-  /** The keywords of JSON Schema that it enforces. Absent: no one knows. */
+  /** The JSON Schema keywords that it enforces. Absent: unknown. */
   schemaKeywords?: readonly string[];
-  /** The token ids of a text; undefined if it cannot tokenise. */
+  /** The token IDs of a text; undefined if it cannot tokenise. */
   tokens?(http: EngineHttp, model: string, text: string): Promise<number[] | undefined>;
   /** How it scores a given answer. Absent: it cannot. */
   scoring?: EngineScoring;

@@ -1,6 +1,6 @@
 /**
- * Scoring with `prompt_logprobs`, as vLLM has it: the answer is part of the prompt, and the engine says how likely each of its
- * tokens was. Where the answer begins follows from the count of the prompt without it.
+ * Scoring with vLLM's `prompt_logprobs`: the answer is sent as part of the prompt, and the engine reports the likelihood of each token. The
+ * token count of the prompt alone shows where the answer begins.
  */
 import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
 import { z } from "zod";
@@ -10,12 +10,12 @@ import type { EngineHttp } from "../engine-http.ts";
 import { knownRole } from "../openai-wire.ts";
 import type { EngineScoring } from "./profile.ts";
 
-/** A token with its logarithm is some 100 bytes; a prompt may have 100,000 of them. */
+/** A token with its logarithm takes about 100 bytes; a prompt may have 100,000 tokens. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 const TokenLogprobs = z.array(z.record(z.string(), z.object({ logprob: z.number() })).nullable());
 const Answer = z.object({
-  /** Chat has it beside the choices, completions in each of them. */
+  /** In a chat beside the choices, in a completion inside each. */
   prompt_logprobs: TokenLogprobs.nullish(),
   choices: z.array(z.object({ prompt_logprobs: TokenLogprobs.nullish() })).optional(),
 });
@@ -24,17 +24,17 @@ const Counted = z.object({ count: z.int().min(0) });
 export const promptLogprobs: EngineScoring = {
   kind: "text",
   async score(http, model, job, signal) {
-    const before = await ask(http, "/tokenize", { model, ...promptOf(job, false) }, Counted, signal);
+    const before = await askLogprobs(http, "/tokenize", { model, ...promptOf(job, false) }, Counted, signal);
     const path = "messages" in job.input ? "/v1/chat/completions" : "/v1/completions";
     const body = { model, ...promptOf(job, true), max_tokens: 1, temperature: 0, prompt_logprobs: 0 };
-    const { prompt_logprobs: beside, choices } = await ask(http, path, body, Answer, signal);
+    const { prompt_logprobs: beside, choices } = await askLogprobs(http, path, body, Answer, signal);
     const tokens = beside ?? choices?.[0]?.prompt_logprobs;
     if (tokens == null) throw new EngineError("prompt", "the engine returned no prompt_logprobs");
     return tokens.slice(before.count, before.count + SCORES_MAX).map(logprobOf);
   },
 };
 
-/** With the answer the chat goes on where the assistant has begun. */
+/** With the answer, the chat continues the assistant's message. */
 function promptOf({ input, score }: ScoringJob, withAnswer: boolean): Record<string, unknown> {
   if ("prompt" in input) return { prompt: withAnswer ? input.prompt + score.answer : input.prompt };
   const messages = input.messages.map(knownRole);
@@ -46,13 +46,13 @@ function promptOf({ input, score }: ScoringJob, withAnswer: boolean): Record<str
   };
 }
 
-/** One entry, the token itself: no others were asked for. */
+/** The entry of the token itself, because no alternatives were requested. */
 function logprobOf(entry: z.infer<typeof TokenLogprobs>[number]): Logprobs[number] {
   const values = Object.values(entry ?? {});
   return values.length === 0 ? null : Math.min(0, Math.max(...values.map(({ logprob }) => logprob)));
 }
 
-export async function ask<T>(
+export async function askLogprobs<T>(
   http: EngineHttp,
   path: string,
   body: object,

@@ -22,7 +22,7 @@ async function engineWith(t: TestContext, profile: EngineProfile, answer: Answer
   return openAiEngine({ name: "stub", url: await stubServer(t, answer), models, profile, clock: systemClock });
 }
 
-/** As vLLM answers: words are tokens, and the n-th has a logarithm of -n. */
+/** A stub of vLLM: words are tokens, and the n-th has the logarithm -n. */
 const likeVllm: Answer = ({ path, body }, response) => {
   const { messages = [], prompt = "" } = JSON.parse(body) as { messages?: { content: string }[]; prompt?: string };
   const words = (prompt || messages.map(({ content }) => content).join(" ")).split(" ");

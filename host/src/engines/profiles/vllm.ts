@@ -1,7 +1,6 @@
 /**
- * vLLM: tells its context and tokenises. How many sequences it runs at once (`--max-num-seqs`) it tells only in its
- * development mode (`VLLM_SERVER_DEV_MODE`). Its metrics tell how many whole contexts its cache holds, how many requests it
- * runs, and how many of them wait: those that wait are more than it takes.
+ * vLLM: reports its context and tokenises. It reports its concurrency (`--max-num-seqs`) only in development mode (`VLLM_SERVER_DEV_MODE`).
+ * Its metrics show how many whole contexts its cache holds, and how many requests run and wait.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
@@ -26,7 +25,10 @@ const ServerInfo = z.object({
   vllm_config: z.object({ scheduler_config: z.object({ max_num_seqs: z.int().min(1).max(4096) }) }),
 });
 
-/** Where it does not tell: fewer than anyone sets. While some wait inside it, the node takes no more than it runs. */
+/**
+ * The assumption if it is not reported: lower than usual settings. While requests wait inside the engine, the node takes no more than it
+ * runs.
+ */
 const ASSUMED_SLOTS = 8;
 
 async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
@@ -60,7 +62,10 @@ async function capacityOf(
   return { slots, crowdedAt: waiting > 0 ? sumOf(metrics, "vllm:num_requests_running") : undefined };
 }
 
-/** Requests rarely fill their context, so this many whole ones never wait for room. One line for each engine behind the server. */
+/**
+ * The number of whole contexts in the cache, one metric line per engine process. Requests rarely fill their context, so this many never
+ * wait for room.
+ */
 function wholeContexts(metrics: readonly string[], contextTokens: number | undefined): number | undefined {
   const engines = metrics.filter((line) => line.startsWith("vllm:cache_config_info{"));
   const each = engines.map((line) => {
@@ -75,7 +80,7 @@ function wholeContexts(metrics: readonly string[], contextTokens: number | undef
   return each.length > 0 && Number.isFinite(sum) ? sum : undefined;
 }
 
-/** The values of a metric, over all its labels. */
+/** The sum of a metric over all its labels. */
 function sumOf(metrics: readonly string[], name: string): number {
   const values = metrics.filter((line) => line.startsWith(`${name}{`)).map((line) => Number(line.split(" ").at(-1)));
   return values.filter(Number.isFinite).reduce((a, b) => a + b, 0);

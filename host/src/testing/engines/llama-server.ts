@@ -1,4 +1,4 @@
-/** A stub that speaks as llama-server of llama.cpp does (tools/server: server-context.cpp, server-task.cpp). */
+/** A stub of llama.cpp's llama-server (tools/server: server-context.cpp, server-task.cpp). */
 import { type Answer, json } from "../stub-http.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
 import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";

@@ -1,7 +1,4 @@
-/**
- * A stub that speaks as mlx_lm.server does (mlx_lm/server.py): plain HTTP/1.0, progress in comments of the stream,
- * errors as 404, no embeddings.
- */
+/** A stub of mlx_lm.server (mlx_lm/server.py): HTTP/1.0, progress in comments of the stream, errors as 404, no embeddings. */
 import { type Answer, json } from "../stub-http.ts";
 import { streamCompletion } from "./sse-stub.ts";
 import type { Routes, StubEngine } from "./stub-engine.ts";

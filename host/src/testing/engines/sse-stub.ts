@@ -1,9 +1,9 @@
-/** The streams of stub engines that speak the OpenAI dialect; they differ in a few fields. */
+/** The streams of stub engines with the OpenAI dialect, which differ in a few fields. */
 import type { ServerResponse } from "node:http";
 import type { StubEngine } from "./stub-engine.ts";
 
 interface SseTraits {
-  /** What the engine calls thinking. */
+  /** The engine's field for thinking. */
   thinking: "reasoning_content" | "reasoning";
   /** Fields on every chunk. */
   common: Record<string, unknown>;

@@ -15,24 +15,24 @@ interface StubModel {
 export class StubEngine {
   models: StubModel[] = [{ name: "llama3.2:3b", contextTokens: 8192 }];
   slots = 2;
-  /** How many requests wait for a slot, where the engine tells. */
+  /** The number of requests that wait for a slot, if the engine reports it. */
   waiting = 0;
-  /** It tells its settings, as vLLM does in its development mode. */
+  /** The reported `--max-num-seqs`, as in vLLM's development mode. */
   sequencesTold: number | undefined;
   thinking: string[] = [];
   answer: string[] = ["Hello", " there", "!"];
   finish: "stop" | "length" = "stop";
-  /** It keeps to the formats it is asked for. */
+  /** Whether it enforces requested formats. */
   keepsFormats = true;
-  /** Its core is dead: every job fails at once, while the server answers. */
+  /** Every job fails at once, while the server answers. */
   dead = false;
-  /** So many of the next jobs are refused for overload. */
+  /** The number of next jobs that are refused as overload. */
   overloads = 0;
-  /** The answer stops after so many words and waits for `resume`. */
+  /** The answer stops after this many words and waits for `resume`. */
   pauseAfter = Number.POSITIVE_INFINITY;
   /** The model is still being loaded. */
   loading = false;
-  /** The prompt is read in so many steps before the answer, where the engine tells of them. */
+  /** The number of steps in which the prompt is read, if the engine reports progress. */
   promptSteps = 0;
   readonly jobs: { path: string; body: Record<string, unknown> }[] = [];
   /** Resolves when a client closes its connection in the middle of an answer. */
@@ -47,14 +47,14 @@ export class StubEngine {
     return this.models.find((model) => model.name === name);
   }
 
-  /** Notes the job and returns its body. */
+  /** Records the job and returns its body. */
   take(request: StubRequest): Record<string, unknown> {
     const body = JSON.parse(request.body) as Record<string, unknown>;
     this.jobs.push({ path: request.path, body });
     return body;
   }
 
-  /** What it says to that request: an answer in the form that was asked for, if it keeps to any. */
+  /** The answer to a request, in the requested form if formats are enforced. */
   answerTo(body: Record<string, unknown>): string[] {
     const format = (body.response_format ?? body.json_schema ?? body.format) as Record<string, unknown> | undefined;
     if (format === undefined || !this.keepsFormats) return this.answer;
@@ -106,5 +106,5 @@ export class StubEngine {
 
 export const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
 
-/** The dispatch of a stub by method and path; what is not there is 404. */
+/** Handlers by method and path; others are 404. */
 export type Routes = Record<string, (request: StubRequest, response: ServerResponse) => void | Promise<void>>;

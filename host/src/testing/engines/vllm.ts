@@ -1,4 +1,4 @@
-/** A stub that speaks as vLLM does (vllm/entrypoints). Errors have a number as code and a Python class as type. */
+/** A stub of vLLM (vllm/entrypoints). Errors have a number as code and a Python class as type. */
 import { type Answer, json } from "../stub-http.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
 import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";

@@ -6,7 +6,7 @@ import { dollars } from "../../../base/money.ts";
 import { startOfMonth } from "../../../base/time.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import { lastActs } from "../../testing/acts.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -31,7 +31,7 @@ const newKey = async ({ browser }: Person): Promise<string> =>
   String((await browser.send("POST", "/console/api/keys", { body: { name: "a key" } })).body.id);
 
 describe("200", () => {
-  test("accounts are found by name, owner and kind, in pages, newest first", async () => {
+  test("finds accounts by name, owner and kind, in pages, newest first", async () => {
     const people = await Promise.all([1, 2, 3].map(() => platform.person([{ kind: "builder" }, { kind: "host" }])));
     await platform.pool.query("update account set name = 'Findable 100% ' || id where id = any ($1)", [
       people.flatMap(({ accountIds }) => accountIds),
@@ -53,7 +53,7 @@ describe("200", () => {
     assert.deepEqual((await send("GET", `${ACCOUNTS}?q=nobody at all`)).body.data, []);
   });
 
-  test("one account, with its balances and keys, without secrets", async () => {
+  test("shows one account with its balances and keys, without secrets", async () => {
     const key = await newKey(builder);
     const { created_at, ...shown } = (await send("GET", `${ACCOUNTS}/${account}`)).body;
     assert.deepEqual(shown, {
@@ -72,7 +72,7 @@ describe("200", () => {
     assert.doesNotMatch(keys.text, /"secret"|tsk_live_\w{12}_/);
   });
 
-  test("a grant is immediate credit, with its reason on the statement and its operator in the audit log", async () => {
+  test("credits a grant immediately, with its reason on the statement and the operator in the audit log", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const id = publicId("acc", person.accountIds[0] as Uuid);
     const answer = await post(`${id}/grant`, { amount_micro: "1500000", reason: " for the outage " });
@@ -100,7 +100,7 @@ describe("200", () => {
     assert.ok((await checkLedger(platform.pool)).every(({ differences }) => differences.length === 0));
   });
 
-  test("suspending and restoring take effect at once for the owner, and can be repeated", async () => {
+  test("suspends and restores an account with immediate effect for its owner, repeatably", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const id = publicId("acc", person.accountIds[0] as Uuid);
     const suspended = await post(`${id}/suspend`, { reason: "unpaid" });
@@ -124,7 +124,7 @@ describe("200", () => {
     );
   });
 
-  test("a key's own limits, beside the effective and default ones; null resets one and absent fields stay", async () => {
+  test("sets a key's own limits; null resets a limit and absent fields stay", async () => {
     const key = await newKey(builder);
     const default_limits = { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 64 };
     const none = { requests_per_minute: null, tokens_per_minute: null, in_flight: null };
@@ -154,13 +154,18 @@ describe("200", () => {
     assert.deepEqual([last?.action, last?.subject, last?.outcome], ["key.limits", key, "done"]);
   });
 
-  test("each key with its spend of this month and its last use, as its owner sees it", async () => {
+  test("shows each key with its spend of this month and its last use, as its owner sees them", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId] = person.accountIds as [Uuid];
     const [used, unused] = [await newKey(person), await newKey(person)];
     const keyId = parseId("key", used) as Uuid;
-    await served(platform, { accountId, keyId, charge: 1_234_567n });
-    await served(platform, { accountId, keyId, charge: 7n, at: new Date(startOfMonth(Date.now()).getTime() - 1) });
+    await insertServed(platform, { accountId, keyId, charge: 1_234_567n });
+    await insertServed(platform, {
+      accountId,
+      keyId,
+      charge: 7n,
+      at: new Date(startOfMonth(Date.now()).getTime() - 1),
+    });
     await platform.pool.query("update api_key set last_used_at = '2026-11-01T00:00:00Z' where id = $1", [keyId]);
     const { data } = (await send("GET", `${ACCOUNTS}/${publicId("acc", accountId)}/keys`)).body;
     assert.deepEqual(
@@ -179,7 +184,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  test("an invalid field is named with its rule, without effect or audit entry", async () => {
+  test("names an invalid field and its rule, without effect or audit entry", async () => {
     const key = await newKey(builder);
     const before = await lastActs(operator, 100);
     const money = async () => (await platform.ledger.balance(builder.accountIds[0] as Uuid))?.balance;
@@ -223,7 +228,7 @@ describe("400", () => {
     assert.equal(await money(), was);
   });
 
-  test("a grant above the ledger's maximum is refused with its rule, and the attempt is in the audit log", async () => {
+  test("refuses a grant above the ledger's maximum with its rule, and records the attempt in the audit log", async () => {
     const rich = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId] = rich.accountIds as [Uuid];
     const id = publicId("acc", accountId);
@@ -238,7 +243,7 @@ describe("400", () => {
     assert.deepEqual([last?.action, last?.subject, last?.outcome], ["account.grant", id, "failed"]);
   });
 
-  test("invalid_cursor", async () => {
+  test("refuses an invalid cursor", async () => {
     const audit = (await send("GET", "/console/api/operator/audit?limit=1")).body.next_cursor;
     for (const cursor of ["abc", audit]) {
       assertRefused(await send("GET", `${ACCOUNTS}?cursor=${cursor}`), 400, "invalid_cursor");
@@ -246,7 +251,7 @@ describe("400", () => {
   });
 });
 
-test("403 not_a_builder: credit is for builders", async () => {
+test("403 not_a_builder for credit to a host", async () => {
   const host = await platform.person([{ kind: "host" }]);
   const id = publicId("acc", host.accountIds[0] as Uuid);
   assertRefused(await post(`${id}/grant`, { amount_micro: "5", reason: "r" }), 403, "not_a_builder");
@@ -254,7 +259,7 @@ test("403 not_a_builder: credit is for builders", async () => {
 });
 
 describe("404 not_found", () => {
-  test("an unknown account", async () => {
+  test("for an unknown account", async () => {
     for (const id of [publicId("acc", platform.newId()), "acc_1", "nonsense", account.replace("acc_", "key_")]) {
       for (const answer of [
         await send("GET", `${ACCOUNTS}/${id}`),
@@ -268,7 +273,7 @@ describe("404 not_found", () => {
     }
   });
 
-  test("an unknown or revoked key; the attempt is in the audit log", async () => {
+  test("for an unknown or revoked key, with the attempt in the audit log", async () => {
     const revoked = await newKey(builder);
     await builder.browser.send("DELETE", `/console/api/keys/${revoked}`);
     for (const id of [publicId("key", platform.newId()), revoked]) {

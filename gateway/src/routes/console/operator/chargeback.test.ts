@@ -15,7 +15,7 @@ import { systemRandom } from "../../../base/random.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import type { Payments } from "../../../payments/payments.ts";
 import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -77,7 +77,7 @@ const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000
 /** Requests of $10 each, served by that host. */
 async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()): Promise<void> {
   for (let i = 0; i < times; i++) {
-    await served(platform, {
+    await insertServed(platform, {
       accountId: builder,
       charge: dollars(10),
       promptTokens: 0,
@@ -135,7 +135,7 @@ async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
 }
 
 describe("credit bought by card, spent on the buyer's own node, and charged back", () => {
-  test("earnings are held back, and the disputed amount is set off instead of paid", async () => {
+  test("holds back the earnings, and sets the disputed amount off instead of paying it", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -177,7 +177,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.equal(await paidOut(), "0");
   });
 
-  test("without a dispute earnings are paid in full when the hold-back ends, and not earlier", async () => {
+  test("is paid in full without a dispute when the hold-back ends, and not earlier", async () => {
     const { person, builder, host } = await both();
     await buy(person);
     await spend(builder, host, 10);
@@ -191,7 +191,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.equal(await balance(host), 0n);
   });
 
-  test("a dispute won later returns the credit to the builder account", async () => {
+  test("returns the credit to the builder account when the dispute is won later", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -201,7 +201,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.deepEqual([await balance(builder), await balance(host)], [dollars(70), 0n]);
   });
 
-  test("a dispute lost later takes nothing more than was set off", async () => {
+  test("takes no more than was set off when the dispute is lost later", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -222,7 +222,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
 });
 
 describe("the computation of a batch", () => {
-  test("older earnings are paid, younger ones are held back, and a debt reduces the older first", async () => {
+  test("pays older earnings, holds back younger ones, and deducts a debt from the older first", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     await buy(stranger.person);
@@ -245,7 +245,7 @@ describe("the computation of a batch", () => {
     assert.equal(await balance(host), dollars(12));
   });
 
-  test("a debt is set off once over all accounts of its owner, in the order of their ids", async () => {
+  test("sets a debt off once over all accounts of its owner, in the order of their IDs", async () => {
     const payer = await both();
     await buy(payer.person);
     const person = await signedIn(platform, [
@@ -289,7 +289,7 @@ describe("the computation of a batch", () => {
     assertRefused(await create(), 409, "nothing_owed");
   });
 
-  test("a suspended host is neither paid nor set off until it is restored", async () => {
+  test("neither pays nor sets off for a suspended host until the host is restored", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -302,7 +302,7 @@ describe("the computation of a batch", () => {
     assert.equal((await create()).body.set_off_micro, usd(70));
   });
 
-  test("earnings from the host's own requests are separate", async () => {
+  test("treats earnings from the host's own requests separately", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     await buy(person);
@@ -332,7 +332,7 @@ describe("the computation of a batch", () => {
 });
 
 describe("concurrent batches", () => {
-  test("two batches promise an amount once, and set a debt off once", async () => {
+  test("promise an amount once, and set a debt off once", async () => {
     const { person, builder, host } = await both();
     const stranger = await both();
     const sale = await buy(person);
@@ -347,7 +347,7 @@ describe("concurrent batches", () => {
     assert.deepEqual(sumsOf(made), { hosts: 1, paid: usd(12), heldBack: NOTHING, setOff: usd(100) });
   });
 
-  test("disputes, requests, payouts and batches run concurrently without deadlock, and the ledger balances", async () => {
+  test("run beside disputes, requests and payouts without deadlock, and the ledger balances", async () => {
     const people = [];
     for (let i = 0; i < 3; i++) {
       const one = await both();
@@ -377,7 +377,7 @@ describe("concurrent batches", () => {
     assert.deepEqual(rows, []);
   });
 
-  test("409 payout_exceeds_balance: the message names the line, and the batch stays open", async () => {
+  test("fail with 409 payout_exceeds_balance that names the line, and the batch stays open", async () => {
     const { person, builder, host } = await both();
     await buy(person);
     await spend(builder, host, 1);

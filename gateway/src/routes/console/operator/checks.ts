@@ -3,7 +3,7 @@ import type { operatorCheckRoutes } from "@tollgate/api/console/operator-checks.
 import { publicId } from "../../../base/ids.ts";
 import { exactMicro, type Pico, ZERO } from "../../../base/money.ts";
 import { DAY_MS, seconds } from "../../../base/time.ts";
-import { whole } from "../../../http/lists/pages.ts";
+import { singlePage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import { rounded } from "../../nodes/checks.ts";
@@ -28,7 +28,7 @@ export function operatorCheckHandlers(
       ]);
       const chargeOf = new Map<string, Pico>(charged.map(({ model, charge }) => [model, charge]));
       return {
-        ...whole(
+        ...singlePage(
           nodes.map(
             ({ nodeId, nodeName, hostId, hostName, model, checks: count, bad, score, strength, cost, lastAt }) => ({
               node: publicId("node", nodeId),

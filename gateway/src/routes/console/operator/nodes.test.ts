@@ -32,7 +32,7 @@ const at = ({ id }: Node): string => `${NODES}/${publicId("node", id)}`;
 const quarantine = (url: string, body: unknown) => operator.browser.send("POST", `${url}/quarantine`, { body });
 
 describe("200", () => {
-  test("all hosts' nodes with their accounts, and one node with its statistics", async () => {
+  test("lists all hosts' nodes with their accounts, and returns one node with its statistics", async () => {
     const node = await newNode("barn");
     await platform.pool.query("update account set name = 'The barn' where id = $1", [accountId()]);
     const list = await operator.browser.send("GET", NODES);
@@ -46,7 +46,7 @@ describe("200", () => {
     assert.equal((stats as { object: string }).object, "node_stats");
   });
 
-  test("nodes are found by name, state and host, in pages, newest first, without gaps or repeats", async () => {
+  test("finds nodes by name, state and host, in pages, newest first, without gaps or repetitions", async () => {
     const other = await platform.person([{ kind: "host" }]);
     const made: string[] = [];
     for (const name of ["find 1", "find 2", "find 3", "lose 4", "find 5"]) {
@@ -76,7 +76,7 @@ describe("200", () => {
     assert.deepEqual(await all(`host=${publicId("acc", platform.newId())}`), []);
   });
 
-  test("a node is quarantined with a reason for its host and released to paused, both in the audit log", async () => {
+  test("quarantines a node with a reason for its host, releases it to paused, and records both in the audit log", async () => {
     const node = await newNode("shed");
     const subject = publicId("node", node.id);
     const barred = await quarantine(at(node), { reason: "smells of smoke" });
@@ -102,7 +102,7 @@ describe("200", () => {
   });
 });
 
-test("200: clears a node withheld by its host's quarantine, by name; 409 when nothing withholds it", async () => {
+test("200: clears a node that is withheld because of its host's quarantine; 409 if nothing withholds the node", async () => {
   const bad = await newNode("bad of its host");
   await fleet.quarantine(bad.id, { reason: "canary", evidence: {}, by: "platform" });
   const [next, third] = [await newNode("next of its host"), await newNode("third of its host")];
@@ -121,7 +121,7 @@ test("200: clears a node withheld by its host's quarantine, by name; 409 when no
   await fleet.release(bad.id, operator.email);
 });
 
-test("400: a quarantine needs a reason", async () => {
+test("400: refuses a quarantine without a reason", async () => {
   const node = await newNode("for 400");
   for (const [body, rule] of [
     [{}, /is required/],
@@ -135,7 +135,7 @@ test("400: a quarantine needs a reason", async () => {
   assert.equal((await fleet.find(null, node.id))?.standing, "ready");
 });
 
-test("400: an invalid filter is named with its rule, and a cursor belongs to its list", async () => {
+test("400: names an invalid filter and its rule, and refuses a cursor of another list", async () => {
   for (const [query, param, rule] of [
     ["state=away", "state", /must be one of registered, ready, online/],
     ["host=nobody", "host", /acc_…/],
@@ -149,7 +149,7 @@ test("400: an invalid filter is named with its rule, and a cursor belongs to its
   assertRefused(await operator.browser.send("GET", `${NODES}?cursor=abc`), 400, "invalid_cursor");
 });
 
-test("404 node_not_found: an unknown node", async () => {
+test("404 node_not_found for an unknown node", async () => {
   for (const id of [publicId("node", platform.newId()), "node_1", "nonsense"]) {
     for (const answer of [
       await operator.browser.send("GET", `${NODES}/${id}`),
@@ -163,7 +163,7 @@ test("404 node_not_found: an unknown node", async () => {
 });
 
 describe("409 node_state_conflict", () => {
-  test("a node outside quarantine is not released, and the audit log has the attempt", async () => {
+  test("refuses to release a node outside quarantine, with the attempt in the audit log", async () => {
     const node = await newNode("free");
     const answer = await operator.browser.send("POST", `${at(node)}/release`);
     assertRefused(answer, 409, "node_state_conflict");
@@ -171,7 +171,7 @@ describe("409 node_state_conflict", () => {
     assert.equal((await lastActs(operator, 1))[0]?.outcome, "node_state_conflict");
   });
 
-  test("a retired node is not quarantined", async () => {
+  test("refuses to quarantine a retired node", async () => {
     const node = await newNode("gone");
     await fleet.move(null, node.id, "retire");
     assertRefused(await quarantine(at(node), { reason: "r" }), 409, "node_state_conflict");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -23,14 +23,14 @@ after(() => platform.close());
 const get = (path: string) => operator.browser.send("GET", `${API}/${path}`);
 
 describe("200", () => {
-  test("the overview: balances, accounts, nodes, capacity, and the span's traffic by hour and outcome", async () => {
+  test("returns balances, accounts, nodes, capacity, and the span's traffic by hour and outcome", async () => {
     const at = new Date(Date.now() - 2 * 3_600_000);
     const nodeId = platform.newId();
     // Builder and host are the same person, who is only paid for bought credit.
     await platform.pool.query("update ledger_account set granted = 0 where id = $1", [builder]);
     const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
-    await served(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
-    await served(platform, { accountId: builder, at, outcome: "no_capacity", completionTokens: 1, charge: 0n });
+    await insertServed(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
+    await insertServed(platform, { accountId: builder, at, outcome: "no_capacity", completionTokens: 1, charge: 0n });
     const { body, status } = await get("overview");
     assert.equal(status, 200);
     assert.deepEqual(body.money, {
@@ -53,7 +53,7 @@ describe("200", () => {
     assert.deepEqual([earlier.traffic, earlier.from, earlier.to], [[], 1767225600, 1769817600]);
   });
 
-  test("the ledger check runs, and shows a difference", async () => {
+  test("runs the ledger check, which shows a difference", async () => {
     const good = await get("ledger/check");
     assert.deepEqual([good.status, good.body.balanced], [200, true]);
     const checks = good.body.checks as { name: string; checked: number; differences: string[] }[];
@@ -69,7 +69,7 @@ describe("200", () => {
     assert.match(JSON.stringify(bad.body.checks), new RegExp(`account ${builder}: balance`));
   });
 
-  test("the audit log in pages, newest first, with operator, action, subject and outcome", async () => {
+  test("returns the audit log in pages, newest first, with operator, action, subject and outcome", async () => {
     const startedAt = Date.now();
     const url = `/console/api/operator/accounts/${publicId("acc", builder)}`;
     for (const reason of ["one", "two", "three"]) {
@@ -102,7 +102,7 @@ describe("200", () => {
   });
 });
 
-test("400: spans and pages outside their limits", async () => {
+test("400: refuses spans and pages outside their limits", async () => {
   for (const [path, param] of [
     ["overview?from=then", "from"],
     ["overview?from=2026-01-01&to=2026-02-02", "from"],

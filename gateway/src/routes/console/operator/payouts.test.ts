@@ -5,7 +5,7 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { hostShareOf } from "../../../base/testing.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import { lastActs } from "../../testing/acts.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -28,7 +28,7 @@ async function hostWith(tokens: number, name: string): Promise<{ host: Person; a
   const [account] = host.accountIds as [Uuid];
   await platform.pool.query("update account set name = $2 where id = $1", [account, name]);
   const charge = BigInt(tokens) * 40_000n;
-  await served(platform, {
+  await insertServed(platform, {
     accountId: builder,
     charge,
     promptTokens: 0,
@@ -43,7 +43,7 @@ async function hostWith(tokens: number, name: string): Promise<{ host: Person; a
 const create = (body: unknown = {}) => operator.browser.send("POST", PAYOUTS, { body });
 
 describe("201 and 200", () => {
-  test("a batch of owed earnings, its lines and its file; it is paid once, and the ledger balances", async () => {
+  test("creates a batch of owed earnings with lines and a file; paying it is final, and the ledger balances", async () => {
     const rich = await hostWith(1000, "=Rich, Ltd");
     const poor = await hostWith(1, "Poor");
     const made = await create({ note: "November", minimum_micro: "1" });
@@ -130,7 +130,7 @@ describe("201 and 200", () => {
   });
 });
 
-test("200: a batch's lines come in pages by host name, and the file has all of them", async () => {
+test("200: returns a batch's lines in pages by host name, and all of them in the file", async () => {
   const names = ["alder", "birch", "birch", "cedar", "dogwood"];
   for (const name of [...names].reverse()) await hostWith(50, name);
   const { body } = await create();
@@ -153,7 +153,7 @@ test("200: a batch's lines come in pages by host name, and the file has all of t
   assertRefused(await operator.browser.send("GET", `${PAYOUTS}/${body.id}?cursor=abc`), 400, "invalid_cursor");
 });
 
-test("400: the field and its rule", async () => {
+test("400 names the invalid field and its rule", async () => {
   for (const [body, param, rule] of [
     [{ note: 7 }, "note", /must be a string/],
     [{ note: "x".repeat(201) }, "note", /at most 200/],
@@ -172,7 +172,7 @@ test("400: the field and its rule", async () => {
   assertRefused(await operator.browser.send("GET", `${PAYOUTS}?cursor=abc`), 400, "invalid_cursor");
 });
 
-test("404 not_found: an unknown batch", async () => {
+test("404 not_found for an unknown batch", async () => {
   for (const id of [publicId("pay", platform.newId()), "pay_1", "nonsense"]) {
     for (const [method, path] of [
       ["GET", ""],
@@ -184,7 +184,7 @@ test("404 not_found: an unknown batch", async () => {
   }
 });
 
-test("409 nothing_owed: amounts in an open batch are not promised again, and no empty batch is created", async () => {
+test("409 nothing_owed: creates no empty batch, because amounts in an open batch are not promised again", async () => {
   await hostWith(10, "Waiting");
   const open = await create();
   assert.equal(open.status, 201);

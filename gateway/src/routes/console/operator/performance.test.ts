@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { refused, served } from "../../testing/past.ts";
+import { insertRefused, insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -47,12 +47,12 @@ before(async () => {
   const at = new Date(slot.getTime() + 60_000);
   const on = (nodeId: Uuid) => ({ accountId: host, nodeId });
   const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
-  for (let i = 0; i < 6; i++) await served(platform, { accountId: builder, at, ...tokens, host: on(good) });
-  await served(platform, { accountId: quiet, at, model: "small-8b", ...tokens, host: on(good) });
+  for (let i = 0; i < 6; i++) await insertServed(platform, { accountId: builder, at, ...tokens, host: on(good) });
+  await insertServed(platform, { accountId: quiet, at, model: "small-8b", ...tokens, host: on(good) });
   const fails = { at, outcome: "upstream_failed", charge: 0n, completionTokens: 1 };
-  for (let i = 0; i < 3; i++) await served(platform, { accountId: builder, ...fails, host: on(bad) });
-  await served(platform, { accountId: builder, at, outcome: "client_closed", charge: 0n, host: on(good) });
-  await refused(platform, { accountId: builder, at });
+  for (let i = 0; i < 3; i++) await insertServed(platform, { accountId: builder, ...fails, host: on(bad) });
+  await insertServed(platform, { accountId: builder, at, outcome: "client_closed", charge: 0n, host: on(good) });
+  await insertRefused(platform, { accountId: builder, at });
   await pool.query("select history_roll_up(1000)");
   const seen = (busy: number) => [
     { id: good, slots: 4, busy },
@@ -64,7 +64,7 @@ before(async () => {
 after(() => platform.close());
 
 describe("the platform's performance", () => {
-  test("a failover with losses is shown once with all gateways' findings", async () => {
+  test("shows a failover with losses once, with the findings of all gateways", async () => {
     assert.equal((await get("performance?range=24h")).history_losses, undefined);
     const found = [new Date(slot.getTime()), new Date(slot.getTime() + 5_000)];
     await platform.pool.query(
@@ -80,7 +80,7 @@ describe("the platform's performance", () => {
     assert.deepEqual(history_losses, [{ at: slot.getTime() / 1000, lost_s: 6, entered: 257, missing: 1 }]);
   });
 
-  test("totals and slots do not count client disconnects as errors, refusals as requests, or a node's slots twice", async () => {
+  test("counts client disconnects not as errors, refusals not as requests, and a node's slots once", async () => {
     const { total, series, slot_s } = await get("performance?range=24h");
     assert.deepEqual([slot_s, series.length], [3600, 24]);
     const at = series.find((one: { at: number }) => one.at === slot.getTime() / 1000);
@@ -100,7 +100,7 @@ describe("the platform's performance", () => {
     assert.deepEqual([none.requests, none.error_share, minutes.length], [0, null, 12]);
   });
 
-  test("by model and by account, highest spend first", async () => {
+  test("is listed by model and by account, highest spend first", async () => {
     const { models, top_accounts } = await get("performance");
     const [tiny, small] = models;
     assert.deepEqual([tiny.model, tiny.requests, tiny.failed, tiny.charge_micro], ["tiny-3b", 10, 3, "1.560000"]);
@@ -135,7 +135,7 @@ describe("the platform's performance", () => {
 });
 
 describe("one account", () => {
-  test("a builder: requests, errors and spend over a span by model, and its statement", async () => {
+  test("as a builder has requests, errors and spend over a span by model, and a statement", async () => {
     const id = publicId("acc", builder);
     const { total, series, models, kind } = await get(`accounts/${id}/activity?range=24h`);
     assert.deepEqual([kind, series.length, models.length], ["builder", 24, 1]);
@@ -154,7 +154,7 @@ describe("one account", () => {
     assert.equal(oldest?.balance_micro, oldest?.amount_micro);
   });
 
-  test("a host: its served requests, earnings, payouts and amount owed, without a statement", async () => {
+  test("as a host has served requests, earnings, payouts and the amount owed, and no statement", async () => {
     const id = publicId("acc", host);
     const { total, kind } = await get(`accounts/${id}/activity?range=24h`);
     assert.deepEqual([kind, total.requests, total.failed, total.amount_micro], ["host", 11, 3, "1.274000"]);
@@ -173,7 +173,7 @@ describe("the audit log", () => {
   const send = (method: "POST" | "PUT", path: string, body: object) =>
     operator.browser.send(method, `${API}/${path}`, { body });
 
-  test("names its subjects; filters by operator, action, subject, account, outcome and time; exports CSV", async () => {
+  test("names its subjects, filters by operator, action, subject, account, outcome and time, and exports CSV", async () => {
     const [acc, node] = [publicId("acc", builder), publicId("node", good)];
     const key = await platform.parts.apiKeys.issue(builder, "production");
     const keyId = publicId("key", key.id);

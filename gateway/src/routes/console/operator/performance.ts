@@ -9,7 +9,7 @@ import { type PerformanceSum, type Slots, slotsOf } from "../../../history/perfo
 import type { PresenceSum } from "../../../history/presence.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { NodeToLookAt } from "../../../operators/attention.ts";
-import type { Verdict } from "../../../operators/books.ts";
+import type { Verdict } from "../../../operators/ledger-checks.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import type { NodeParts } from "../../nodes/parts.ts";
 import { tenth } from "../../nodes/stats.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -48,7 +48,7 @@ describe("the platform's status", () => {
     } as unknown as Triage);
   });
 
-  test("is down since the plane became unreachable", async () => {
+  test("is down from the moment when the plane became unreachable", async () => {
     const { now } = platform.parts.outages;
     platform.parts.outages.now = () => [{ part: "plane", since: 1_790_000_000_000, isNeeded: true }];
     const { state, causes } = await triage();
@@ -58,7 +58,7 @@ describe("the platform's status", () => {
   });
 });
 
-test("the inbox has quarantines with evidence, open payouts and open disputes", async () => {
+test("the list of decisions has quarantines with evidence, open payouts and open disputes", async () => {
   const hostId = host.accountIds[0] as Uuid;
   const node = await platform.parts.fleet.register(hostId, { name: "bad", hardware: {}, agent: "" });
   const evidence = { model: "tiny-3b", jobs: 20, failures: 9 };
@@ -66,7 +66,7 @@ test("the inbox has quarantines with evidence, open payouts and open disputes", 
   const owed = await platform.parts.fleet.register(hostId, { name: "good", hardware: {}, agent: "" });
   const builder = await signedIn(platform, [{ kind: "builder" }]);
   const accountId = builder.accountIds[0] as Uuid;
-  await served(platform, { accountId, charge: 1_000_000_000_000n, host: { accountId: hostId, nodeId: owed.id } });
+  await insertServed(platform, { accountId, charge: 1_000_000_000_000n, host: { accountId: hostId, nodeId: owed.id } });
   await operator.browser.send("POST", "/console/api/operator/payouts", { body: { note: "November" } });
   const checkout = platform.newId();
   await platform.pool.query(
@@ -97,12 +97,12 @@ test("the inbox has quarantines with evidence, open payouts and open disputes", 
 });
 
 describe("a request of any account", () => {
-  test("is found by its answer's ID, with its parties and ledger lines that sum to zero, and the audit log has the look-up", async () => {
+  test("is found by its answer's ID, with its parties and ledger lines that sum to zero; the look-up is in the audit log", async () => {
     const builder = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "garage", hardware: {}, agent: "" });
     const request = { accountId, charge: 1_000_000n, host: { accountId: hostId, nodeId: node.id } };
-    const id = publicId("req", await served(platform, request));
+    const id = publicId("req", await insertServed(platform, request));
     const { status, body, text } = await get(`requests/${id.replace("req_", "chatcmpl-")}`);
     assert.equal(status, 200, text);
     const found = body as unknown as {
@@ -131,7 +131,7 @@ describe("a request of any account", () => {
     );
   });
 
-  test("that does not exist is not found, and the audit log has the look-up", async () => {
+  test("is reported as unknown if it does not exist; the look-up is in the audit log", async () => {
     const id = publicId("req", platform.newId());
     assert.equal((await get(`requests/${id}`)).status, 404);
     const log = (await get(`audit?action=request.read&subject=${id}`)).body.data as { outcome: string }[];
@@ -141,14 +141,14 @@ describe("a request of any account", () => {
     );
   });
 
-  test("whose node failed shows the withheld share", async () => {
+  test("shows the withheld share if its node failed", async () => {
     const builder = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "failed", hardware: {}, agent: "" });
     const request = { accountId, charge: 1_000_000n, host: { accountId: hostId, nodeId: node.id } };
     const id = publicId(
       "req",
-      await served(platform, { ...request, outcome: "upstream_failed", withheld: "node_failed" }),
+      await insertServed(platform, { ...request, outcome: "upstream_failed", withheld: "node_failed" }),
     );
     const { body } = await get(`requests/${id}`);
     assert.equal(body.withheld, "node_failed");

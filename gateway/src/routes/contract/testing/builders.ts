@@ -8,7 +8,7 @@ import { fault } from "../../../faults.ts";
 import { openRollups } from "../../../history/rollups.ts";
 import { PoolBusyError } from "../../../metering/pool.ts";
 import { Browser } from "../../testing/browser.ts";
-import { refused, served } from "../../testing/past.ts";
+import { insertRefused, insertServed } from "../../testing/past.ts";
 import { signedIn } from "../../testing/signed-in.ts";
 import type { Coverage } from "./coverage.ts";
 import { emptySecrets, fillSecrets } from "./filled.ts";
@@ -79,7 +79,7 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await ask(browser, 404, "rotateKey", { id, body: {} });
   await ask(browser, 404, "getKey", { id: publicId("key", platform.newId()) });
   const used = await platform.parts.apiKeys.issue(accountIds[0] as Uuid, "used");
-  await served(platform, { accountId: accountIds[0] as Uuid, keyId: used.id, charge: 1_000n });
+  await insertServed(platform, { accountId: accountIds[0] as Uuid, keyId: used.id, charge: 1_000n });
   const { data } = (await ask(browser, 200, "listKeys")).body;
   const spent = (data as { spend_this_month: { requests: number } }[]).map((key) => key.spend_this_month.requests);
   assert.ok(spent.includes(0) && spent.some((requests) => requests > 0), `${spent}`);
@@ -111,8 +111,12 @@ export async function callRequests({ platform, people }: Fixture, { ask }: Cover
   const { id: keyId } = await platform.parts.apiKeys.issue(accountId, "a key");
   const node = await platform.parts.fleet.register(hostId, { name: "serves", hardware: {}, agent: "" });
   const request = { accountId, keyId, charge: 1_000n, host: { accountId: hostId, nodeId: node.id }, label: "a job" };
-  const ids = [await served(platform, request), await served(platform, request), await served(platform, request)];
-  await refused(platform, { accountId, keyId });
+  const ids = [
+    await insertServed(platform, request),
+    await insertServed(platform, request),
+    await insertServed(platform, request),
+  ];
+  await insertRefused(platform, { accountId, keyId });
   const { data, next_cursor } = (await ask(browser, 200, "listRequests", { query: "limit=2" })).body;
   assert.equal((data as unknown[]).length, 2);
   const second = await ask(browser, 200, "listRequests", { query: `cursor=${next_cursor}` });
@@ -199,7 +203,13 @@ export async function callPerformance({ platform }: Fixture, { ask }: Coverage):
   const keys = [platform.newId(), platform.newId()];
   for (const outcome of ["ok", "ok", "client_closed", "upstream_failed"]) {
     for (const [place, keyId] of keys.entries()) {
-      await served(platform, { accountId, keyId, outcome, model: place === 0 ? "tiny-3b" : "small-8b", charge: 1n });
+      await insertServed(platform, {
+        accountId,
+        keyId,
+        outcome,
+        model: place === 0 ? "tiny-3b" : "small-8b",
+        charge: 1n,
+      });
     }
   }
   await openRollups({ pool: platform.pool, clock: systemClock, log: createLog("silent") }).run();

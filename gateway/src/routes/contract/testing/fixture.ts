@@ -9,7 +9,7 @@ import { systemRandom } from "../../../base/random.ts";
 import { ProviderUnavailable } from "../../../payments/provider.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Browser } from "../../testing/browser.ts";
-import { served } from "../../testing/past.ts";
+import { insertServed } from "../../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { type Person, signedIn } from "../../testing/signed-in.ts";
 
@@ -157,7 +157,7 @@ function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): 
   };
   const newRequest = async (): Promise<string> => {
     const servedBy = { accountId: hostId, nodeId: await newNode() };
-    return publicId("req", await served(platform, { accountId: builderId, charge: 1_000n, host: servedBy }));
+    return publicId("req", await insertServed(platform, { accountId: builderId, charge: 1_000n, host: servedBy }));
   };
   const makers: Record<Thing, () => Promise<string>> = {
     account: async () => publicId("acc", builderId),

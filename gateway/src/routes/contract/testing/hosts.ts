@@ -1,7 +1,7 @@
 /** For tests: all console operations of hosts, with their own refusals. */
 import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { checked, served } from "../../testing/past.ts";
+import { insertChecked, insertServed } from "../../testing/past.ts";
 import type { Coverage } from "./coverage.ts";
 import { emptySecrets, fillSecrets } from "./filled.ts";
 import type { Fixture } from "./fixture.ts";
@@ -61,8 +61,8 @@ export async function callInsight({ platform, people, make }: Fixture, { ask }: 
   platform.outside.connected.add(node);
   const hostId = accountIds[0] as Uuid;
   const accountId = people.builder.accountIds[0] as Uuid;
-  const good = await served(platform, { accountId, charge: 1_000n, host: { accountId: hostId, nodeId } });
-  const bad = await served(platform, { accountId, outcome: "upstream_failed", failedAt: nodeId });
+  const good = await insertServed(platform, { accountId, charge: 1_000n, host: { accountId: hostId, nodeId } });
+  const bad = await insertServed(platform, { accountId, outcome: "upstream_failed", failedAt: nodeId });
   await platform.rollUp();
   await platform.pool.query("select node_sample(null, 1, array[$1]::uuid[], '{4}', '{1}')", [nodeId]);
 
@@ -122,7 +122,7 @@ export async function callEarnings({ platform, people, make }: Fixture, { ask }:
   const node = await make("node");
   const host = { accountId: accountIds[0] as Uuid, nodeId: parseId("node", node) as Uuid };
   const builderId = people.builder.accountIds[0] as Uuid;
-  const request = publicId("req", await served(platform, { accountId: builderId, charge: 1_000n, host }));
+  const request = publicId("req", await insertServed(platform, { accountId: builderId, charge: 1_000n, host }));
   const { data } = (await ask(browser, 200, "listEarnings", { query: `node=${node}` })).body;
   assert.equal((data as object[]).length, 1);
   for (const by of ["day", "hour", "node", "model"]) {
@@ -156,7 +156,7 @@ export async function callEarnings({ platform, people, make }: Fixture, { ask }:
     outcome: "upstream_failed",
     withheld: "node_failed",
   } as const;
-  const withheld = publicId("req", await served(platform, lost));
+  const withheld = publicId("req", await insertServed(platform, lost));
   const shares = (await ask(browser, 200, "listWithheld", { query: `node=${node}` })).body.data as object[];
   assert.equal(shares.length, 1);
   assert.partialDeepStrictEqual(shares[0], {
@@ -182,9 +182,9 @@ export async function callChecks({ platform, people, make }: Fixture, { ask }: C
   const { browser } = people.host;
   const node = await make("node");
   const nodeId = parseId("node", node) as Uuid;
-  const bad = await checked(platform, { nodeId, verdict: "bad", score: -6.204 });
-  await checked(platform, { nodeId, verdict: "unjudged", score: null });
-  await checked(platform, { nodeId, verdict: "trap_seen", score: -9 });
+  const bad = await insertChecked(platform, { nodeId, verdict: "bad", score: -6.204 });
+  await insertChecked(platform, { nodeId, verdict: "unjudged", score: null });
+  await insertChecked(platform, { nodeId, verdict: "trap_seen", score: -9 });
   const { data, next_cursor } = (await ask(browser, 200, "listChecks", { id: node, query: "limit=1" })).body;
   assert.deepEqual(
     (data as { score: null; verdict: string }[]).map(({ score, verdict }) => [score, verdict]),

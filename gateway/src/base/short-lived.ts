@@ -4,12 +4,12 @@
  * survives until the next full collection and is copied there. Here an entry is a cell that is emptied when it is removed, so old tables
  * keep only empty cells.
  */
-export interface Seat<T> {
+export interface SetEntry<T> {
   thing: T | undefined;
 }
 
-export class PassingMap<Key, T> {
-  readonly #seats = new Map<Key, Seat<T>>();
+export class ShortLivedMap<Key, T> {
+  readonly #seats = new Map<Key, SetEntry<T>>();
 
   get(key: Key): T | undefined {
     return this.#seats.get(key)?.thing;
@@ -33,21 +33,21 @@ export class PassingMap<Key, T> {
   }
 }
 
-export class PassingSet<T> {
-  readonly #seats = new Set<Seat<T>>();
+export class ShortLivedSet<T> {
+  readonly #seats = new Set<SetEntry<T>>();
 
   get size(): number {
     return this.#seats.size;
   }
 
-  add(thing: T): Seat<T> {
-    const seat: Seat<T> = { thing };
+  add(thing: T): SetEntry<T> {
+    const seat: SetEntry<T> = { thing };
     this.#seats.add(seat);
     return seat;
   }
 
   /** No effect when already removed. */
-  delete(seat: Seat<T>): void {
+  delete(seat: SetEntry<T>): void {
     this.#seats.delete(seat);
     seat.thing = undefined;
   }

@@ -9,7 +9,7 @@ const WINDOW_MS = 60_000;
 /** The most lines of one message, about different sources, within a window. */
 const LINES_MAX = 60;
 
-export interface SparingLog {
+export interface RateLimitedLog {
   /**
    * `who` caused it: a node's id or an address. Messages are few and fixed; details go into the fields. Returns whether the line was
    * written.
@@ -29,7 +29,7 @@ interface Told {
 
 type Level = "info" | "warn" | "error";
 
-export function sparingLog(log: Log, clock: Clock, { linesOfOne = 1 } = {}): SparingLog {
+export function rateLimitedLog(log: Log, clock: Clock, { linesOfOne = 1 } = {}): RateLimitedLog {
   const messages = new Map<string, { told: Map<string, Told>; others: Told }>();
 
   const write = (level: Level, who: string, fields: object, message: string): boolean => {

@@ -1,4 +1,6 @@
-/** The agent does not import the gateway, so it has the token counts of a few texts and of one chat. They must equal the gateway's. */
+/**
+ * The agent cannot import the gateway, so it contains token counts of a few texts and a chat. These tests compare them with the gateway's.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -41,10 +43,10 @@ test("the agent and the gateway count the same tokens in the reference chat, for
   }
 });
 
-/** Stands for a special token that the tokenizer of the catalogue does not have: `<think>` and DeepSeek's marks. */
+/** Represents a special token that the catalogue's tokenizer lacks: `<think>` and DeepSeek's marks. */
 const MARK = "\u0000";
 
-test("the agent's counts for templates that differ harmlessly equal those of the published templates", async () => {
+test("the agent's counts for harmless variants of templates equal those of the published templates", async () => {
   const [system = "", question = "", answer = "", next = ""] = TEMPLATE_CHAT.map(({ content }) => content);
   const llama = (start: string): string => {
     const turn = (role: string, text: string): string => `<|start_header_id|>${role}<|end_header_id|>\n\n${text}`;

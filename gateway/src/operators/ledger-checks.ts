@@ -10,7 +10,7 @@ import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
 /** The requester of a scheduled check. */
-export const BY_ITSELF = "by itself";
+export const ON_SCHEDULE = "by itself";
 const LOOK_EVERY_MS = 10 * 60 * 1000;
 const WATCH_EVERY_MS = 60 * 1000;
 const VERDICTS_KEPT = 400;
@@ -102,7 +102,7 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
 }
 
 /** Checks the ledger when the last verdict is a day old. Of several gateways one does it. Returns how to stop. */
-export function keepProving(
+export function scheduleLedgerChecks(
   books: LedgerChecks,
   options: { pool: pg.Pool; clock: Clock; log: Log },
 ): () => Promise<void> {
@@ -169,7 +169,7 @@ async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<Verdict |
     if (!isFree) return undefined;
     // Read under the lock, because its previous holder may have stored a result.
     const { isDue } = await queryOne(client, Due, DUE);
-    return isDue ? await books.prove(BY_ITSELF) : undefined;
+    return isDue ? await books.prove(ON_SCHEDULE) : undefined;
   } finally {
     await client.query("select pg_advisory_unlock_all()").finally(() => client.release());
   }

@@ -2,7 +2,7 @@
  * A secret that can be replaced while gateways run. New values use the current one; values made with the previous or the next one are
  * accepted too. The next one is configured first, so that gateways accept what already changed gateways issue.
  */
-export interface Replaceable {
+export interface RotatingSecret {
   current: string;
   /** The previous secret. */
   old?: string;
@@ -11,4 +11,5 @@ export interface Replaceable {
 }
 
 /** The previous and the next secret. */
-export const othersOf = ({ old, next }: Replaceable): string[] => [old, next].filter((secret) => secret !== undefined);
+export const otherSecretsOf = ({ old, next }: RotatingSecret): string[] =>
+  [old, next].filter((secret) => secret !== undefined);

@@ -8,12 +8,18 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { BY_ITSELF, keepProving, type LedgerChecks, openLedgerChecks, watchVerdict } from "./books.ts";
+import {
+  type LedgerChecks,
+  ON_SCHEDULE,
+  openLedgerChecks,
+  scheduleLedgerChecks,
+  watchVerdict,
+} from "./ledger-checks.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const LOOK_MS = 10 * 60 * 1000;
 
-describe("the ledger check runs on a schedule", () => {
+describe("the scheduled ledger check", () => {
   let db: TestDatabase;
   before(async () => {
     db = await openTestDatabase();
@@ -26,17 +32,17 @@ describe("the ledger check runs on a schedule", () => {
     const lines: { level: number; msg: string; differing?: { name: string }[] }[] = [];
     const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
     const books = openLedgerChecks({ pool: db.pool, clock, newId });
-    const stop = keepProving(books, { pool: db.pool, clock, log });
+    const stop = scheduleLedgerChecks(books, { pool: db.pool, clock, log });
     return { clock, lines, books, stop };
   };
   const verdicts = async (): Promise<{ asked_by: string; balanced: boolean }[]> =>
     (await db.pool.query("select asked_by, balanced from books_verdict order by at, id")).rows;
 
-  test("runs in one of two gateways, once a day", async () => {
+  test("runs on one of two gateways, once a day", async () => {
     const two = [gateway(), gateway()];
     for (const { clock } of two) clock.advance(LOOK_MS);
     await Promise.all(two.map(({ stop }) => stop()));
-    assert.deepEqual(await verdicts(), [{ asked_by: BY_ITSELF, balanced: true }]);
+    assert.deepEqual(await verdicts(), [{ asked_by: ON_SCHEDULE, balanced: true }]);
     assert.deepEqual(
       two.flatMap(({ lines }) => lines.map(({ msg }) => msg)),
       ["ledger check passed"],
@@ -59,7 +65,7 @@ describe("the ledger check runs on a schedule", () => {
     assert.ok((lines[0]?.level ?? 0) >= 50);
     assert.ok((lines[0]?.differing?.length ?? 0) > 0);
     const last = (await books.last()) as NonNullable<Awaited<ReturnType<LedgerChecks["last"]>>>;
-    assert.deepEqual([last.askedBy, last.balanced], [BY_ITSELF, false]);
+    assert.deepEqual([last.askedBy, last.balanced], [ON_SCHEDULE, false]);
     assert.match(JSON.stringify(last.checks), new RegExp(`account ${account}: balance`));
     clock.advance(60_000);
     await watched.stop();

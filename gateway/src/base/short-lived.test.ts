@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { PassingMap, PassingSet } from "./passing.ts";
+import { ShortLivedMap, ShortLivedSet } from "./short-lived.ts";
 
 const run = promisify(execFile);
 
-test("holds a map's added and not removed entries, in insertion order", () => {
-  const map = new PassingMap<string, number>();
+test("a map holds the added and not removed entries in insertion order", () => {
+  const map = new ShortLivedMap<string, number>();
   map.add("one", 1);
   map.add("two", 2);
   map.add("three", 3);
@@ -18,8 +18,8 @@ test("holds a map's added and not removed entries, in insertion order", () => {
   assert.deepEqual(map.all(), [1, 3]);
 });
 
-test("holds a set's added and not removed items in insertion order, and one item twice", () => {
-  const set = new PassingSet<string>();
+test("a set holds the added and not removed items in insertion order, including duplicates", () => {
+  const set = new ShortLivedSet<string>();
   set.add("one");
   const seat = set.add("two");
   set.add("two");
@@ -30,10 +30,10 @@ test("holds a set's added and not removed items in insertion order, and one item
   assert.deepEqual(set.all(), ["one", "two"]);
 });
 
-test("releases removed items before the next full collection, unlike JavaScript's own Map and Set", async () => {
+test("a map and a set release removed items before the next full collection, unlike JavaScript's own", async () => {
   const [map, set, ownMap, ownSet] = await Promise.all(["map", "set", "own map", "own set"].map(promotedMb));
   const told = JSON.stringify({ map, set, ownMap, ownSet });
-  // If native maps no longer do this, passing.ts is not needed any more.
+  // If native maps no longer do this, short-lived.ts is not needed any more.
   assert.ok(Math.min(ownMap as number, ownSet as number) > PASSED_MB / 4, told);
   assert.ok(Math.max(map as number, set as number) < PASSED_MB / 8, told);
 });
@@ -52,10 +52,10 @@ async function promotedMb(kind: string): Promise<number> {
 
 const PASS_THROUGH = `
 import v8 from "node:v8";
-import { PassingMap, PassingSet } from "${import.meta.resolve("./passing.ts")}";
+import { ShortLivedMap, ShortLivedSet } from "${import.meta.resolve("./short-lived.ts")}";
 
 const oldBytes = () => v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space").space_used_size;
-const [map, set, ownMap, ownSet] = [new PassingMap(), new PassingSet(), new Map(), new Set()];
+const [map, set, ownMap, ownSet] = [new ShortLivedMap(), new ShortLivedSet(), new Map(), new Set()];
 const enter = {
   map: (thing) => map.add(thing.key, thing),
   set: (thing) => { thing.seat = set.add(thing); },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
-import { sparingLog } from "./sparing-log.ts";
+import { rateLimitedLog } from "./rate-limited-log.ts";
 import { manualClock } from "./testing.ts";
 
 function setting(options?: { linesOfOne: number }) {
@@ -14,10 +14,10 @@ function setting(options?: { linesOfOne: number }) {
     },
   });
   const clock = manualClock();
-  return { lines, clock, log: sparingLog(createLog("info", sink), clock, options) };
+  return { lines, clock, log: rateLimitedLog(createLog("info", sink), clock, options) };
 }
 
-test("writes one line a minute per source and message, and then the number of suppressed lines", () => {
+test("writes one line a minute per source and message, then a line with the number of suppressed ones", () => {
   const { lines, clock, log } = setting();
   for (let n = 0; n < 1_000; n++) log.warn("a", { n }, "it floods");
   log.warn("b", { n: 1 }, "it floods");
@@ -45,7 +45,7 @@ test("writes one line a minute per source and message, and then the number of su
   );
 });
 
-test("writes sixty lines a minute for many sources, and a number for the others", () => {
+test("writes sixty lines a minute for many sources, and a line with the number of suppressed ones", () => {
   const { lines, clock, log } = setting();
   for (let n = 0; n < 1_000; n++) log.info(`stranger ${n}`, { n }, "it comes");
   assert.equal(lines.length, 60);
@@ -61,7 +61,7 @@ test("writes sixty lines a minute for many sources, and a number for the others"
   );
 });
 
-test("writes several lines per source where configured, and reports whether each was written", () => {
+test("writes several lines per source where configured, and returns whether each was written", () => {
   const { lines, clock, log } = setting({ linesOfOne: 3 });
   const written = Array.from({ length: 5 }, (_, n) => log.info("a", { n }, "it ended"));
   assert.deepEqual(written, [true, true, true, false, false]);

@@ -1,0 +1,126 @@
+/**
+ * Whether the job behind the console's figures keeps up with history that is written beside it, and how far it is behind.
+ *
+ *   npm run bench -- rollups [--rate 12000] [--seconds 30] [--accounts 101]
+ *
+ * A feeder writes records at the rate, as settlements leave them (one transaction every quarter of a second, all durable); the gateway's
+ * own job runs in another process with one connection. Each line is a second. The load of the settlements themselves is not here:
+ * `npm run bench -- ledger` has that.
+ */
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type pg from "pg";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { migrate } from "../../gateway/src/db/migrate.ts";
+import { openPool } from "../../gateway/src/db/pool.ts";
+import { openRollups } from "../../gateway/src/history/rollups.ts";
+import { durableWriteMs } from "../gateway/usage.ts";
+import { processorTimeNs } from "../history/plans.ts";
+import { openAccounts } from "../history/seed.ts";
+import { settleText } from "../history/seed-requests.ts";
+
+const FEED_EVERY_MS = 250;
+const FEED_MS_MAX = 500;
+const DRAIN_MS_MAX = 120_000;
+const log = createLog("silent");
+const SQL = fileURLToPath(new URL("../../gateway/sql", import.meta.url));
+
+const { values } = parseArgs({
+  options: { rate: { type: "string", default: "12000" }, seconds: { type: "string", default: "30" } },
+});
+const [rate, seconds] = [Number(values.rate), Number(values.seconds)];
+
+const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
+await chmod(dataDir, 0o711);
+const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
+const pool = openPool(postgres.connection, { log, sizeMax: 3 });
+const alone = openPool(postgres.connection, { log, sizeMax: 1 });
+try {
+  await migrate(pool, { directory: SQL, log });
+  await openAccounts(pool);
+  await measure();
+} finally {
+  await alone.end();
+  await pool.end();
+  await postgres.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function measure(): Promise<void> {
+  console.log(`A durable write takes ${durableWriteMs(dataDir).toFixed(2)} ms.`);
+  const server = await processOf(alone);
+  const feeding = await pool.connect();
+  const feeder = await processOf(feeding);
+  let rolled = 0;
+  const counting = {
+    query: async (text: string, of: unknown[]) => {
+      const answer = await alone.query(text, of);
+      rolled += (answer.rows[0] as { rolled?: number }).rolled ?? 0;
+      return answer;
+    },
+  };
+  const rollups = openRollups({ pool: counting as unknown as pg.Pool, clock: systemClock, log });
+  const begunAt = performance.now();
+  const spentBefore = { job: processorTimeNs(server), feeder: processorTimeNs(feeder) };
+  let fed = 0;
+  let isFed = false;
+  const feed = async (): Promise<void> => {
+    let writtenTo = Date.now();
+    while (performance.now() - begunAt < seconds * 1000) {
+      await sleep(FEED_EVERY_MS);
+      const now = Date.now();
+      const first = fed;
+      // A slow machine is fed less, and not all at once later.
+      fed += Math.round((rate * Math.min(now - writtenTo, FEED_MS_MAX)) / 1000);
+      const past = { rows: fed - first, fromMs: writtenTo, toMs: now };
+      await feeding.query(
+        settleText({ table: "request", fromMs: writtenTo, toMs: now, first: 0, end: fed - first }, past),
+      );
+      writtenTo = now;
+      rollups.soon();
+    }
+    isFed = true;
+  };
+  const feedingEnds = feed();
+  console.log("second     fed  waiting  oldest, s");
+  const lags: number[] = [];
+  for (let second = 1; !isFed || lags.at(-1) !== 0; second++) {
+    await sleep(1_000);
+    const { rows } = await pool.query(
+      "select count(*)::int as waiting, coalesce(extract(epoch from now() - min(uuid_time(request_id))), 0)::float8 as oldest from unrolled",
+    );
+    const { waiting, oldest } = rows[0] as { waiting: number; oldest: number };
+    lags.push(waiting === 0 ? 0 : oldest);
+    console.log(
+      `${String(second).padStart(6)}${String(fed).padStart(8)}${String(waiting).padStart(9)}${oldest.toFixed(1).padStart(11)}`,
+    );
+    if ((second - seconds) * 1000 > DRAIN_MS_MAX) break;
+  }
+  await feedingEnds;
+  await rollups.stop();
+  const [fedIn, all] = [seconds, (performance.now() - begunAt) / 1000];
+  const us = (spent: number, before: number, of: number): string => ((spent - before) / 1000 / of).toFixed(1);
+  const during = lags.slice(0, seconds).toSorted((a, b) => a - b);
+  console.log(
+    `\n${fed} records in ${fedIn} s (${Math.round(fed / fedIn)} a second); ${rolled} rolled up after ${all.toFixed(0)} s.`,
+  );
+  console.log(
+    `Lag while they came: median ${during[during.length >> 1]?.toFixed(1)} s, greatest ${during.at(-1)?.toFixed(1)} s.`,
+  );
+  console.log(
+    `µs of PostgreSQL's processor time a record: the job ${us(processorTimeNs(server), spentBefore.job, rolled)}, the feeder ${us(processorTimeNs(feeder), spentBefore.feeder, fed)}.`,
+  );
+  feeding.release();
+}
+
+/** The file in which Linux counts what the connection's process ran. */
+async function processOf(connection: pg.Pool | pg.PoolClient): Promise<string> {
+  const { rows } = await connection.query("select pg_backend_pid() as pid");
+  return `/proc/${rows[0].pid}/schedstat`;
+}

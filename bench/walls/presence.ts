@@ -1,0 +1,76 @@
+/**
+ * What a node's report costs each gateway. A node says how many of its slots are busy whenever that changes, and every gateway of the
+ * plane hears it: light nodes that report at a rate, on a real NATS server, and one gateway that does nothing else.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { encode } from "@tollgate/protocol/codec.ts";
+import { nodeState } from "@tollgate/protocol/subjects.ts";
+import { enrol } from "@tollgate/stage/nodes/hand-made.ts";
+import { openStage } from "@tollgate/stage/stage.ts";
+import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
+
+/** So many that none reports more often than a node may. */
+const NODES = 100;
+const SLOTS = 64;
+const TICK_MS = 50;
+const MODEL = "tiny-3b";
+
+export async function measurePresence(rates: number[], seconds: number): Promise<void> {
+  const stage = await openStage({
+    as: "processes",
+    plane: "nats",
+    env: { AUTO_QUARANTINE: "false" },
+  });
+  const lines: { id: string; line: NatsConnection }[] = [];
+  try {
+    for (let i = 0; i < NODES; i++) {
+      // A new host has few nodes.
+      const host = await stage.host();
+      const { id, credentials } = await enrol(stage, host, { name: `light-${i}`, models: [MODEL] });
+      const authenticator = jwtAuthenticator(credentials.jwt, Buffer.from(credentials.seed));
+      lines.push({ id, line: await connect({ servers: credentials.url, authenticator, reconnect: false }) });
+    }
+    const watched = { pid: stage.pid, withChildren: false };
+    console.log("\n| reports a second | gateway, ms of processor time a second | µs a report |\n|---|---|---|");
+    let atRest = 0;
+    for (const rate of [0, ...rates]) {
+      const before = cpuCount(watched);
+      const begunAt = performance.now();
+      const sent = await report(lines, rate, seconds);
+      const perSecond = cpuSpentUs(before, cpuCount(watched)) / ((performance.now() - begunAt) / 1000);
+      if (rate === 0) atRest = perSecond;
+      const actual = sent / seconds;
+      const each = rate === 0 ? "" : ((perSecond - atRest) / actual).toFixed(1);
+      console.log(`| ${actual.toFixed(0)} | ${(perSecond / 1000).toFixed(1)} | ${each} |`);
+    }
+  } finally {
+    await Promise.all(lines.map(({ line }) => line.close()));
+    await stage.close();
+  }
+}
+
+/** Each report says something new. */
+async function report(lines: { id: string; line: NatsConnection }[], rate: number, seconds: number): Promise<number> {
+  const begunAt = performance.now();
+  let sent = 0;
+  while (performance.now() - begunAt < seconds * 1000) {
+    await sleep(TICK_MS);
+    const due = Math.floor(((performance.now() - begunAt) / 1000) * rate);
+    for (; sent < due; sent++) {
+      const { id, line } = lines[sent % NODES] as (typeof lines)[number];
+      const busy = Math.floor(sent / NODES) % SLOTS;
+      const state = {
+        protocol: "1.0",
+        agent: "bench",
+        slots: SLOTS,
+        busy,
+        models: [MODEL],
+        accepts_early: true,
+        draining: false,
+      };
+      line.publish(nodeState(id), encode({ kind: "state", state }));
+    }
+  }
+  return sent;
+}

@@ -1,0 +1,112 @@
+-- since: 0052
+-- Tells what a statement changed in one row of a table that people, providers and operators change, so that it can be entered again after a
+-- failover that lost it. A gateway's session gets it as a message of level INFO and writes it to the gateway's journal once it is
+-- committed; any other session tells all gateways by a notification. Arguments: columns that do not matter.
+-- Guarantees: all changes of a transaction have one id, which is in history_change if and only if they are committed.
+
+create or replace function journal_change() returns trigger language plpgsql set timezone to 'UTC' set bytea_output to 'hex' as $$
+declare
+  mode constant text := coalesce(current_setting('tollgate.journal', true), '');
+  skipped constant text[] := coalesce(tg_argv, '{}');
+  before jsonb := case when tg_op <> 'INSERT' then to_jsonb(old) - skipped end;
+  after jsonb := case when tg_op <> 'DELETE' then to_jsonb(new) - skipped end;
+  change uuid;
+  line text;
+  part constant integer := 1500;
+begin
+  if mode = 'off' or before = after then
+    return null;
+  end if;
+  change := nullif(current_setting('tollgate.change', true), '');
+  if change is null then
+    change := gen_random_uuid();
+    perform set_config('tollgate.change', change::text, true);
+    insert into history_change (id) values (change);
+  end if;
+  line := jsonb_build_object('id', change, 'at', extract(epoch from clock_timestamp()), 'table', tg_table_name,
+                             'before', before, 'after', after);
+  if mode = 'on' then
+    raise info '%', line using errcode = 'TGJ01';
+  else
+    -- A notification has less than 8,000 bytes.
+    for i in 0 .. (length(line) - 1) / part loop
+      perform pg_notify('tollgate', format('change %s %s %s %s', md5(line), i + 1, (length(line) - 1) / part + 1,
+                                           substr(line, i * part + 1, part)));
+    end loop;
+  end if;
+  return null;
+end $$;
+
+create or replace trigger journal_change after insert or update or delete on account
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on account_event
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on account_invitation
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on account_member
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on account_owner
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on api_key
+  for each row execute function journal_change('last_used_at');
+create or replace trigger journal_change after insert or update or delete on auto_topup
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on credit_alert
+  for each row execute function journal_change('fallen', 'rises');
+create or replace trigger journal_change after insert or update or delete on host_token
+  for each row execute function journal_change('last_used_at');
+create or replace trigger journal_change after insert or update or delete on identity
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on identity_credential
+  for each row execute function journal_change('access_token', 'refresh_token', 'id_token', 'access_token_expires_at', 'refresh_token_expires_at');
+create or replace trigger journal_change after insert or update or delete on identity_session
+  for each row execute function journal_change('updated_at');
+create or replace trigger journal_change after insert or update or delete on identity_two_factor
+  for each row execute function journal_change('failed_verification_count', 'locked_until');
+create or replace trigger journal_change after insert or update or delete on node
+  for each row execute function journal_change('honest_answers');
+create or replace trigger journal_change after insert or update or delete on node_election
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on node_quarantine
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on notification_settings
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on operator_action
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payment
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payment_automatic
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payment_checkout
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payment_customer
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payment_event
+  for each row execute function journal_change('deliveries');
+create or replace trigger journal_change after insert or update or delete on payment_move
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payment_reversal
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payout
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payout_batch
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payout_setoff
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on price
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on receipt_key
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on shared_setting
+  for each row execute function journal_change('confirmed_at');
+create or replace trigger journal_change after insert or update or delete on status_incident
+  for each row execute function journal_change('last_at');
+create or replace trigger journal_change after insert or update or delete on status_update
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on transfer
+  for each row execute function journal_change();
+-- What a settlement withholds is entered again with its request.
+create or replace trigger journal_change_taken after insert on withheld_share
+  for each row when (new.taken_by is not null) execute function journal_change('is_counted');
+create or replace trigger journal_change_released after update on withheld_share
+  for each row when (new.release_id is distinct from old.release_id) execute function journal_change('is_counted');

@@ -1,0 +1,58 @@
+/**
+ * The rows that a session changes, as triggers describe them to it (`gateway/sql/functions/journal_change.sql`). Reported when their
+ * transaction is committed, before the query that committed it resolves.
+ */
+import type pg from "pg";
+
+/** The SQLSTATE of the trigger's messages. */
+const CHANGE = "TGJ01";
+
+/** For the start of a connection: its triggers describe changes to the session. Otherwise they notify all gateways. */
+export const DESCRIBES_CHANGES = "-c tollgate.journal=on";
+
+/** What a change made by another program is sent as: `digest part parts text`. */
+export const CHANGE_TOPIC = "change";
+
+/** pg's internal connection, which its types omit. */
+interface Wire {
+  connection: {
+    on(event: "errorMessage", run: () => void): void;
+    on(event: "commandComplete", run: (message: { text: string }) => void): void;
+    prependListener(event: "readyForQuery", run: (message: { status: string }) => void): void;
+  };
+}
+
+export function watchChanges(client: pg.Client, report: (change: string) => void): void {
+  let changes: string[] = [];
+  const undo = (): void => {
+    changes = [];
+  };
+  client.on("notice", ({ code, message = "" }) => {
+    if (code === CHANGE) changes.push(message);
+  });
+  const { connection } = client as unknown as Wire;
+  connection.on("errorMessage", undo);
+  connection.on("commandComplete", ({ text }) => text === "ROLLBACK" && undo());
+  // Idle: no transaction is open.
+  connection.prependListener("readyForQuery", ({ status }) => {
+    if (status !== "I" || changes.length === 0) return;
+    const committed = changes;
+    changes = [];
+    for (const change of committed) report(change);
+  });
+}
+
+/** Puts notifications of changes together. A part may be missing after a lost connection. */
+export function changeParts(report: (change: string) => void): (text: string | undefined) => void {
+  const open = new Map<string, string[]>();
+  return (text) => {
+    if (text === undefined) return open.clear();
+    const [, digest = "", part, parts, content = ""] = /^(\S+) (\d+) (\d+) (.*)$/s.exec(text) ?? [];
+    const contents = Number(part) === 1 ? [] : open.get(digest);
+    if (contents?.length !== Number(part) - 1) return void open.delete(digest);
+    contents.push(content);
+    if (part !== parts) return void open.set(digest, contents);
+    open.delete(digest);
+    report(contents.join(""));
+  };
+}

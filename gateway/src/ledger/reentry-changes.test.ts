@@ -1,0 +1,444 @@
+/**
+ * Changes that a failover lost, entered again: made in one database by gateways with journals, then entered into a copy that has none of
+ * them. Afterwards both hold the same.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+import { seeded } from "../base/testing.ts";
+import { changeParts, DESCRIBES_CHANGES, watchChanges } from "../db/changes.ts";
+import { clientConfig } from "../db/pool.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkLedger } from "./check.ts";
+import { CHANGES_KEPT_MS, enterChanges, newReentry, pruneChanges, type Reentry } from "./reentry.ts";
+import { newId } from "./testing.ts";
+
+const [BUILDER, HOST, NODE, OWNER, MEMBER, KEY] = [1, 2, 3, 4, 5, 6].map(
+  (n) => `01a1e000-0000-7000-8000-00000000000${n}`,
+) as [string, ...string[]];
+
+/** What the failover did not lose. */
+const KEPT = `
+  insert into account (id, kind, name, created_at) values ('${BUILDER}', 'builder', 'b', '2026-01-01'), ('${HOST}', 'host', 'h', '2026-01-01');
+  insert into ledger_account (id, kind) values ('${BUILDER}', 'builder'), ('${HOST}', 'host');
+  insert into identity (id, email, name, created_at, updated_at) values
+    ('${OWNER}', 'owner@a.example', 'o', '2026-01-01', '2026-01-01'), ('${MEMBER}', 'member@a.example', 'm', '2026-01-01', '2026-01-01');
+  insert into account_owner (identity_id, account_id, created_at) values ('${OWNER}', '${BUILDER}', '2026-01-01');
+  insert into account_member (account_id, identity_id, role, created_at) values ('${BUILDER}', '${MEMBER}', 'member', '2026-01-01');
+  insert into node (id, account_id, name, created_at, state_changed_at) values ('${NODE}', '${HOST}', 'n', '2026-01-01', '2026-01-01');
+  insert into node_election (node_id, model, elected_at) values ('${NODE}', 'tiny-3b', '2026-01-01');
+  insert into api_key (id, account_id, name, reference, secret_hash, created_at)
+    values ('${KEY}', '${BUILDER}', 'k', 'abcdefghijkl', decode(repeat('ff', 32), 'hex'), '2026-01-01');
+  select ledger_transfer('${newId()}', 'grant', '${HOST}', 9000, 'earned');`;
+
+/** A gateway's session, and its journal. */
+interface Session {
+  query: (text: string, values?: unknown[]) => Promise<pg.QueryResult>;
+  journal: string[];
+}
+
+const journalOf = (...texts: string[][]) => ({
+  async *read() {
+    for (const one of texts) yield { entries: one.map((text) => ({ kind: "change" as const, text })), unread: 0 };
+  },
+});
+
+describe("changes that a failover lost", () => {
+  let lost: TestDatabase;
+  let now: TestDatabase;
+  let clients: pg.Client[];
+  let tables: string[];
+  before(async () => {
+    [lost, now] = await Promise.all([openTestDatabase(), openTestDatabase()]);
+    clients = [];
+    const { rows } = await now.pool.query(
+      "select distinct tgrelid::regclass::text as name from pg_trigger where tgname like 'journal_change%' order by 1",
+    );
+    tables = rows.map(({ name }) => name);
+    for (const { pool } of [lost, now]) await pool.query(KEPT);
+  });
+  after(async () => {
+    for (const client of clients) await client.end();
+    await lost.close();
+    await now.close();
+  });
+
+  const gateway = async (): Promise<Session> => {
+    const client = new pg.Client(clientConfig(lost.connection, "test", DESCRIBES_CHANGES));
+    clients.push(client);
+    await client.connect();
+    const journal: string[] = [];
+    watchChanges(client, (change) => journal.push(change));
+    return { query: (text, values) => client.query(text, values), journal };
+  };
+  const enter = async (journals: string[][], isLast = true, nowMs = Date.now()): Promise<Reentry> => {
+    const into = newReentry();
+    const client = await now.pool.connect();
+    try {
+      await enterChanges({ client, journal: journalOf(...journals), nowMs, isLast }, into);
+    } finally {
+      client.release();
+    }
+    return into;
+  };
+  const contents = async ({ pool }: TestDatabase): Promise<Record<string, unknown[]>> => {
+    const found: Record<string, unknown[]> = {};
+    for (const table of [...tables, "ledger_account", "ledger_reserve", "key_budget"]) {
+      // Moved money has the time at which it was moved again.
+      const moments = table === "transfer" ? "{position,at}" : "{}";
+      const { rows } = await pool.query(`select to_jsonb(t) - '${moments}'::text[] as row from ${table} t order by 1`);
+      found[table] = rows.map(({ row }) => row);
+    }
+    return found;
+  };
+  const assertSame = async (): Promise<void> => {
+    const [found, expected] = [await contents(now), await contents(lost)];
+    for (const table of Object.keys(expected)) assert.deepEqual(found[table], expected[table], table);
+    assert.deepEqual(
+      (await checkLedger(now.pool)).filter(({ differences }) => differences.length > 0),
+      [],
+    );
+  };
+  /** Makes changes, enters them, and compares. */
+  const redo = async (...statements: (string | [string, unknown[]])[]): Promise<Reentry> => {
+    const one = await gateway();
+    for (const statement of statements) {
+      const [text, values] = typeof statement === "string" ? [statement, []] : statement;
+      await one.query(text, values);
+    }
+    const first = await enter([one.journal], false);
+    const entered = await enter([one.journal]);
+    assert.deepEqual(entered.notEntered, []);
+    await assertSame();
+    assert.deepEqual(await enter([one.journal]), newReentry(), "a second time nothing is missing");
+    for (const [table, count] of Object.entries(first.entered))
+      entered.entered[table] = (entered.entered[table] ?? 0) + count;
+    return entered;
+  };
+
+  test("are an account with its owner, its team and their invitations", async () => {
+    const [account, invited] = [newId(), newId()];
+    await redo(
+      `begin`,
+      [`insert into account (id, kind, name) values ($1, 'builder', 'new')`, [account]],
+      [`insert into ledger_account (id, kind) values ($1, 'builder')`, [account]],
+      [`insert into account_owner (identity_id, account_id) values ($1, $2)`, [OWNER, account]],
+      `commit`,
+      [
+        `insert into account_invitation (id, account_id, email, role, token_hash, invited_by, expires_at) values ($1, $2, 'x@a.example', 'member', decode(repeat('00', 32), 'hex'), $3, '2027-01-01')`,
+        [invited, account, OWNER],
+      ],
+      [`update account_member set role = 'billing' where identity_id = $1`, [MEMBER]],
+      [`delete from account_member where identity_id = $1`, [MEMBER]],
+      [`update account set suspended_at = now() where id = $1`, [account]],
+    );
+  });
+
+  test("are keys with their budgets and revocations", async () => {
+    const key = newId();
+    await redo(
+      [
+        `insert into api_key (id, account_id, name, reference, secret_hash, models) values ($1, $2, 'new', 'bbbbbbbbbbbb', decode(repeat('01', 32), 'hex'), '{a,b}')`,
+        [key, BUILDER],
+      ],
+      // More than a JavaScript number holds exactly.
+      [`select key_budget_set($2, $1, 9007199254740993, null)`, [key, BUILDER]],
+      [`update api_key set name = 'other', last_used_at = null where id = $1`, [key]],
+      [`update api_key set revoked_at = now() where id = $1`, [KEY]],
+    );
+  });
+
+  test("are purchases, refunds and disputes with what they moved", async () => {
+    const [checkout, bought, back] = [newId(), newId(), newId()];
+    await redo(
+      [
+        `insert into payment_checkout (id, account_id, pack, amount, live, provider_session) values ($1, $2, 'p', 9007199254740993, false, 's1')`,
+        [checkout, BUILDER],
+      ],
+      `begin`,
+      [`update payment_checkout set state = 'paid', provider_payment = 'pi_1' where id = $1`, [checkout]],
+      [
+        `insert into payment_event (id, provider_event, type, occurred_at, outcome, checkout_id) values ($1, 'evt_1', 't', now(), 'applied', $2)`,
+        [newId(), checkout],
+      ],
+      [`select ledger_transfer($1, 'purchase', $2, 9007199254740993, 'bought')`, [bought, BUILDER]],
+      [
+        `insert into payment_move (checkout_id, ordinal, kind, amount, transfer_id) values ($1, 1, 'purchase', 9007199254740993, $2)`,
+        [checkout, bought],
+      ],
+      `commit`,
+      [`select ledger_transfer($1, 'refund', $2, 7, 'given back')`, [back, BUILDER]],
+    );
+  });
+
+  test("are payouts and what they move, set-offs and withheld shares too", async () => {
+    const batch = newId();
+    const entered = await redo(
+      [`select ledger_transfer($1, 'dispute', $2, 9007199254742000, 'lost')`, [newId(), BUILDER]],
+      [`insert into account_owner (identity_id, account_id) values ($1, $2)`, [OWNER, HOST]],
+      [`select payout_create($1, 'note', 'op', 1, 0)`, [batch]],
+      [`select payout_paid($1, 'op')`, [batch]],
+      [`select ledger_pay_check($1, $2, 5)`, [newId(), HOST]],
+    );
+    assert.ok((entered.entered["transfer"] ?? 0) >= 3);
+    assert.equal(entered.entered["payout_setoff"], 1);
+  });
+
+  test("are nodes, their elections, their quarantine and release", async () => {
+    const node = newId();
+    await redo(
+      [`select node_register($1, $2, 'new', '{"gpu": "x"}', 'agent', 10)`, [node, HOST]],
+      [`insert into node_election (node_id, model) values ($1, 'tiny-3b')`, [node]],
+      [`delete from node_election where node_id = $1`, [NODE]],
+      [`update node set state = 'quarantined' where id = $1`, [NODE]],
+      [
+        `insert into node_quarantine (id, node_id, reason, evidence, by) values ($1, $2, 'canary', '{"a": [1]}', 'platform')`,
+        [newId(), NODE],
+      ],
+      [`update node_quarantine set released_at = now(), released_by = 'op' where node_id = $1`, [NODE]],
+      [`update node set state = 'retired' where id = $1`, [NODE]],
+    );
+  });
+
+  test("are sessions, second factors, operators and what they did", async () => {
+    const [session, act] = [newId(), newId()];
+    await redo(
+      [
+        `insert into identity_session (id, identity_id, token, expires_at) values ($1, $2, 'a token', '2027-01-01')`,
+        [session, OWNER],
+      ],
+      [`update identity set operator = true where id = $1`, [OWNER]],
+      [`insert into operator_action (id, operator, action, subject) values ($1, 'op', 'a', 's')`, [act]],
+      [`update operator_action set outcome = 'done' where id = $1`, [act]],
+      [`delete from identity_session where id = $1`, [session]],
+      [`insert into notification_settings (account_id, muted) values ($1, '{}')`, [BUILDER]],
+    );
+  });
+
+  test("exclude what was rolled back", async () => {
+    const one = await gateway();
+    await one.query("begin");
+    await one.query("update account set name = 'never' where id = $1", [BUILDER]);
+    await one.query("rollback");
+    await assert.rejects(one.query("update account set name = '' where id = $1", [BUILDER]));
+    await one.query("begin");
+    await one.query("update account set name = 'never' where id = $1", [BUILDER]);
+    await assert.rejects(one.query("select 1 / 0"));
+    await one.query("commit");
+    assert.deepEqual(one.journal, []);
+  });
+
+  test("end in the same state, whichever gateway enters its journal first", async () => {
+    const random = seeded(7);
+    for (let round = 0; round < 12; round++) {
+      const gateways = [await gateway(), await gateway(), await gateway()];
+      const [account, key] = [newId(), newId()];
+      const steps: [string, unknown[]][] = [
+        ["insert into account (id, kind, name) values ($1, 'builder', 'one')", [account]],
+        ["insert into ledger_account (id, kind) values ($1, 'builder') on conflict do nothing", [account]],
+        ["insert into account_owner (identity_id, account_id) values ($1, $2)", [OWNER, account]],
+        ["update account set name = 'two' where id = $1", [account]],
+        [
+          "insert into api_key (id, account_id, name, reference, secret_hash) values ($1, $2, 'k', $3, decode(repeat('02', 32), 'hex'))",
+          [key, account, key.slice(-12)],
+        ],
+        ["update account set name = 'one' where id = $1", [account]],
+        ["update api_key set models = '{a}', name = 'l' where id = $1", [key]],
+        ["delete from account_owner where account_id = $1", [account]],
+        ["insert into account_owner (identity_id, account_id) values ($1, $2)", [MEMBER, account]],
+        ["update api_key set revoked_at = now() where id = $1", [key]],
+      ];
+      for (const [text, values] of steps) await gateways[random.below(3)]?.query(text, values);
+      const first = random.below(3);
+      const order = [...gateways.slice(first), ...gateways.slice(0, first)];
+      for (const { journal } of order) await enter([journal], false);
+      for (const { journal } of order) await enter([journal]);
+      for (const { journal } of order) assert.deepEqual((await enter([journal])).notEntered, []);
+      await assertSame();
+    }
+  });
+
+  test("are entered once by gateways that have them from the same command", async () => {
+    const journal: string[] = [];
+    const listener = new pg.Client(clientConfig(lost.connection, "listener"));
+    clients.push(listener);
+    await listener.connect();
+    const put = changeParts((change) => journal.push(change));
+    const heard = Promise.withResolvers<void>();
+    listener.on("notification", ({ payload = "" }) => {
+      if (payload === "end") heard.resolve();
+      else if (payload.startsWith("change ")) put(payload.slice("change ".length));
+    });
+    await listener.query("listen tollgate");
+    // In several notifications, and with characters of several bytes.
+    await lost.pool.query("update node set hardware = jsonb_build_object('text', repeat('ü€', 3000)) where id = $1", [
+      NODE,
+    ]);
+    await lost.pool.query("notify tollgate, 'end'");
+    await heard.promise;
+    assert.equal(journal.length, 1);
+    assert.deepEqual((await enter([journal, journal])).entered, { node: 1 });
+    await assertSame();
+  });
+
+  test("leave alone what was changed after the failover, and are listed", async () => {
+    const one = await gateway();
+    await one.query("update account set name = 'lost' where id = $1", [HOST]);
+    await one.query("update api_key set name = 'lost' where id = $1", [KEY]);
+    await now.pool.query("update account set name = 'newer' where id = $1", [HOST]);
+    const { entered, notEntered } = await enter([one.journal]);
+    assert.deepEqual(entered, { api_key: 1 });
+    assert.equal(notEntered.length, 1);
+    assert.match(notEntered[0]?.reason ?? "", /account: name of .* was changed since/);
+    await lost.pool.query("update account set name = 'newer' where id = $1", [HOST]);
+  });
+
+  test("are listed when they take more than there is, and when they are too old", async () => {
+    const one = await gateway();
+    const poor = newId();
+    for (const { pool } of [lost, now]) {
+      await pool.query("insert into account (id, kind, name, created_at) values ($1, 'host', 'p', '2026-01-01')", [
+        poor,
+      ]);
+      await pool.query("insert into ledger_account (id, kind) values ($1, 'host')", [poor]);
+    }
+    await lost.pool.query("update ledger_account set balance = 5 where id = $1", [poor]);
+    await one.query("select ledger_transfer($1, 'payout', $2, 5, 'p')", [newId(), poor]);
+    assert.deepEqual((await enter([one.journal], false)).notEntered, [], "the lost requests come first");
+    assert.match(
+      (await enter([one.journal])).notEntered[0]?.reason ?? "",
+      /transfer: the account has less than it takes/,
+    );
+    const late = await gateway();
+    await late.query("update api_key set name = 'late' where id = $1", [KEY]);
+    const [old] = (await enter([late.journal], true, Date.now() + CHANGES_KEPT_MS)).notEntered;
+    assert.equal(old?.reason, "older than 7 days");
+  });
+
+  test("are entered where the changes that they need come from another gateway later, which takes them off the list", async () => {
+    const [one, other] = [await gateway(), await gateway()];
+    const account = newId();
+    await one.query("insert into account (id, kind, name) values ($1, 'builder', 'x')", [account]);
+    await other.query("update account set suspended_at = now() where id = $1", [account]);
+    const early = await enter([other.journal]);
+    assert.match(early.notEntered[0]?.reason ?? "", /does not exist/);
+    const epoch = newId();
+    await now.pool.query(
+      "insert into ledger_history (epoch, system, timeline, position, reason) values ($1, '1', 2, 0, 'failover')",
+      [epoch],
+    );
+    await now.pool.query(
+      "insert into history_loss (epoch, gateway, positions, entered, not_entered) values ($1, 'other', 1, '{}', $2)",
+      [epoch, JSON.stringify(early.notEntered)],
+    );
+    assert.deepEqual((await enter([one.journal])).entered, { account: 2 });
+    const { rows } = await now.pool.query("select not_entered from history_loss");
+    assert.deepEqual(rows, [{ not_entered: [] }]);
+    const suspended = await now.pool.query("select from account where id = $1 and suspended_at is not null", [account]);
+    assert.equal(suspended.rowCount, 1);
+  });
+
+  test("are known for 8 days", async () => {
+    await now.pool.query("insert into history_change (id, at) values ($1, now() - interval '9 days')", [newId()]);
+    const { rows: before } = await now.pool.query("select count(*)::int as ids from history_change");
+    await pruneChanges(now.pool);
+    const { rows } = await now.pool.query("select count(*)::int as ids from history_change");
+    assert.equal(before[0].ids - rows[0].ids, 1);
+  });
+
+  test("of a provider's event that was delivered again do not move its money twice", async () => {
+    const one = await gateway();
+    const event = (id: Uuid): [string, unknown[]] => [
+      "insert into payment_event (id, provider_event, type, occurred_at, outcome) values ($1, 'evt_twice', 't', now(), 'applied')",
+      [id],
+    ];
+    const moved = "select ledger_transfer($1, 'purchase', $2, 11, 'bought')";
+    await one.query("begin");
+    await one.query(...event(newId()));
+    await one.query(moved, [newId(), BUILDER]);
+    await one.query("commit");
+    await now.pool.query(...event(newId()));
+    const { rows: before } = await now.pool.query("select balance from ledger_account where id = $1", [BUILDER]);
+    assert.match((await enter([one.journal])).notEntered[0]?.reason ?? "", /payment_event: duplicate key/);
+    const { rows } = await now.pool.query("select balance from ledger_account where id = $1", [BUILDER]);
+    assert.deepEqual(rows, before);
+  });
+});
+
+/** Why the changes of these tables are not in the journal of changes. */
+const NOT_JOURNALED: Record<string, string[]> = {
+  "entered again with requests": [
+    "hold",
+    "request",
+    "ledger_account",
+    "ledger_reserve",
+    "unrolled",
+    "usage_hour",
+    "earning_hour",
+    "key_budget",
+  ],
+  "sums, which rollups make of requests": [
+    "label_day",
+    "usage_day",
+    "usage_day_account",
+    "usage_hour_all",
+    "performance",
+    "performance_all",
+    "performance_day",
+    "closed_day",
+    "late_day",
+    "ledger_closing",
+    "history_closing",
+    "history_kept",
+    "rollup_turn",
+  ],
+  "counts and samples, which continue": [
+    "availability_turn",
+    "model_hour",
+    "model_minute",
+    "model_watch",
+    "node_presence",
+    "node_record",
+    "refusal_batch",
+    "refusal_summary",
+    "refused_hour",
+    "refused_last",
+    "unfunded_hour",
+    "identity_attempt",
+    "incident",
+    "status_turn",
+    "status_view",
+    "hold_sweep",
+    "books_verdict",
+    "spot_check",
+    "spot_check_model",
+    "spot_check_node",
+    "spot_check_test",
+  ],
+  "sent already, or sent again by what is still true": ["notification", "notification_delivery", "notification_read"],
+  "valid for minutes: the person begins again": ["identity_verification", "script_login"],
+  "of the database itself": [
+    "deployment",
+    "deployment_mark",
+    "function_file",
+    "migration",
+    "ledger_history",
+    "history_loss",
+    "history_change",
+  ],
+};
+
+test("every table's changes are journaled, or the list above says why not", async (t) => {
+  const { pool, close } = await openTestDatabase();
+  t.after(close);
+  const { rows } = await pool.query(`select c.relname as name,
+      exists (select from pg_trigger where tgrelid = c.oid and tgname like 'journal_change%') as journaled
+    from pg_class c where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition`);
+  const listed = new Set(Object.values(NOT_JOURNALED).flat());
+  assert.deepEqual(
+    rows.filter(({ name, journaled }) => journaled === listed.has(name)).map(({ name }) => name),
+    [],
+    "add a trigger to journal_change.sql, or the table and a reason to NOT_JOURNALED",
+  );
+});

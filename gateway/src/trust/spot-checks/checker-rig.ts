@@ -1,0 +1,211 @@
+/** For tests: spot checks on a real database, with nodes and verifiers that the test controls. */
+import { systemClock } from "../../base/clock.ts";
+import { newIds, publicId, type Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { pico } from "../../base/money.ts";
+import { systemRandom } from "../../base/random.ts";
+import { type ManualClock, manualClock } from "../../base/testing.ts";
+import type { TestDatabase } from "../../db/testing.ts";
+import type { Dispatcher, DispatchResult } from "../../dispatch/dispatcher.ts";
+import { newRosterNode, type RosterNode } from "../../dispatch/roster-node.ts";
+import type { DrawnAnswer } from "../../inference/gateway.ts";
+import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
+import type { Meter } from "../../metering/meter.ts";
+import type { Verdict } from "../reliability.ts";
+import { openSpotChecks, type SpotChecks } from "./checker.ts";
+import { openCheckStore } from "./store.ts";
+import { seeded } from "./testing.ts";
+
+export const MODEL = "tiny-3b";
+export const EMBEDDING = "embed-m3";
+export const HONEST = "a fine answer of more than a dozen plain words that the model itself would give to anybody";
+export const JUNK =
+  "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et dolore";
+const WIDTH = 4;
+
+const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
+/** Counts words. */
+const meter: Meter = {
+  tokenizer: "words",
+  tokenizerSha256: "",
+  countPrompt: async (prompt) => ({
+    tokens: prompt.kind === "texts" ? prompt.texts.reduce((sum, text) => sum + wordsOf(text), 0) : 5,
+    over: null,
+  }),
+  openOutput: () => {
+    let text = "";
+    return {
+      full: false,
+      push(_channel, more) {
+        text += more;
+        return more;
+      },
+      end: () => ({ answerTokens: wordsOf(text), reasoningTokens: 0 }),
+    };
+  },
+};
+const model = {
+  id: MODEL,
+  kind: "generation",
+  contextLimit: 4096,
+  prices: { in: pico(10n), out: pico(40n) },
+  build: { id: "b", tokenizer: "words" },
+} as unknown as ActiveModel;
+const embedding = {
+  ...model,
+  id: EMBEDDING,
+  kind: "embedding",
+  prices: { in: pico(1000n), out: pico(0n) },
+  build: { id: "e", tokenizer: "words", vector_width: WIDTH },
+} as unknown as ActiveModel;
+const catalogue = { active: new Map([model, embedding].map((each) => [each.id, each])) } as unknown as Catalogue;
+/** A vector for the topic of a text, as these tests need it. */
+export const vectorOf = (text: string): number[] => (text === JUNK ? [0, 1, 0, 0.1] : [1, 0, 0, 0.1]);
+const FINISHED: DispatchResult = {
+  end: "finished",
+  finish: "stop",
+  server: null,
+  attempts: 1,
+  queueMs: 0,
+  ttftMs: 0,
+  pace: null,
+};
+
+export class CheckerRig {
+  readonly newId = newIds(systemClock, systemRandom());
+  readonly #db: TestDatabase;
+  clock: ManualClock = manualClock();
+  nodes: RosterNode[] = [];
+  checks!: SpotChecks;
+  barred: [string, Verdict][] = [];
+  withheld: [Uuid, Date][] = [];
+  paid: [Uuid, bigint][] = [];
+  /** The nodes that got a job, in order, and the jobs. */
+  asked: string[] = [];
+  jobs: { nodeId: string; inputs: readonly string[]; outputTokensMax: number }[] = [];
+  readonly odd = new Set<string>();
+  /** By node: the likelihood that it reports for an answer, and its own answer. Absent: as an honest engine. */
+  lies = new Map<string, (answer: string) => number | undefined>();
+  answers = new Map<string, () => string>();
+
+  constructor(db: TestDatabase) {
+    this.#db = db;
+  }
+
+  /** Four nodes of four hosts, whose engines score, and no record of anything. */
+  async reset(): Promise<void> {
+    await this.#db.pool.query("truncate spot_check, spot_check_test, spot_check_node, spot_check_model");
+    this.odd.clear();
+    this.clock = manualClock();
+    [this.barred, this.withheld, this.paid, this.asked, this.jobs] = [[], [], [], [], []];
+    [this.lies, this.answers] = [new Map(), new Map()];
+    this.nodes = await Promise.all([this.openNode(), this.openNode(), this.openNode(), this.openNode()]);
+    await this.open();
+  }
+
+  async openNode(): Promise<RosterNode> {
+    const [host, node, owner] = [this.newId(), this.newId(), this.newId()];
+    const { pool } = this.#db;
+    await pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
+    await pool.query("insert into node (id, account_id, name, agent) values ($1, $2, $3, 'test')", [node, host, node]);
+    const opened = newRosterNode(publicId("node", node), {
+      nodeId: node,
+      hostAccountId: host,
+      models: [MODEL],
+      owners: [owner],
+    });
+    return Object.assign(opened, { models: new Set([MODEL]), slots: 4, scores: { [MODEL]: "text" as const } });
+  }
+
+  async open(references: Uuid[] = []): Promise<void> {
+    const u = seeded(11);
+    const honest = (answer: string): number => (answer === HONEST ? -0.5 - u() / 2 : -8);
+    const dispatcher: Pick<Dispatcher, "runOn" | "measured"> = {
+      measured() {},
+      runOn: async (nodeId, order, sink) => {
+        const body = order.body as { score?: { answer: string }; input?: string[] };
+        this.asked.push(nodeId);
+        this.jobs.push({ nodeId, inputs: body.input ?? [], outputTokensMax: order.header.output_tokens_max });
+        sink.begin(nodeId);
+        if (body.input !== undefined) sink.vectors(0, WIDTH, Float32Array.from(body.input.flatMap(vectorOf)));
+        else if (body.score === undefined) {
+          const text = this.answers.get(nodeId)?.() ?? HONEST;
+          sink.delta(
+            "answer",
+            text
+              .split(/(?<=\s)/)
+              .slice(0, order.header.output_tokens_max)
+              .join(""),
+          );
+        } else {
+          const likely = this.lies.get(nodeId)?.(body.score.answer) ?? honest(body.score.answer);
+          sink.scored?.(Array.from({ length: wordsOf(body.score.answer) }, () => likely));
+        }
+        const end = sink.finished();
+        return end === "answered" ? FINISHED : { ...FINISHED, end };
+      },
+    };
+    this.checks = await openSpotChecks({
+      gateway: { dispatcher: dispatcher as Dispatcher, meter: () => meter, catalogue: () => catalogue },
+      roster: { nodes: () => this.nodes, find: (id) => this.nodes.find((node) => node.id === id) },
+      store: openCheckStore(this.#db.pool),
+      money: {
+        payCheck: async (_id, host, amount) => void this.paid.push([host, amount]),
+        withhold: async (node, since) => void this.withheld.push([node, since]),
+      },
+      references: new Set<string>(references),
+      falseAlarms: 1e-4,
+      quarantine: async (nodeId, verdict) => void this.barred.push([nodeId, verdict]),
+      automatic: true,
+      isOdd: (nodeId) => this.odd.has(nodeId),
+      newId: this.newId,
+      clock: this.clock,
+      random: { fill: () => {}, below: (bound) => Math.floor(u() * bound) },
+      log: createLog("silent"),
+    });
+  }
+
+  async check(node: RosterNode, text: string, of: Partial<DrawnAnswer> = {}): Promise<void> {
+    this.clock.advance(60_000);
+    this.checks.check({
+      requestId: this.newId(),
+      nodeId: node.id,
+      endpoint: "chat",
+      model,
+      sampling: { temperature: 0 },
+      formatted: false,
+      body: { messages: [{ role: "user", content: "say something" }] },
+      outputTokensMax: 100,
+      promptTokens: 5,
+      completionTokens: 17,
+      text,
+      reasoning: "",
+      vectors: [],
+      ...of,
+    });
+    await this.checks.settled();
+  }
+
+  /** The node answers as briefly as this, and is checked. */
+  checkBrief = (node: RosterNode, text: string, of: Partial<DrawnAnswer> = {}): Promise<void> =>
+    this.check(node, text, { completionTokens: wordsOf(text), ...of });
+
+  /** The node's vectors of these texts are checked. */
+  checkVectors = (node: RosterNode, input: string[], vectors: Float32Array[]): Promise<void> =>
+    this.check(node, "", {
+      ...{ endpoint: "embedding", model: embedding, sampling: {}, outputTokensMax: 0 },
+      body: Buffer.from(JSON.stringify({ input })),
+      ...{ promptTokens: input.reduce((sum, text) => sum + wordsOf(text), 0), completionTokens: 0, vectors },
+    });
+
+  async calibrate(): Promise<void> {
+    const nodes = [...this.nodes];
+    for (let i = 0; i < 180; i++) await this.check(nodes[i % nodes.length] as RosterNode, HONEST);
+  }
+
+  async verdicts(node: RosterNode): Promise<Record<string, number>> {
+    const text = "select verdict, count(*)::int as n from spot_check where node_id = $1 group by 1";
+    const { rows } = await this.#db.pool.query(text, [node.nodeRecord.nodeId]);
+    return Object.fromEntries(rows.map(({ verdict, n }) => [verdict, n]));
+  }
+}

@@ -1,0 +1,162 @@
+/** Hosts who know how spot checks work: answers that cannot be scored, verifiers that are friends, many that cheat at once. */
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import type { RosterNode } from "../../dispatch/roster-node.ts";
+import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL, vectorOf } from "./checker-rig.ts";
+
+describe("spot checks of hosts who know them", () => {
+  let db: TestDatabase;
+  let rig: CheckerRig;
+  before(async () => {
+    db = await openTestDatabase();
+    rig = new CheckerRig(db);
+  });
+  beforeEach(() => rig.reset());
+  after(() => db.close());
+
+  describe("an answer that is too short to score", () => {
+    const calibrateBrief = async (): Promise<void> => {
+      for (const node of rig.nodes) rig.answers.set(node.id, () => "Yes.");
+      for (let i = 0; i < 180; i++) await rig.checkBrief(rig.nodes[i % 4] as RosterNode, "Yes.");
+    };
+    const untilBarred = async (cheat: RosterNode, text: string): Promise<void> => {
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.checkBrief(cheat, text);
+    };
+
+    test("is compared with another node's, so that a node that cuts answers short is barred", async () => {
+      await calibrateBrief();
+      assert.deepEqual(rig.barred, []);
+      rig.answers.clear();
+      const [cheat] = rig.nodes as [RosterNode];
+      await untilBarred(cheat, "Yes.");
+      assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
+    });
+
+    test("is compared also if it has no token, because a stop string can be written by any node", async () => {
+      for (const node of rig.nodes) rig.answers.set(node.id, () => "");
+      for (let i = 0; i < 180; i++) await rig.checkBrief(rig.nodes[i % 4] as RosterNode, "");
+      assert.deepEqual(rig.barred, [], "prompts that end at once bar nobody");
+      rig.answers.clear();
+      const [cheat] = rig.nodes as [RosterNode];
+      await untilBarred(cheat, "");
+      assert.equal(rig.barred.length, 1);
+    });
+
+    test("costs the beginning of an answer, not all of it", async () => {
+      await rig.checkBrief(rig.nodes[0] as RosterNode, "Yes.");
+      assert.deepEqual(
+        rig.jobs.map(({ outputTokensMax }) => outputTokensMax),
+        [32],
+      );
+    });
+
+    test("is scored if the request's own cap made it short", async () => {
+      await rig.checkBrief(rig.nodes[0] as RosterNode, "Yes.", { outputTokensMax: 1 });
+      const { rows } = await db.pool.query("select method, class from spot_check");
+      assert.deepEqual(rows, [{ method: "text", class: "greedy-brief" }]);
+    });
+
+    test("bars nobody for a prompt to which every node's answer differs", async () => {
+      await calibrateBrief();
+      const [node, ...others] = rig.nodes as RosterNode[];
+      for (const [i, other] of others.entries()) rig.answers.set(other.id, () => `${"other ".repeat(9 + i * 8)}${i}`);
+      for (let i = 0; i < 16; i++) await rig.checkBrief(node as RosterNode, "Yes.");
+      assert.deepEqual(rig.barred, []);
+      assert.ok(((await rig.verdicts(node as RosterNode)).odd ?? 0) > 0);
+    });
+  });
+
+  describe("a verifier", () => {
+    test("is drawn by host, so that a host with many nodes gets no more checks", async () => {
+      const [node, large] = rig.nodes as [RosterNode, RosterNode];
+      for (let i = 0; i < 30; i++) {
+        const more = await rig.openNode();
+        more.nodeRecord = { ...large.nodeRecord, nodeId: more.nodeRecord.nodeId };
+        rig.nodes.push(more);
+      }
+      for (let i = 0; i < 120; i++) await rig.check(node, HONEST);
+      const ofLarge = new Set(
+        rig.nodes
+          .filter(({ nodeRecord }) => nodeRecord.hostAccountId === large.nodeRecord.hostAccountId)
+          .map(({ id }) => id),
+      );
+      const share = rig.asked.filter((id) => ofLarge.has(id)).length / rig.asked.length;
+      assert.ok(share > 0.2 && share < 0.47, `${share}`);
+    });
+
+    test("is not always the same host because that alone announces the best method", async () => {
+      const [node, alone] = rig.nodes as [RosterNode, RosterNode];
+      for (const other of rig.nodes) if (other !== alone) other.scores = { [MODEL]: "next" };
+      for (let i = 0; i < 120; i++) await rig.check(node, HONEST);
+      const share = rig.asked.filter((id) => id === alone.id).length / rig.asked.length;
+      assert.ok(share > 0.2 && share < 0.5, `${share}`);
+    });
+  });
+
+  test("bar twenty identities that begin to cheat at the same time", async () => {
+    await rig.calibrate();
+    const cheats = await Promise.all(Array.from({ length: 20 }, () => rig.openNode()));
+    const honest = rig.nodes;
+    rig.nodes = [...honest, ...cheats];
+    // A cheat is no verifier here: what verifiers may do is a test of its own.
+    for (const cheat of cheats) cheat.slots = 0;
+    for (let round = 0; round < 15; round++) {
+      for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK);
+    }
+    assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
+  });
+
+  test("bar twenty identities that begin to cheat at the same time with a record of 10,000 answers", async () => {
+    await rig.calibrate();
+    const cheats = await Promise.all(Array.from({ length: 20 }, () => rig.openNode()));
+    rig.nodes = [...rig.nodes, ...cheats];
+    for (const cheat of cheats) {
+      cheat.slots = 0;
+      cheat.nodeRecord = { ...cheat.nodeRecord, answers: { [MODEL]: 10_000 } };
+    }
+    for (let round = 0; round < 15; round++) {
+      for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK);
+    }
+    assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
+  });
+
+  test("bar a node whose junk scores like a few odd answers in the sample", async () => {
+    for (const node of rig.nodes) node.nodeRecord = { ...node.nodeRecord, answers: { [MODEL]: 1_000 } };
+    for (let i = 0; i < 240; i++) {
+      const isOdd = i % 80 === 79;
+      for (const node of rig.nodes) if (isOdd) rig.lies.set(node.id, () => -8);
+      await rig.check(rig.nodes[i % 4] as RosterNode, HONEST);
+      rig.lies.clear();
+    }
+    assert.deepEqual(rig.barred, []);
+    const [cheat] = rig.nodes as [RosterNode];
+    for (let i = 0; i < 60 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+    assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
+  });
+
+  test("leave out of the sample what one verifier alone says", async () => {
+    await rig.calibrate();
+    const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
+    rig.lies.set(liar.id, () => -9);
+    for (let i = 0; i < 20; i++) await rig.check(victim, HONEST);
+    const { rows } = await db.pool.query("select verdict, calibrates from spot_check where verdict = 'disputed'");
+    assert.ok(rows.length > 0 && rows.every(({ calibrates }) => !calibrates));
+  });
+
+  test("check some texts of a large embeddings request, and bar a node that makes up vectors only there", async () => {
+    for (const node of rig.nodes) node.models.add(EMBEDDING);
+    const texts = Array.from({ length: 64 }, (_, i) => `text ${i}`);
+    const right = texts.map((text) => Float32Array.from(vectorOf(text)));
+    for (let i = 0; i < 180; i++) await rig.checkVectors(rig.nodes[i % 4] as RosterNode, texts, right);
+    assert.deepEqual(rig.barred, []);
+    assert.deepEqual([...new Set(rig.jobs.map(({ inputs }) => inputs.length))], [16]);
+    assert.equal(new Set(rig.jobs.flatMap(({ inputs }) => inputs)).size, 64, "each text may be drawn");
+    const [cheat] = rig.nodes as [RosterNode];
+    const large = texts.map((text) => text + " word".repeat(4_000));
+    assert.ok(JSON.stringify(large).length > 1024 * 1024);
+    const wrong = large.map(() => Float32Array.from(vectorOf(JUNK)));
+    for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.checkVectors(cheat, large, wrong);
+    assert.equal(rig.barred.length, 1);
+  });
+});

@@ -1,0 +1,29 @@
+/** The part of an answer that is checked. Pure. */
+import type { DrawnAnswer } from "../../inference/gateway.ts";
+import type { Subject } from "./check-jobs.ts";
+
+/** Larger requests for text are not checked, because they would be kept in memory. No context is that long. */
+const BODY_BYTES_MAX = 1024 * 1024;
+/** Of an embeddings request so many texts are checked, drawn at random. */
+const TEXTS_MAX = 16;
+
+/** Undefined: it is too large. */
+export function subjectOf(answer: DrawnAnswer, roll: () => number): Subject | undefined {
+  const { body, model } = answer;
+  if (!(body instanceof Uint8Array)) return someTexts({ ...answer, body }, roll);
+  if (model.kind !== "embedding" && body.length > BODY_BYTES_MAX) return undefined;
+  return someTexts({ ...answer, body: JSON.parse(Buffer.from(body).toString()) }, roll);
+}
+
+/** Keeps some texts of an embeddings request, so that it can be checked however large it is. */
+function someTexts(subject: Subject, roll: () => number): Subject {
+  const { body, vectors } = subject;
+  if (!("input" in body) || body.input.length <= TEXTS_MAX) return subject;
+  const left = body.input.map((_, i) => i);
+  const drawn = Array.from({ length: TEXTS_MAX }, () => left.splice(Math.floor(roll() * left.length), 1)[0] as number);
+  return {
+    ...subject,
+    body: { ...body, input: drawn.map((i) => body.input[i] as string) },
+    vectors: drawn.map((i) => vectors[i] as Float32Array),
+  };
+}

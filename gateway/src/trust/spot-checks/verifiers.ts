@@ -1,0 +1,88 @@
+/** Chooses the nodes that verify answers, and remembers which hosts verified wrongly. */
+import type { Random } from "../../base/random.ts";
+import type { Roster } from "../../dispatch/roster.ts";
+import type { RosterNode } from "../../dispatch/roster-node.ts";
+import { VERIFIER_ERRORS_MAX, VERIFIER_WINDOW } from "./verdict.ts";
+
+/** With fewer hosts than this, a better method is used for a part of the checks only: one host must not verify all of them. */
+const VERIFYING_HOSTS_MIN = 3;
+
+interface VerifiersOptions {
+  roster: Pick<Roster, "nodes">;
+  /** Host accounts whose nodes are the operator's own. */
+  references: ReadonlySet<string>;
+  random: Random;
+  /** Uniform in [0, 1). */
+  roll: () => number;
+}
+
+export class Verifiers {
+  readonly #options: VerifiersOptions;
+  /** By host account: whether its latest opinions that could be verified were wrong. */
+  readonly #marks = new Map<string, boolean[]>();
+
+  constructor(options: VerifiersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * A free node in good standing without a common owner with these nodes, of a random host among those with the best scoring method. Hosts
+   * are drawn, not nodes, and no host verifies nearly everything: a friend of the node would find all of its answers fine.
+   */
+  pick(model: string, others: readonly RosterNode[], { referencesFirst = false } = {}): RosterNode | undefined {
+    const { roster, references } = this.#options;
+    const able = roster
+      .nodes()
+      .filter(
+        (node) =>
+          node.models.has(model) &&
+          !node.draining &&
+          node.outstanding < node.slots &&
+          !others.some((other) => haveOneOwner(node, other)) &&
+          isInGoodStanding(node) &&
+          this.#isHeeded(node.nodeRecord.hostAccountId),
+      );
+    const own = able.filter(({ nodeRecord }) => references.has(nodeRecord.hostAccountId));
+    const asked = referencesFirst && own.length > 0 ? own : able;
+    const methods = ["text", "next", undefined]
+      .map((kind) => hostsOf(asked.filter(({ scores }) => scores[model] === kind)))
+      .filter((hosts) => hosts.length > 0);
+    const mayDecide = (hosts: RosterNode[][]): boolean =>
+      hosts.flat().some(({ nodeRecord }) => references.has(nodeRecord.hostAccountId)) ||
+      this.#options.roll() < hosts.length / VERIFYING_HOSTS_MIN;
+    return this.#any(this.#any(methods.find(mayDecide) ?? methods.flat()) ?? []);
+  }
+
+  #any<T>(list: readonly T[]): T | undefined {
+    return list.length === 0 ? undefined : list[this.#options.random.below(list.length)];
+  }
+
+  mark({ nodeRecord }: RosterNode, erred: boolean): void {
+    const marks = this.#marks.get(nodeRecord.hostAccountId) ?? [];
+    this.#marks.set(nodeRecord.hostAccountId, [...marks, erred].slice(-VERIFIER_WINDOW));
+  }
+
+  #isHeeded(hostAccountId: string): boolean {
+    const errors = this.#marks.get(hostAccountId)?.filter(Boolean).length ?? 0;
+    return errors < VERIFIER_ERRORS_MAX || this.#options.references.has(hostAccountId);
+  }
+}
+
+/** The nodes by the people behind them: hosts with a common owner are one. */
+function hostsOf(nodes: readonly RosterNode[]): RosterNode[][] {
+  const hosts = new Map<string, RosterNode[]>();
+  for (const node of nodes) {
+    const { hostAccountId, owners = [] } = node.nodeRecord;
+    const names = [hostAccountId, ...owners];
+    const host = names.map((name) => hosts.get(name)).find((known) => known !== undefined) ?? [];
+    host.push(node);
+    for (const name of names) if (!hosts.has(name)) hosts.set(name, host);
+  }
+  return [...new Set(hosts.values())];
+}
+
+/** A host account may have several owners, and an owner several accounts. */
+const haveOneOwner = ({ nodeRecord: one }: RosterNode, { nodeRecord: other }: RosterNode): boolean =>
+  one.hostAccountId === other.hostAccountId || (one.owners?.some((owner) => other.owners?.includes(owner)) ?? false);
+
+export const isInGoodStanding = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.answersOwed ?? 0) === 0;
