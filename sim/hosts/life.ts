@@ -176,7 +176,7 @@ function check(
       ? controlOf(bench, asked, roll, calibration)
       : undefined;
   const { factors, verdict } = decide({ first, suspected, third: third ?? null, control: control ?? null });
-  identity.test = note(test, { at: now, factors, confirmedBad: verdict === "bad" });
+  identity.test = addCheck(test, { at: now, factors, confirmedBad: verdict === "bad" });
   if (!hasFailed(identity.test, FALSE_ALARMS)) return undefined;
   const since = identity.test.badSince ?? now;
   const taken = identity.paid.filter(({ at }) => at >= since).reduce((sum, { amount }) => sum + amount, 0);
@@ -211,7 +211,7 @@ function logprobsOf(
 }
 
 /** An honest node's answer to the same request. */
-function controlOf(bench: Bench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
+function controlOf(bench: VerifierBench, asked: Asked, roll: Uniform, calibration: Calibration): Opinion {
   const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll));
   const judged = score && calibration.judge(bench, { identity: "another", score });
   return { factors: judged && factorsOf(judged), reference: false };

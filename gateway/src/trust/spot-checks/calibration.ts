@@ -49,7 +49,7 @@ interface Sample {
 export class Calibration {
   readonly #samples = new Map<string, Sample>();
   /** By node, its latest scores, which do not count yet. */
-  readonly #held = new Map<string, { bench: Bench; reading: Reading }[]>();
+  readonly #held = new Map<string, { bench: VerifierBench; reading: Reading }[]>();
 
   /** Adds the score once the node has given more; at once while there are too few to judge anybody. */
   offer(nodeId: string, bench: Bench, reading: Reading): void {
@@ -96,7 +96,7 @@ export class Calibration {
   }
 
   /** Whether everybody can be judged: without the readings of any one identity there are enough. */
-  #isSettled(bench: Bench): boolean {
+  #isSettled(bench: VerifierBench): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(bench)) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
   }
