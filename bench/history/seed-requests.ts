@@ -30,7 +30,7 @@ export interface Past {
 }
 
 /** Some of them, and where they go. */
-export interface Month {
+interface Month {
   table: string;
   fromMs: number;
   toMs: number;

@@ -10,7 +10,7 @@ export interface Line {
   blocks: { atH: number; value: number }[];
 }
 
-export type Trend = "flat" | "grows" | "falls" | "too short";
+type Trend = "flat" | "grows" | "falls" | "too short";
 
 /** What one value stands for a block: neighbouring samples are no independent ones, blocks nearly are. */
 export type Reduce = "mean" | "median" | "least";

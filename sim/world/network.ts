@@ -51,7 +51,7 @@ interface NodeEntry extends Link {
 }
 
 /** What went over the plane on one kind of subject: once for each sender, and once for each receiver. */
-export interface Traffic {
+interface Traffic {
   published: number;
   delivered: number;
   bytesDelivered: number;
