@@ -39,7 +39,8 @@ const perRequest =
 
 const SERIES: Series[] = [
   { name: "gateway RSS", unit: "MiB", of: gauge("gateway RSS, MiB"), reduce: "mean", noise: 2 },
-  { name: "heap after collection", unit: "MiB", of: gauge("heap used, MiB"), reduce: "least", noise: 1 },
+  { name: "heap that V8 took", unit: "MiB", of: gauge("heap, MiB"), reduce: "median", noise: 2 },
+  { name: "old space after a collection", unit: "MiB", of: gauge("old space, MiB"), reduce: "least", noise: 1 },
   { name: "external memory", unit: "MiB", of: gauge("external, MiB"), reduce: "least", noise: 1 },
   { name: "open files", unit: "", of: gauge("open files"), reduce: "mean", isOfTheMachine: true },
   { name: "open files without clients", unit: "", of: withoutClients("open files"), reduce: "mean", noise: 2 },
@@ -69,7 +70,10 @@ export async function report(directory: string, pictures = directory): Promise<v
   const minutes = (last.at / 60).toFixed(0);
   console.log(`${minutes} minutes, ${last.requests} requests, ${(last.requests / last.at).toFixed(1)} a second\n`);
   console.log("| | mean | slope an hour | | verdict |\n|---|---|---|---|---|");
-  for (const series of SERIES) console.log(rowOf(series, lineFrom(samples, series)));
+  for (const series of SERIES) {
+    const line = lineFrom(samples, series);
+    if (line.blocks.length > 0) console.log(rowOf(series, line));
+  }
   tellOfTables(samples);
   tellOfOutcomes(last);
   tellOfTheEnd(directory);
@@ -186,8 +190,8 @@ function picturesOf(samples: Sample[]): Record<string, Panel[]> {
   return {
     "soak-gateway": [
       panel("Gateway RSS", ["gateway RSS"]),
-      panel("Heap after a collection", ["heap after collection"]),
-      panel("Open files without clients", ["open files without clients"]),
+      panel("Old space after a collection", ["old space after a collection"]),
+      panel("Open files", ["open files"]),
       panel("Timers", ["timers"]),
       panel("Processor time of a request, gateway", ["gateway CPU a request"]),
       panel("Latency of a chat, 99th percentile", ["latency p99"]),
