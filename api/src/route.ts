@@ -27,7 +27,7 @@ export interface Route {
   words?: Record<string, string>;
   body?: { fields: z.ZodType } & Shown;
   answer: Answer;
-  /** Its own refusals, in addition to those of its guard and of its fields. */
+  /** The route's own refusals, in addition to those of its guard and of its fields. */
   faults?: readonly Refusal[];
 }
 

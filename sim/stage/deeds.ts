@@ -36,7 +36,7 @@ const DEEDS: Deeds = {
   "store cut": (stage, { gateway, forMs }) => {
     const { store, scheduler } = stage.world;
     if (!store.cut(gateway)) return false;
-    // Not healed early: the cut must outlast a lease.
+    // The cut is not healed early, because it must outlast a lease.
     scheduler.after(forMs, () => store.mend(gateway));
     return true;
   },

@@ -12,7 +12,7 @@ export class Machine {
   readonly disk: SimDisk;
   /** How often its gateway was started. */
   starts = 0;
-  /** Its gateway, while it accepts requests. */
+  /** The machine's gateway, while it accepts requests. */
   running: RunningGateway | undefined;
   readonly #world: World;
   readonly #deployment: Deployment;

@@ -203,7 +203,7 @@ export class Network {
     const link = this.#gateways.get(name);
     if (link === undefined || link.isUp || !link.life.hears) return;
     if (!link.health.isAway) {
-      // Not known yet: the gateway learns of it now and reconnects.
+      // The gateway has not noticed the cut yet: it learns of it now and reconnects.
       link.hears = false;
       link.health.isAway = true;
       for (const run of link.away) run();

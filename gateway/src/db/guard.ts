@@ -171,7 +171,7 @@ export function guardedClients(guard: StoreGuard) {
       return undefined;
     }
 
-    /** Not used until it is known to lead to the right database. */
+    /** Returns a client only once it is known to lead to the right database. */
     async #connectChecked(): Promise<pg.Client> {
       await super.connect().catch((error) => {
         guard.refused(error);

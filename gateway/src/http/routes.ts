@@ -44,7 +44,7 @@ export interface TextFile {
   text: AsyncIterable<string>;
 }
 
-/** Of figures, the time that they were true at is put in here. */
+/** An answer with figures, without `as_of`, which the gateway adds. */
 export type Untimed<T> = T extends { as_of: number } ? Omit<T, "as_of"> & { as_of?: number } : T;
 
 type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }

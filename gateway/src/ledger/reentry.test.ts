@@ -151,7 +151,7 @@ describe("re-entry after a failover", () => {
     const [there, held, lost] = [lostRequest(builder), lostRequest(builder), lostRequest(builder)];
     await ledger.hold(there.hold);
     await ledger.settle(there.settlement);
-    // Its hold reached the standby, its settlement did not.
+    // The standby has the request's hold, but not its settlement.
     await ledger.hold(held.hold);
     const before = await balance(host);
     assert.deepEqual(await enter([there, held, lost]), { entered: { requests: 2 }, notEntered: [] });

@@ -19,7 +19,7 @@ const AccountEntry = row({
   createdAt: column.moment,
   balance: column.pico,
   held: column.pico,
-  /** Their email addresses. */
+  /** The owners' email addresses. */
   owners: z.array(z.string()),
   /** Invited members. */
   members: z.array(z.object({ email: z.string(), role: z.enum(ROLES) })),

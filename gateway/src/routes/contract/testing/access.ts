@@ -89,7 +89,7 @@ const ROWS: Record<string, Row> = {
   createPayout: { body: { note: "a test" } },
 };
 
-/** They change permissions, so they run last. */
+/** These operations change permissions, so they run last. */
 const LAST = ["openAccount", "signOut"];
 
 const THINGS: Record<string, Thing> = {

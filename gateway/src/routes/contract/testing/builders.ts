@@ -91,14 +91,14 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await emptySecrets(platform.pool, "api_key");
 }
 
-/** Its limits and its expiry are tested in keys/session-keys.test.ts. */
+/** The key's limits and its expiry are tested in keys/session-keys.test.ts. */
 export async function callPlayground({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   const { secret } = (await ask(browser, 201, "issuePlaygroundKey")).body;
   assert.equal((await platform.parts.apiKeys.authenticate(`Bearer ${secret}`))?.name, "Playground");
   const { sessionKeys } = platform.parts;
   const { issue } = sessionKeys;
-  // As if the session ended after the guard's check.
+  // Simulates a session that ends after the guard's check.
   sessionKeys.issue = async () => undefined;
   await ask(browser, 401, "issuePlaygroundKey");
   sessionKeys.issue = issue;
