@@ -17,7 +17,7 @@ interface Series {
   reduce: Reduce;
   /** Growth in an hour that is none. */
   noise?: number;
-  /** Shared with the machine's other work: a slope of it is told, not judged. */
+  /** Shared with the machine's other work: the report shows a slope, but does not judge it. */
   isOfTheMachine?: boolean;
 }
 

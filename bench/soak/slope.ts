@@ -5,7 +5,7 @@ export interface Line {
   mean: number;
   /** Per hour. */
   slope: number;
-  /** Of the slope; of too few blocks none can be told. */
+  /** The slope's standard error; unknown for too few blocks. */
   error: number;
   blocks: { atH: number; value: number }[];
 }

@@ -24,7 +24,7 @@ interface CheckRecord {
   score: Score | undefined;
   badness: number | undefined;
   verdict: string;
-  /** Its score calibrates others, unless the node is suspected after it. */
+  /** Whether the score calibrates others; false if the node is suspected after the check. */
   calibrates: boolean;
   /** Tokens read and written for the check. */
   tokens: number;
