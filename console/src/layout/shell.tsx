@@ -5,6 +5,7 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import type { Me } from "../api/types.ts";
 import { useBuilderLive } from "../data/live.ts";
 import { useActing, useMe } from "../data/session.ts";
+import { writingKey } from "../locale.ts";
 import { IconButton } from "../ui/button.tsx";
 import { BookOpen, Code, Menu as MenuIcon, X } from "../ui/icons.tsx";
 import { Loading } from "../ui/states.tsx";
@@ -60,8 +61,8 @@ export function Shell() {
           className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
         >
           <Suspense fallback={<Loading />}>
-            {/* Another account, another page: nothing that was typed or shown for the one before stays. */}
-            <Outlet key={`${builder?.id} ${host?.id}`} />
+            {/* Another account, another page: nothing that was typed or shown for the one before stays. The same for how it is written. */}
+            <Outlet key={`${builder?.id} ${host?.id} ${writingKey()}`} />
           </Suspense>
         </main>
       </div>

@@ -8,7 +8,7 @@ import { Skeleton } from "./states.tsx";
 import type { Column } from "./table.tsx";
 
 /** "$4.99" and what is below a cent. */
-const BELOW_CENT = /^(.*\.\d\d)(\d+)$/;
+const BELOW_CENT = /^(.*[.,]\d\d)(\d+)$/;
 
 interface MoneyProps {
   /** Microdollars as the API writes them, or picodollars. */

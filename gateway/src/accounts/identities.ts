@@ -21,8 +21,9 @@ import type { OidcProvider } from "./oidc.ts";
 import { type OpenId, openOpenId } from "./openid.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
+import { openPreferences, type Preferences } from "./preferences.ts";
 import { openResigning } from "./resigning.ts";
-import { openScripts, type Scripts } from "./scripts.ts";
+import { openScripts, SCRIPTS_SCHEMA, type Scripts } from "./scripts.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { signedValue } from "./signed-cookie.ts";
@@ -50,6 +51,7 @@ export interface Identities {
     account: { kind: AccountKind; name: string },
   ): Promise<Membership | "account_suspended" | "too_many">;
   renameAccount(accountId: Uuid, name: string): Promise<void>;
+  preferences: Preferences;
   team: Team;
   signIn: SignIn;
   passwords: Passwords;
@@ -96,8 +98,8 @@ export interface IdentitiesOptions {
    * it.
    */
   loadedLate?: boolean;
-  /** Whether the schema knows of sessions for scripts. */
-  hasScripts?: () => boolean;
+  /** The database's newest migration: what came with a later one is off. */
+  schemaNumber?: () => number;
 }
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
@@ -115,8 +117,9 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     providers = [],
     loadedLate = false,
     databaseAheadMs = () => 0,
-    hasScripts = () => true,
+    schemaNumber = () => Number.POSITIVE_INFINITY,
   } = options;
+  const hasScripts = (): boolean => schemaNumber() >= SCRIPTS_SCHEMA;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const emails = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
   const witness = captureDatabaseErrors(withMachineTime(pool, databaseAheadMs));
@@ -187,6 +190,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     async renameAccount(accountId, name) {
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
+    preferences: openPreferences({ pool, schemaNumber }),
     team,
     signIn,
     passwords,

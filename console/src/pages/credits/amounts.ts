@@ -1,5 +1,5 @@
 /** Amounts that are typed in dollars, held to the API's bounds before they are sent. */
-import { exactDollars, wholeMicro } from "../../money.ts";
+import { exactDollars, parseMicro, typedDollars, wholeMicro } from "../../money.ts";
 import { readDollars } from "../../typed-dollars.ts";
 
 const PICO_PER_CENT = 10_000_000_000n;
@@ -28,4 +28,4 @@ export function readAmount(text: string, { least, most }: Bounds): { micro: stri
 }
 
 /** "5.00": as it is typed. */
-export const typed = (micro: string): string => exactDollars(BigInt(micro.replace(".", ""))).replaceAll(/[$,]/g, "");
+export const typed = (micro: string): string => typedDollars(parseMicro(micro));

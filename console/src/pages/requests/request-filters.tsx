@@ -7,7 +7,7 @@ import { Button } from "../../ui/button.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { X } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
-import { isFiltered, localDay, ofAllTime, REQUEST_RANGES, type RequestsView, withSpan } from "./search.ts";
+import { isDay, isFiltered, ofAllTime, REQUEST_RANGES, type RequestsView, withSpan } from "./search.ts";
 
 interface Props {
   view: RequestsView;
@@ -92,7 +92,7 @@ interface DayProps {
 
 /** A day; or the moment that the histogram was narrowed to, as text. */
 function DayField({ label, value = "", min, max, onChange }: DayProps) {
-  if (value !== "" && localDay(value) === undefined) {
+  if (value !== "" && !isDay(value)) {
     const at = Date.parse(value);
     return (
       <span className="inline-flex h-9 items-center gap-1 rounded-md bg-sunken pl-3 text-xs">
@@ -108,7 +108,6 @@ function DayField({ label, value = "", min, max, onChange }: DayProps) {
       </span>
     );
   }
-  const isDay = (day: string | undefined): day is string => day !== undefined && localDay(day) !== undefined;
   return (
     <TextField
       label={label}
@@ -117,8 +116,8 @@ function DayField({ label, value = "", min, max, onChange }: DayProps) {
       title={label}
       type="date"
       value={value}
-      {...(isDay(min) && { min })}
-      {...(isDay(max) && { max })}
+      {...(min !== undefined && isDay(min) && { min })}
+      {...(max !== undefined && isDay(max) && { max })}
       onChange={({ target }) => onChange(target.value)}
     />
   );

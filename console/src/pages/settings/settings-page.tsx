@@ -1,9 +1,10 @@
-/** A person's own settings: accounts, password, two-factor authentication, sessions. */
+/** A person's own settings: accounts, formats, password, two-factor authentication, sessions. */
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
 import { AccountNames } from "./account-names.tsx";
+import { FormatsCard } from "./formats-card.tsx";
 import { PasswordCard } from "./password-card.tsx";
 import { SessionsCard } from "./sessions-card.tsx";
 import { TwoFactorCard } from "./two-factor-card.tsx";
@@ -33,6 +34,7 @@ export function SettingsPage() {
           </Facts>
         </Card>
         {accounts.length > 0 && <AccountNames accounts={accounts} />}
+        <FormatsCard of={identity} />
         <PasswordCard />
         <TwoFactorCard on={identity.two_factor} />
         <SessionsCard />

@@ -1,4 +1,5 @@
 /** A chart as files to keep: its values as CSV, its drawing as SVG. Loaded when somebody asks for one. */
+import { plainNumber } from "../../locale.ts";
 import type { ChartRow, Series } from "./chart-data.ts";
 
 export interface Values {
@@ -30,7 +31,7 @@ function cellsOf(row: ChartRow | undefined, names: string[]): string[] {
 
 /** As exact as the row has it: amounts have more digits than a number keeps. */
 function numberText({ values, texts }: ChartRow, name: string): string {
-  const text = texts?.[name]?.replaceAll(/[$,\s]/g, "").replace("−", "-");
+  const text = texts?.[name] === undefined ? undefined : plainNumber(texts[name]);
   if (text !== undefined && /^-?\d+(\.\d+)?$/.test(text)) return text;
   return values[name] === undefined ? "" : String(values[name]);
 }

@@ -1,5 +1,5 @@
 /** Computes an axis's marks: at steps of 1, 2 or 5, and at round hours or days. Pure. */
-import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+import { minuteText, monthDayText, utcMonthDayText, zoneAheadMs } from "../../locale.ts";
 
 const STEPS = [1, 2, 5, 10];
 
@@ -35,7 +35,7 @@ export const areDays = (moments: number[]): boolean => moments.length > 1 && mom
  * What stands below each of these moments: a time or a day where one is round, nothing elsewhere; at most so many. Rows that are
  * days are UTC's, all others the reader's own.
  */
-export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneOf): string[] {
+export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneAheadMs): string[] {
   const days = areDays(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
   const last = moments.at(-1) ?? 0;
@@ -55,9 +55,6 @@ export function timeTicks(moments: number[], most: number, zoneMs: (at: number) 
     return local(at) % DAY === 0 ? monthDayText(at) : minuteText(at);
   });
 }
-
-/** How far the reader's clock is ahead of UTC. */
-const zoneOf = (at: number): number => -new Date(at).getTimezoneOffset() * MINUTE;
 
 /** Moments without a round one among them, such as samples of the last minutes: the first of every few. */
 function spread(moments: number[], most: number): (number | undefined)[] {

@@ -21,6 +21,7 @@ export async function callAccounts({ platform, people }: Fixture, { ask }: Cover
   await ask(browser, 200, "getMe");
   const { id } = (await open(201, "Work")).body;
   await ask(browser, 200, "renameAccount", { id, body: { name: "Play" } });
+  await ask(browser, 200, "setPreferences", { body: { locale: "de-DE", time_zone: "Europe/Berlin" } });
   for (let i = 1; i < 20; i++) await open(201, `Work ${i}`);
   await open(409, "One too many");
   await ask(browser, 400, "getBalance");
