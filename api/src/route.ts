@@ -45,6 +45,9 @@ interface Answer extends Shown {
   json?: z.ZodType;
   csv?: { description: string; example: string };
   pdf?: { description: string };
+  zip?: { description: string };
+  /** JSON to keep. */
+  file?: { description: string };
   events?: Events;
   /** In addition to x-request-id and the guard's headers. */
   headers?: readonly string[];

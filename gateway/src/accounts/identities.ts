@@ -11,10 +11,12 @@ import { openAuthCall } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { originOf } from "./auth-names.ts";
+import { DELETION_SCHEMA, type Deletion, openDeletion } from "./deletion.ts";
 import { openEmails } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { openSecretReencryption } from "./kept-secrets.ts";
+import { type Leaving, openLeaving } from "./leaving.ts";
 import { withMachineTime } from "./machine-time.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
@@ -52,6 +54,10 @@ export interface Identities {
   ): Promise<Membership | "account_suspended" | "too_many">;
   renameAccount(accountId: Uuid, name: string): Promise<void>;
   preferences: Preferences;
+  deletion: Deletion;
+  leaving: Leaving;
+  /** Tells the people of an account that was deleted, where the platform can mail. */
+  tellDeleted(emails: string[], deleted: { accountId: Uuid; by: string; at: Date }): void;
   team: Team;
   signIn: SignIn;
   passwords: Passwords;
@@ -162,6 +168,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     });
   };
   const scripts = openScripts({ pool, newId, attempts, hasScripts });
+  const deletion = openDeletion({ pool, newId });
   const memberships = shareUntilSent<Membership[]>();
 
   return {
@@ -191,6 +198,11 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
     preferences: openPreferences({ pool, schemaNumber }),
+    deletion,
+    leaving: openLeaving({ pool, newId }),
+    tellDeleted(addresses, deleted) {
+      for (const address of addresses) emails?.accountDeleted(address, deleted);
+    },
     team,
     signIn,
     passwords,
@@ -213,6 +225,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await scripts.sweep();
       await invitations.sweep();
       await team.sweep();
+      if (schemaNumber() >= DELETION_SCHEMA) await deletion.sweep();
       await attempts.sweep();
       // Skipped while this gateway still uses the secret that is being replaced.
       if (oldSecret !== undefined) await kept.sweep();

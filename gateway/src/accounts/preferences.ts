@@ -6,7 +6,7 @@ import type { Uuid } from "../base/ids.ts";
 import { queryOne, queryRow, row } from "../db/rows.ts";
 
 /** The migration that made the columns. */
-export const PREFERENCES_SCHEMA = 52;
+export const PREFERENCES_SCHEMA = 53;
 
 const Chosen = row({ locale: z.string().nullable(), timeZone: z.string().nullable() });
 export type Chosen = z.infer<typeof Chosen>;

@@ -1,16 +1,18 @@
-/** A person's own settings: accounts, formats, password, two-factor authentication, sessions. */
+/** A person's own settings: accounts, formats, password, two-factor authentication, sessions, and leaving. */
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
 import { AccountNames } from "./account-names.tsx";
 import { FormatsCard } from "./formats-card.tsx";
+import { LeavingCard } from "./leaving-card.tsx";
 import { PasswordCard } from "./password-card.tsx";
 import { SessionsCard } from "./sessions-card.tsx";
 import { TwoFactorCard } from "./two-factor-card.tsx";
 
 export function SettingsPage() {
-  const { identity, accounts } = useMe();
+  const me = useMe();
+  const { identity, accounts } = me;
   return (
     <div className="max-w-3xl">
       <PageHeader title="Settings" />
@@ -38,6 +40,7 @@ export function SettingsPage() {
         <PasswordCard />
         <TwoFactorCard on={identity.two_factor} />
         <SessionsCard />
+        <LeavingCard me={me} />
       </div>
     </div>
   );

@@ -88,7 +88,10 @@ export function accountObject({ id, kind, name, suspended, role }: Membership) {
 
 const sessionName = (id: Uuid): string => `ses_${suffixOf(id)}`;
 
-function sessionObject({ id, address, userAgent, scriptAccess, createdAt, expiresAt }: OpenSession, who: SignedIn) {
+export function sessionObject(
+  { id, address, userAgent, scriptAccess, createdAt, expiresAt }: OpenSession,
+  who: SignedIn,
+) {
   return {
     id: sessionName(id),
     current: id === who.sessionId,

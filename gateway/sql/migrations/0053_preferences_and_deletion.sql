@@ -1,3 +1,4 @@
+-- phase: after
 -- How a person wants numbers, dates and times, and accounts that their owners deleted.
 
 -- Null: as the browser has them.
@@ -6,6 +7,10 @@ alter table identity
   add column time_zone text check (length(time_zone) between 2 and 64);
 
 -- When an owner deleted the account. It is suspended too, so that nothing acts for it; what it used and earned stays in the ledger.
-alter table account add column deleted_at timestamptz;
+alter table account
+  add column deleted_at   timestamptz,
+  -- When names and labels were taken out of its request records, which a job does afterwards.
+  add column forgotten_at timestamptz;
+create index account_to_forget on account (deleted_at) where deleted_at is not null and forgotten_at is null;
 
--- functions: 9a304a2da6c1b0816858096efe7610ae6d8825c00252b3639fe19bcbd88f1ef5
+-- functions: fe7698d1b9b55aa1bd1347ddc39dcf5f61f63aa4446de1d75093ccfa7d83ace6
