@@ -37,7 +37,7 @@ function knownLocale(locale: string | null): string | undefined {
 
 function knownZone(name: string | null): string | undefined {
   if (name === null) return undefined;
-  return attempt(() => new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone);
+  return attempt(() => new Intl.DateTimeFormat("en", { timeZone: name }) && name);
 }
 
 function attempt<T>(act: () => T): T | undefined {

@@ -11,7 +11,7 @@ import { ACCOUNT_KINDS } from "../base/states.ts";
 import { ACCOUNT_TOPIC, announce, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { type Actor, lockForOwner, PEOPLE } from "./team-rows.ts";
+import { type Actor, lockForOwner, MEMBERS } from "./team-rows.ts";
 
 /** The migration that made the columns. */
 export const DELETION_SCHEMA = 53;
@@ -67,7 +67,7 @@ const PLAN = `select a.kind, l.balance,
     (select count(*)::int from api_key where account_id = $1 and revoked_at is null)
       + (select count(*)::int from host_token where account_id = $1 and revoked_at is null) as keys,
     (select count(*)::int from node where account_id = $1 and state <> 'retired') as nodes,
-    (select count(*)::int from ${PEOPLE} p where p.account_id = $1) as people
+    (select count(*)::int from ${MEMBERS} p where p.account_id = $1) as people
   from account a join ledger_account l on l.id = a.id where a.id = $1`;
 
 /** Everything that is about people or was named by them, and that no sum is made of. */
@@ -91,7 +91,7 @@ export function openDeletion({ pool, newId }: { pool: pg.Pool; newId: NewId }): 
         const emails = await queryRows(
           client,
           Address,
-          `select i.email from ${PEOPLE} p join identity i on i.id = p.identity_id where p.account_id = $1 order by 1`,
+          `select i.email from ${MEMBERS} p join identity i on i.id = p.identity_id where p.account_id = $1 order by 1`,
           [accountId],
         );
         await client.query(

@@ -1,7 +1,7 @@
 /** The second factor: the secret of an authenticator app, and backup codes. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
-import { type AuthAnswer, type AuthCall, type Caller, UnknownRefusal } from "./ask.ts";
+import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
 import { type Attempts, useCode } from "./attempts.ts";
 import type { SecretReencryption } from "./kept-secrets.ts";
 import { SignInRefusal } from "./refusals.ts";
@@ -61,7 +61,7 @@ export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFac
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       await ask(caller, { path, body: { code } }).catch((error: Error) => {
         // Of two at once with one backup code, one loses.
-        const isLost = error instanceof UnknownRefusal && error.status === CONFLICT;
+        const isLost = error instanceof UnknownAuthError && error.status === CONFLICT;
         throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
       });
       if (isTotp) await useCode(attempts, identityId, code);

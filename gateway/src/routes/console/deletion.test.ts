@@ -7,7 +7,7 @@ import { dollars } from "../../base/money.ts";
 import { readZip } from "../../base/testing/read-zip.ts";
 import { checkLedger } from "../../ledger/check.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
-import { served } from "../testing/past.ts";
+import { insertServed } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
@@ -16,7 +16,7 @@ const MARK = "Zebulon";
 let platform: TestPlatform;
 before(async () => {
   platform = await openTestPlatform();
-  // What `served` charges by default, and ten times as much for fifty tokens.
+  // What `insertServed` charges by default, and ten times as much for fifty tokens.
   await rows("insert into price (version, model, price_in_pico, price_out_pico) values (1, 'tiny-3b', 0, 200000)");
 });
 after(() => platform.close());
@@ -49,7 +49,7 @@ describe("exporting an account", () => {
   test("gives a builder everything in files, and no secret", async () => {
     const who = await person("builder");
     const key = await who.browser.send("POST", "/console/api/keys", { body: { name: "web" } });
-    const request = await served(platform, { accountId: accountOf(who), charge: 1_000_000n, label: "orders" });
+    const request = await insertServed(platform, { accountId: accountOf(who), charge: 1_000_000n, label: "orders" });
     await platform.rollUp();
     const files = await exportOf(who, path(who, "export.zip"));
     const month = new Date().toISOString().slice(0, 7);
@@ -115,7 +115,7 @@ describe("deleting an account", () => {
     const secret = `Bearer ${String(key.body.secret)}`;
     assert.ok((await platform.parts.apiKeys.authenticate(secret)) !== undefined);
     for (const label of [MARK, `${MARK} 2`]) {
-      await served(platform, { accountId: id, charge: 1_000_000n, label, keyName: MARK, client: MARK });
+      await insertServed(platform, { accountId: id, charge: 1_000_000n, label, keyName: MARK, client: MARK });
     }
     await platform.rollUp();
     await who.browser.send("PUT", "/console/api/credits/alert", { body: { mark_micro: "1000000" } });
@@ -175,7 +175,7 @@ describe("deleting an account", () => {
       hardware: { gpu: MARK },
       agent: "",
     });
-    await served(platform, {
+    await insertServed(platform, {
       accountId: accountOf(builder),
       charge: 10_000_000n,
       completionTokens: 50,
@@ -265,7 +265,7 @@ describe("deleting an account", () => {
     assertRefused(refused, 409, "deletion_blocked");
     assert.match(refused.body.error?.message ?? "", /quarantine/);
     await fleet.release(node.id, "a test");
-    await served(platform, {
+    await insertServed(platform, {
       accountId: accountOf(builder),
       charge: 10_000_000n,
       completionTokens: 50,

@@ -9,7 +9,7 @@ import { zipOf } from "../../base/zip.ts";
 import { breaksRule, type Fault } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
 import { requireRole } from "../../http/guards.ts";
-import { whole } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { Parts } from "../parts.ts";
 import { meObject, sessionObject } from "./accounts.ts";
@@ -79,7 +79,7 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
 
     async exportPerson({ who }) {
       const me = await meObject(identities, who);
-      const sessions = whole((await identities.sessions.of(who.identityId)).map((one) => sessionObject(one, who)));
+      const sessions = singlePage((await identities.sessions.of(who.identityId)).map((one) => sessionObject(one, who)));
       const text = `${JSON.stringify({ ...me, sessions: sessions.data }, undefined, 2)}\n`;
       return { name: `${publicId("usr", who.identityId)}.json`, text: once(text) };
     },
