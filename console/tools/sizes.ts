@@ -1,5 +1,5 @@
-/** Fails the build when the first page needs more JavaScript than a slow connection should have to load; prints the sizes. */
-import { gzipSync } from "node:zlib";
+/** Fails the build when the first page needs more than a slow connection should have to load; prints the sizes. */
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { Plugin, Rollup } from "vite";
 
 const FIRST_PAGE_GZIP_BYTES_MAX = 250_000;

@@ -3,6 +3,7 @@ import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { AccountNames } from "./account-names.tsx";
 import { FormatsCard } from "./formats-card.tsx";
 import { LeavingCard } from "./leaving-card.tsx";
@@ -16,7 +17,7 @@ export function SettingsPage() {
   return (
     <div className="max-w-3xl">
       <PageHeader title="Settings" />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Card title="Profile">
           <Facts>
             <Fact name="Name">{identity.name}</Fact>
@@ -41,7 +42,7 @@ export function SettingsPage() {
         <TwoFactorCard on={identity.two_factor} />
         <SessionsCard />
         <LeavingCard me={me} />
-      </div>
+      </Sections>
     </div>
   );
 }

@@ -48,7 +48,7 @@ async function openNode({ browser, page, check }: Touring): Promise<void> {
   await check("a node");
   const jobs = page.getByRole("table", { name: "Jobs" });
   await assertJobsFit(page, jobs);
-  await takeScreen(browser, 1);
+  await page.setViewportSize({ width: 1024, height: 768 });
   assert.equal(await page.locator("dl[aria-label^='In the last'] > div").count(), 5);
   await assertFiguresOnOneLine(page, "a node on a small screen");
   await takeScreen(browser, 0);

@@ -77,5 +77,7 @@ const Unknown = ({ isUnread }: { isUnread: boolean }) =>
       Figures below may be old.
     </Notice>
   ) : (
-    <Skeleton className="h-18 w-full" />
+    <div data-loading="">
+      <Skeleton className="h-18 w-full" />
+    </div>
   );
