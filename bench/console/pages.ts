@@ -71,12 +71,42 @@ const warm = (page: Page): MeasuredPage => ({ ...page, cache: "warm" });
 
 export const PAGES = [cold(SIGN_IN), cold(OVERVIEW), warm(OVERVIEW), warm(REQUESTS), warm(PLAYGROUND), warm(PLATFORM)];
 
-/** Those whose figures grow with a long past. */
-export const PAGES_OF_THE_PAST = [
-  cold(OVERVIEW),
-  cold(PERFORMANCE),
-  cold({ ...PERFORMANCE, name: "performance, 7 days", path: "/performance?range=7d" }),
-  cold(REQUESTS),
-  cold(CREDITS),
-  cold(PLATFORM),
-];
+/** Where people and nodes of a long past are. */
+export interface PastIds {
+  builder: string;
+  node: string;
+}
+
+/** The pages behind the sign-in, on a long past. */
+export function pagesOfThePast({ builder, node }: PastIds): MeasuredPage[] {
+  const page = (who: Page["who"], path: string, ...wanted: Wanted[]): MeasuredPage =>
+    cold({ name: path.replace(/_\w{8,}/, "_…"), path, who, wanted: [{ css: "h1" }, ...wanted] });
+  const table = { css: "main table tbody tr" };
+  return [
+    cold(OVERVIEW),
+    cold(PERFORMANCE),
+    cold({ ...PERFORMANCE, name: "performance, 7 days", path: "/performance?range=7d" }),
+    cold(REQUESTS),
+    page("builder", "/requests?sort=cost", table),
+    cold(CREDITS),
+    page("builder", "/keys", table),
+    page("builder", "/models", table),
+    page("builder", "/models/tiny-3b?range=30d", CHART),
+    page("builder", "/playground", { css: "select option" }),
+    page("builder", "/team", table),
+    page("builder", "/notifications", table),
+    page("builder", "/settings"),
+    page("builder", "/host", table),
+    page("builder", `/host/nodes/${node}`, CHART),
+    page("builder", "/host/earnings", CHART, table),
+    page("builder", "/host/market", table),
+    page("builder", "/host/tokens"),
+    cold(PLATFORM),
+    page("operator", "/operator/accounts", table),
+    page("operator", `/operator/accounts/${builder}`, CHART, table),
+    page("operator", "/operator/nodes", table),
+    page("operator", "/operator/payouts"),
+    page("operator", "/operator/ledger", { css: "ul[aria-label=Checks] li" }),
+    page("operator", "/operator/audit"),
+  ];
+}

@@ -7,11 +7,14 @@ import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { type Platform, startPlatform } from "@tollgate/stage/dev.ts";
 import { type Figures, figuresOf } from "../console/figures.ts";
 import { type Session, sessionOf, visit } from "../console/measure.ts";
-import { type MeasuredPage, PAGES_OF_THE_PAST } from "../console/pages.ts";
+import { publicId, type Uuid } from "../../gateway/src/base/ids.ts";
+import { type MeasuredPage, pagesOfThePast } from "../console/pages.ts";
 import { spread, table, verdict } from "../console/report.ts";
 import { cpuOf, spentUs, type Watched } from "../gateway/usage.ts";
 import type { Cast } from "../history/seed.ts";
 
+/** Part of the names of the pages that are visited, where not all are. */
+const ONLY = process.env.BENCH_PAGE;
 /** Slower answers are listed singly. */
 const SLOW_MS = 100;
 
@@ -25,9 +28,18 @@ type Sessions = Record<"builder" | "operator", Session>;
 
 export async function measureInBrowser(dataDir: string, cast: Cast, rounds: number): Promise<void> {
   const sessions = await signIn(dataDir, cast);
-  const visits = new Map(PAGES_OF_THE_PAST.map((page): [MeasuredPage, Visited[]] => [page, []]));
+  const pages = pagesOfThePast({
+    builder: publicId("acc", cast.builder as Uuid),
+    node: publicId("node", cast.nodes[0] as Uuid),
+  }).filter(({ name }) => ONLY === undefined || name.includes(ONLY));
+  const visits = new Map(pages.map((page): [MeasuredPage, Visited[]] => [page, []]));
   for (let round = 1; round <= rounds; round++) {
-    for (const [page, visited] of visits) visited.push(await visitCold(dataDir, sessions, page));
+    for (const [page, visited] of visits) {
+      const figures = await visitCold(dataDir, sessions, page);
+      visited.push(figures);
+      const ms = [figures.drawnMs, figures.taskMs, figures.gatewayMs, figures.postgresMs].map(Math.round).join(" ");
+      console.log(`${page.name}: ${ms} ms, shift ${figures.shift.toFixed(3)}`);
+    }
     console.log(`round ${round} of ${rounds}`);
   }
   const [load] = loadavg() as [number, number, number];
@@ -40,8 +52,8 @@ export async function measureInBrowser(dataDir: string, cast: Cast, rounds: numb
   console.log(verdict(`${first.name}, ${first.cache}`, visited));
 }
 
-/** The builder of the development platform becomes the owner of the account with the past, and no longer of its own. */
-async function signIn(dataDir: string, { builder }: Cast): Promise<Sessions> {
+/** The builder of the development platform becomes the owner of the accounts with the past, and no longer of its own. */
+async function signIn(dataDir: string, { builder, host }: Cast): Promise<Sessions> {
   const platform = await start(dataDir);
   try {
     const { builder: person, operator } = platform.ready;
@@ -49,6 +61,16 @@ async function signIn(dataDir: string, { builder }: Cast): Promise<Sessions> {
       `update account_owner o set account_id = $2 from identity i, account a
         where i.email = $1 and o.identity_id = i.id and o.account_id = a.id and a.kind = 'builder' and a.id <> $2`,
       [person.email, builder],
+    );
+    await platform.query(
+      `insert into account_owner (identity_id, account_id) select id, $2 from identity where email = $1
+       on conflict do nothing`,
+      [person.email, host],
+    );
+    await platform.query(
+      `delete from account_owner o using identity i, account a
+        where i.email = $1 and o.identity_id = i.id and o.account_id = a.id and a.kind = 'host' and a.id <> $2`,
+      [person.email, host],
     );
     return { builder: await sessionOf(platform, person), operator: await sessionOf(platform, operator) };
   } finally {

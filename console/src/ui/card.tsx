@@ -63,7 +63,7 @@ export function Stat({ label, children, note }: { label: ReactNode; children: Re
   return (
     <div className="@container min-w-0 bg-surface px-4 py-4 sm:px-5">
       <dt className="text-ink-soft">{label}</dt>
-      <dd className="mt-1.5 text-lg font-semibold tracking-tight wrap-anywhere @[11rem]:text-xl @[15rem]:text-2xl">
+      <dd className="mt-1.5 text-lg font-semibold tracking-tight wrap-anywhere lg:@[11rem]:text-xl xl:@[14rem]:text-2xl">
         {children}
       </dd>
       {note !== undefined && note !== false && <dd className="mt-1 text-xs text-ink-soft">{note}</dd>}

@@ -1,6 +1,6 @@
 /**
  * Takes a picture of every page on recorded answers, in both themes and on three screens, to look at:
- * `node e2e/console/visual/shots.ts FOLDER [PART-OF-A-PATH]`. What opens on a page is opened once, on the widest screen and the narrowest.
+ * `node e2e/console/visual/shots.ts FOLDER [PART-OF-A-PATH] [375-dark …]`. What opens on a page is opened once, on the widest screen and the narrowest.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
 import { isThere } from "./tour.ts";
 
 const HEIGHT_MAX = 2_600;
-const [folder = "shots", part = ""] = process.argv.slice(2);
+const [folder = "shots", part = "", ...looks] = process.argv.slice(2);
 
 buildConsole();
 await mkdir(folder, { recursive: true });
@@ -52,15 +52,18 @@ try {
 
 async function take(page: Page, name: string): Promise<void> {
   for (const screen of SCREENS) {
+    if (looks.length > 0 && !looks.some((look) => look.startsWith(`${screen.width}-`))) continue;
     await page.setViewportSize(screen);
     await page.locator("#root .animate-breathe.bg-sunken").first().waitFor({ state: "detached" });
     const tall = await page.evaluate<number>("document.documentElement.scrollHeight");
     const height = Math.min(HEIGHT_MAX, Math.max(tall, screen.height));
     await page.setViewportSize({ width: screen.width, height });
     for (const theme of ["light", "dark"] as const) {
+      const look = `${screen.width}-${theme}`;
+      if (looks.length > 0 && !looks.includes(look)) continue;
       await page.emulateMedia({ colorScheme: theme });
       await page.locator(`html[data-theme=${theme}]`).waitFor();
-      await page.screenshot({ path: join(folder, `${name}-${screen.width}-${theme}.jpg`), type: "jpeg", quality: 70 });
+      await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
     }
   }
 }

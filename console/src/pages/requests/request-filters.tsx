@@ -61,21 +61,22 @@ export function RequestFilters({ view, onChange, field, children }: Props) {
         <SelectField
           label="Order"
           hideLabel
-          className="w-44 max-sm:flex-1"
+          className="w-40 max-sm:flex-1"
           value={view.sort ?? "newest"}
           options={SORTS}
           onChange={({ target }) => setSort(target.value)}
         />
         <DayField label="From" value={view.from} max={view.to} onChange={(day) => setDay("from", day)} />
         <DayField label="To" value={view.to} min={view.from} onChange={(day) => setDay("to", day)} />
-        <Button
-          look="quiet"
-          disabled={!isFiltered(view)}
-          onClick={() => onChange(view.sort === "oldest" || view.sort === "cost" ? { sort: view.sort } : {})}
-        >
-          <X aria-hidden className="size-4" />
-          Clear
-        </Button>
+        {isFiltered(view) && (
+          <Button
+            look="quiet"
+            onClick={() => onChange(view.sort === "oldest" || view.sort === "cost" ? { sort: view.sort } : {})}
+          >
+            <X aria-hidden className="size-4" />
+            Clear
+          </Button>
+        )}
         <div className="ml-auto flex flex-wrap items-center gap-2">{children}</div>
       </div>
     </search>
@@ -112,7 +113,7 @@ function DayField({ label, value = "", min, max, onChange }: DayProps) {
     <TextField
       label={label}
       hideLabel
-      className="w-36 max-sm:flex-1"
+      className="w-34 max-sm:flex-1"
       title={label}
       type="date"
       value={value}
