@@ -4,7 +4,7 @@ import type { RequestSort } from "../../api/types.ts";
 import { momentText } from "../../locale.ts";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
-import { SelectField, TextField } from "../../ui/field.tsx";
+import { DateField, SelectField } from "../../ui/field.tsx";
 import { X } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { isDay, isFiltered, ofAllTime, REQUEST_RANGES, type RequestsView, withSpan } from "./search.ts";
@@ -61,7 +61,7 @@ export function RequestFilters({ view, onChange, field, children }: Props) {
         <SelectField
           label="Order"
           hideLabel
-          className="w-40 max-sm:flex-1"
+          className="w-40 max-sm:w-full"
           value={view.sort ?? "newest"}
           options={SORTS}
           onChange={({ target }) => setSort(target.value)}
@@ -110,12 +110,9 @@ function DayField({ label, value = "", min, max, onChange }: DayProps) {
     );
   }
   return (
-    <TextField
+    <DateField
       label={label}
-      hideLabel
-      className="w-34 max-sm:flex-1"
-      title={label}
-      type="date"
+      className="w-44 max-sm:flex-1"
       value={value}
       {...(min !== undefined && isDay(min) && { min })}
       {...(max !== undefined && isDay(max) && { max })}

@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { AuditFilter } from "../../../api/types.ts";
 import { Button } from "../../../ui/button.tsx";
 import { classes } from "../../../ui/classes.ts";
-import { SelectField, TextField } from "../../../ui/field.tsx";
+import { DateField, SelectField } from "../../../ui/field.tsx";
 import { SlidersHorizontal, X } from "../../../ui/icons.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { OUTCOMES } from "./search.ts";
@@ -81,19 +81,13 @@ export function AuditFilters({ filter, onChange }: Props) {
           options={ACTIONS}
           onChange={({ target }) => set("action", target.value)}
         />
-        <TextField
+        <DateField
           label="From"
-          hideLabel
-          title="From"
-          type="date"
           value={filter.from ?? ""}
           onChange={({ target }) => set("from", target.value)}
         />
-        <TextField
+        <DateField
           label="To"
-          hideLabel
-          title="To"
-          type="date"
           value={filter.to ?? ""}
           onChange={({ target }) => set("to", target.value)}
         />
