@@ -5,6 +5,7 @@
 import type { z } from "zod";
 import type * as accounts from "./console/accounts.ts";
 import type * as credits from "./console/credits.ts";
+import type * as deletion from "./console/deletion.ts";
 import type * as earnings from "./console/earnings.ts";
 import type * as health from "./console/health.ts";
 import type * as host from "./console/host.ts";
@@ -41,6 +42,7 @@ import type { publicRoutes } from "./public/routes.ts";
 import type { BodySent, JsonOf, ParamsOf, QueryOf, QuerySent, Route } from "./route.ts";
 
 type ConsoleTables = typeof accounts.accountRoutes &
+  typeof deletion.deletionRoutes &
   typeof credits.paymentRoutes &
   typeof credits.statementRoutes &
   typeof earnings.earningRoutes &

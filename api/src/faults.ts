@@ -96,6 +96,16 @@ export const faults = {
     retry: "never",
     text: "The account's balance is negative. Its owners cannot leave or change roles until the debt is paid.",
   },
+  deletion_blocked: {
+    status: 409,
+    retry: "never",
+    text: "This cannot be deleted yet.",
+  },
+  account_deleted: {
+    status: 409,
+    retry: "never",
+    text: "The account was deleted by its owner. Nothing can be changed in it.",
+  },
   cross_site_blocked: {
     status: 403,
     retry: "never",

@@ -27,7 +27,7 @@ export interface Route {
   words?: Record<string, string>;
   body?: { fields: z.ZodType } & Shown;
   answer: Answer;
-  /** Its own refusals, in addition to those of its guard and of its fields. */
+  /** The route's own refusals, in addition to those of its guard and of its fields. */
   faults?: readonly Refusal[];
 }
 
@@ -45,6 +45,9 @@ interface Answer extends Shown {
   json?: z.ZodType;
   csv?: { description: string; example: string };
   pdf?: { description: string };
+  zip?: { description: string };
+  /** JSON to keep. */
+  file?: { description: string };
   events?: Events;
   /** In addition to x-request-id and the guard's headers. */
   headers?: readonly string[];

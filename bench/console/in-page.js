@@ -5,7 +5,7 @@
 (() => {
   const SKELETON = ".animate-breathe.bg-sunken";
   const WATCHED_AFTER_MS = 1_000;
-  const GIVE_UP_MS = 20_000;
+  const GIVE_UP_MS = 120_000;
   const seen = { fcp: null, lcp: null, shifts: [], tasks: [] };
 
   const watch = (type, take) =>

@@ -78,12 +78,42 @@ export const PAGES = [
   warm(PLATFORM),
 ];
 
-/** The pages whose load time grows with a long history. */
-export const HISTORY_PAGES = [
-  cold(OVERVIEW_PAGE),
-  cold(PERFORMANCE),
-  cold({ ...PERFORMANCE, name: "performance, 7 days", path: "/performance?range=7d" }),
-  cold(REQUESTS_PAGE),
-  cold(CREDITS),
-  cold(PLATFORM),
-];
+/** Where people and nodes of a long past are. */
+export interface PastIds {
+  builder: string;
+  node: string;
+}
+
+/** The pages behind the sign-in, on a long past. */
+export function pagesOfThePast({ builder, node }: PastIds): MeasuredPage[] {
+  const page = (who: Page["who"], path: string, ...wanted: WantedElements[]): MeasuredPage =>
+    cold({ name: path.replace(/_\w{8,}/, "_…"), path, who, wanted: [{ css: "h1" }, ...wanted] });
+  const table = { css: "main table tbody tr" };
+  return [
+    cold(OVERVIEW_PAGE),
+    cold(PERFORMANCE),
+    cold({ ...PERFORMANCE, name: "performance, 7 days", path: "/performance?range=7d" }),
+    cold(REQUESTS_PAGE),
+    page("builder", "/requests?sort=cost", table),
+    cold(CREDITS),
+    page("builder", "/keys", table),
+    page("builder", "/models", table),
+    page("builder", "/models/tiny-3b?range=30d", CHART),
+    page("builder", "/playground", { css: "select option" }),
+    page("builder", "/team", table),
+    page("builder", "/notifications", table),
+    page("builder", "/settings"),
+    page("builder", "/host", table),
+    page("builder", `/host/nodes/${node}`, CHART),
+    page("builder", "/host/earnings", CHART, table),
+    page("builder", "/host/market", table),
+    page("builder", "/host/tokens"),
+    cold(PLATFORM),
+    page("operator", "/operator/accounts", table),
+    page("operator", `/operator/accounts/${builder}`, CHART, table),
+    page("operator", "/operator/nodes", table),
+    page("operator", "/operator/payouts"),
+    page("operator", "/operator/ledger", { css: "ul[aria-label=Checks] li" }),
+    page("operator", "/operator/audit"),
+  ];
+}

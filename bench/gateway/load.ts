@@ -67,12 +67,14 @@ class Load {
   #begun = 0;
   #events = 0;
   #aborted = false;
+  readonly #freshConnections: boolean;
   readonly #onAnswer: ((sentAtUs: number, endedAtUs: number) => void) | undefined;
 
   constructor(address: TargetAddress, scenario: Scenario, onAnswer?: (sentAtUs: number, endedAtUs: number) => void) {
     this.#scenario = scenario;
     this.#onAnswer = onAnswer;
     this.#next = requestsFor(address, scenario);
+    this.#freshConnections = address.freshConnections ?? false;
     const onStamp = scenario.stream && scenario.delayMs > 0 ? (ageUs: number) => this.#stamps.push(ageUs) : undefined;
     this.#connections = Array.from({ length: scenario.concurrent }, () => new Connection(address.port, onStamp));
   }
@@ -96,7 +98,9 @@ class Load {
         if (rampMs > 0) await pause((rampMs * n) / count);
         while (!this.#aborted && nowUs() < until && this.#begun < (total ?? Number.POSITIVE_INFINITY)) {
           this.#begun++;
-          if (await this.#reopened(connection)) this.#record(await connection.ask(this.#next()));
+          if (!(await this.#reopened(connection))) continue;
+          this.#record(await connection.ask(this.#next()));
+          if (this.#freshConnections) connection.close();
         }
       }),
     );
@@ -196,6 +200,8 @@ export interface TargetAddress {
   port: number;
   models: { chat: string; embedding: string };
   headers: Record<string, string>;
+  /** Each request on a connection of its own: for a server that closes one after an answer without saying so before. */
+  freshConnections?: boolean;
 }
 
 /**

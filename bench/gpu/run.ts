@@ -37,6 +37,9 @@ const { values } = parseArgs({
 if (values.engine === undefined) throw new Error("--engine URL is missing: engine.sh starts one");
 /** How many times runs alternate between engine and gateway within a level. */
 const TURNS = 5;
+const GRACE_S = 30;
+const WARM_STREAMS = 64;
+const WARM_REQUESTS = 512;
 const outDir = values.out ?? mkdtempSync(join(tmpdir(), "tollgate-gpu-"));
 mkdirSync(outDir, { recursive: true });
 
@@ -45,6 +48,8 @@ const direct: TargetAddress = {
   port: Number(url.port),
   models: { chat: values.model, embedding: values.model },
   headers: {},
+  // What it does not say in its head would be a failure of the next request.
+  freshConnections: true,
 };
 const surroundings = {
   engine: { url: values.engine, port: direct.port } as Engine,
@@ -66,7 +71,9 @@ const scenarioOf = (concurrent: number, total: number): Scenario => ({
   mode: "loop",
   concurrent,
   total,
-  secondsMax: Number(values["level-s"]) / (2 * TURNS),
+  seconds: Number(values["level-s"]) / (2 * TURNS),
+  // What was begun by then may end.
+  secondsMax: Number(values["level-s"]) / (2 * TURNS) + GRACE_S,
   promptBytes: concurrent === 1 ? 128 : 512,
   messages: 1,
   tokens: concurrent === 1 ? 8 : 64,
@@ -86,13 +93,16 @@ try {
 }
 
 async function measureAll(target: Target): Promise<void> {
-  const warm = scenarioOf(16, 200);
-  for (const address of [direct, target.address]) await turn(address, warm, target);
+  // Ours first meets its code here, and is compiled as far as it will be.
+  await turn(direct, scenarioOf(16, 64), target);
+  await turn(target.address, scenarioOf(WARM_STREAMS, WARM_REQUESTS), target);
   const levels: ConcurrencyLevel[] = [];
   for (const concurrent of values.levels.split(",").map(Number)) {
     const level: ConcurrencyLevel = { concurrent, tokens: scenarioOf(concurrent, 1).tokens, direct: [], through: [] };
     const run = async (): Promise<void> => {
-      const scenario = scenarioOf(concurrent, Math.ceil(Number(values.requests) / TURNS));
+      // Whole waves: what is left of one runs with few at once, and says nothing about many.
+      const waves = Math.ceil(Number(values.requests) / TURNS / concurrent);
+      const scenario = scenarioOf(concurrent, waves * concurrent);
       for (let nth = 0; nth < TURNS; nth++) {
         const both = [
           async () => level.direct.push(await turn(direct, scenario, target)),

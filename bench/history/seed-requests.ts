@@ -33,7 +33,7 @@ export interface HistoryPeriod {
 }
 
 /** Some of them, and where they go. */
-export interface Month {
+interface Month {
   table: string;
   fromMs: number;
   toMs: number;

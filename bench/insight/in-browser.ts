@@ -5,13 +5,16 @@
 import { cpus, loadavg } from "node:os";
 import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { type Platform, startPlatform } from "@tollgate/stage/dev.ts";
+import { publicId, type Uuid } from "../../gateway/src/base/ids.ts";
 import { type PageFigures, pageFigures } from "../console/figures.ts";
 import { type SessionCookies, signInSession, visitPage } from "../console/measure.ts";
-import { HISTORY_PAGES, type MeasuredPage } from "../console/pages.ts";
+import { type MeasuredPage, pagesOfThePast } from "../console/pages.ts";
 import { compareWithTarget, markdownTable, medianAndRange } from "../console/report.ts";
 import { cpuCount, cpuSpentUs, type WatchedProcess } from "../gateway/usage.ts";
 import type { SeededAccounts } from "../history/seed.ts";
 
+/** Part of the names of the pages that are visited, where not all are. */
+const ONLY = process.env.BENCH_PAGE;
 /** Slower answers are listed one by one. */
 const SLOW_MS = 100;
 
@@ -25,9 +28,18 @@ type Sessions = Record<"builder" | "operator", SessionCookies>;
 
 export async function measureInBrowser(dataDir: string, cast: SeededAccounts, rounds: number): Promise<void> {
   const sessions = await signIn(dataDir, cast);
-  const visits = new Map(HISTORY_PAGES.map((page): [MeasuredPage, Visited[]] => [page, []]));
+  const pages = pagesOfThePast({
+    builder: publicId("acc", cast.builder as Uuid),
+    node: publicId("node", cast.nodes[0] as Uuid),
+  }).filter(({ name }) => ONLY === undefined || name.includes(ONLY));
+  const visits = new Map(pages.map((page): [MeasuredPage, Visited[]] => [page, []]));
   for (let round = 1; round <= rounds; round++) {
-    for (const [page, visited] of visits) visited.push(await visitCold(dataDir, sessions, page));
+    for (const [page, visited] of visits) {
+      const figures = await visitCold(dataDir, sessions, page);
+      visited.push(figures);
+      const ms = [figures.drawnMs, figures.taskMs, figures.gatewayMs, figures.postgresMs].map(Math.round).join(" ");
+      console.log(`${page.name}: ${ms} ms, shift ${figures.shift.toFixed(3)}`);
+    }
     console.log(`round ${round} of ${rounds}`);
   }
   const [load] = loadavg() as [number, number, number];
@@ -40,8 +52,8 @@ export async function measureInBrowser(dataDir: string, cast: SeededAccounts, ro
   console.log(compareWithTarget(`${first.name}, ${first.cache}`, visited));
 }
 
-/** Makes the builder of the development platform the owner of the account with the history, instead of its own. */
-async function signIn(dataDir: string, { builder }: SeededAccounts): Promise<Sessions> {
+/** The builder of the development platform becomes the owner of the accounts with the past, and no longer of its own. */
+async function signIn(dataDir: string, { builder, host }: SeededAccounts): Promise<Sessions> {
   const platform = await start(dataDir);
   try {
     const { builder: person, operator } = platform.ready;
@@ -49,6 +61,16 @@ async function signIn(dataDir: string, { builder }: SeededAccounts): Promise<Ses
       `update account_owner o set account_id = $2 from identity i, account a
         where i.email = $1 and o.identity_id = i.id and o.account_id = a.id and a.kind = 'builder' and a.id <> $2`,
       [person.email, builder],
+    );
+    await platform.query(
+      `insert into account_owner (identity_id, account_id) select id, $2 from identity where email = $1
+       on conflict do nothing`,
+      [person.email, host],
+    );
+    await platform.query(
+      `delete from account_owner o using identity i, account a
+        where i.email = $1 and o.identity_id = i.id and o.account_id = a.id and a.kind = 'host' and a.id <> $2`,
+      [person.email, host],
     );
     return { builder: await signInSession(platform, person), operator: await signInSession(platform, operator) };
   } finally {

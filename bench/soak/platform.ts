@@ -40,7 +40,7 @@ export interface Platform {
 
 export async function openPlatform(outDir: string, dataDir: string): Promise<Platform> {
   await mkdir(dataDir, { recursive: true });
-  // As root the database runs as another user, who has to pass through.
+  // As root, the database runs as another user, who must be able to enter the directory.
   await chmod(dataDir, 0o711);
   const readyFile = join(outDir, "ready.json");
   const internalPort = await freePort();

@@ -13,7 +13,7 @@ import type { Platform } from "./platform.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** A table with its partitions. */
-export interface TableSize {
+interface TableSize {
   bytes: number;
   indexBytes: number;
   rows: number;

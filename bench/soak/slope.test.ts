@@ -25,7 +25,7 @@ test("a growth of a tenth of the noise an hour is seen, with its slope", () => {
 test("a growth below the noise that is given is none", () =>
   assert.equal(trendOf(lineOf(series(3), "mean"), 4), "flat"));
 
-test("a series that falls is told apart from one that grows", () =>
+test("a series that falls is distinguished from one that grows", () =>
   assert.equal(trendOf(lineOf(series(-20), "median")), "falls"));
 
 test("a few minutes are too short for a verdict", () =>

@@ -5,12 +5,12 @@ export interface Line {
   mean: number;
   /** Per hour. */
   slope: number;
-  /** Of the slope; of too few blocks none can be told. */
+  /** The slope's standard error; unknown for too few blocks. */
   error: number;
   blocks: { atH: number; value: number }[];
 }
 
-export type Trend = "flat" | "grows" | "falls" | "too short";
+type Trend = "flat" | "grows" | "falls" | "too short";
 
 /** What one value stands for a block: neighbouring samples are no independent ones, blocks nearly are. */
 export type Reduce = "mean" | "median" | "least";

@@ -16,7 +16,7 @@ const REQUESTS_PER_CONNECTION = 500;
 /** Labels of requests, which have a rollup each. */
 const LABELS = 50;
 
-export interface Kind {
+interface Kind {
   name: string;
   perSecond: number;
   /** What became of it; "ok" or the client's view of the failure. */
@@ -25,7 +25,7 @@ export interface Kind {
 
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
-export const KINDS: Kind[] = [
+const KINDS: Kind[] = [
   { name: "chat", perSecond: 22, ask: (traffic) => traffic.chat() },
   { name: "stream of 3 s", perSecond: 3, ask: (traffic) => traffic.stream({ tokens: 30, delta_ms: 100 }) },
   { name: "stream of 45 s", perSecond: 0.3, ask: (traffic) => traffic.stream({ tokens: 450, delta_ms: 100 }) },
@@ -43,7 +43,7 @@ export const KINDS: Kind[] = [
 ];
 
 /** What happened since the last look. */
-export interface Seen {
+interface Seen {
   /** Of whole chats, in milliseconds. */
   latenciesMs: number[];
   /** By kind and outcome, since the start. */

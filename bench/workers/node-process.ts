@@ -7,6 +7,7 @@ import { NodeConnection, type NodeLogin, openNodes } from "../streams/node-conne
 import type { AnswerPace, NodesMessage } from "./messages.ts";
 
 const TICK_MS = 5;
+const WORD = " river";
 
 interface Job {
   id: string;
@@ -37,7 +38,7 @@ class LightNode {
       if (job.seq >= job.words) over.push(job);
       else {
         const deltas = byGateway.get(job.gateway) ?? [];
-        deltas.push({ job: job.id, seq: job.seq++, channel: "answer", text: " river" });
+        deltas.push({ job: job.id, seq: job.seq++, channel: "answer", text: WORD });
         byGateway.set(job.gateway, deltas);
         // A late tick is caught up, so that a late process does not slow its nodes down.
         job.nextAt += pace.delayMs;
@@ -52,18 +53,18 @@ class LightNode {
   #take(frame: Frame): void {
     if (frame.kind === "cancel") this.#jobs.delete(frame.job);
     if (frame.kind !== "job") return;
-    const { job: id, gateway, output_tokens_max } = frame.header;
+    const { job: id, gateway, output_tokens_max, stream } = frame.header;
     // The platform's own jobs have a small token limit and end by themselves.
     const words = Math.min(pace.words, output_tokens_max);
     const job = { id, gateway, seq: 0, words, nextAt: performance.now() + pace.delayMs };
     this.connection.send(gateway, { kind: "accepted", job: id });
     this.#jobs.set(id, job);
     if (pace.delayMs > 0) return;
-    const deltas = Array.from(
-      { length: words },
-      (_, seq): Delta => ({ job: id, seq, channel: "answer", text: " river" }),
-    );
-    job.seq = words;
+    // An agent joins what nobody watches.
+    const deltas = stream
+      ? Array.from({ length: words }, (_, seq) => ({ job: id, seq, channel: "answer" as const, text: WORD }))
+      : [{ job: id, seq: 0, channel: "answer" as const, text: WORD.repeat(words) }];
+    job.seq = deltas.length;
     this.connection.sendDeltas(gateway, deltas);
     this.#end(job);
   }

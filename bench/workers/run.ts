@@ -2,8 +2,8 @@
  * Measures one gateway with 1, 2, 4 and 8 workers on one machine: chats and stream events a second, and the cost of
  * each in every part.
  *
- * npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000]
- * [--pace-ms 20] [--seconds 10] [--accounts 16] [--out DIR]
+ *   npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000] [--pace-ms 20]
+ *                            [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR]
  *
  * The gateway is complete (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Nodes and clients
  * are lightweight and run in processes of their own. Processes are not pinned. Linux only: figures come from /proc.
@@ -32,6 +32,7 @@ import {
   residentMemoryMib,
   type WatchedProcess,
 } from "../gateway/usage.ts";
+import { sampleConnections } from "../ledger/sample-connections.ts";
 import type { NodeLogin } from "../streams/node-connection.ts";
 import type { AnswerPace, ClientsMessage, LoadReport, NodesMessage } from "./messages.ts";
 import { tableHead, tableRow, type WorkerFigures } from "./report.ts";
@@ -41,6 +42,7 @@ const MODEL = "tiny-3b";
 const CHAT_WORDS = 100;
 /** How long the warm-up streams. */
 const WARM_SECONDS = 6;
+const WAITS_SECONDS = 3;
 /** Eight workers take long to start on a busy machine. */
 const START_MS_MAX = 300_000;
 const CREDIT = 1_000_000_000_000_000_000n;
@@ -56,10 +58,12 @@ const { values } = parseArgs({
     "pace-ms": { type: "string", default: "20" },
     seconds: { type: "string", default: "10" },
     accounts: { type: "string", default: "16" },
+    hosts: { type: "string", default: "4" },
+    only: { type: "string" },
     out: { type: "string", default: tmpdir() },
   },
 });
-const [clientCount, nodeCount, concurrent, streams, paceMs, seconds, accounts] = [
+const [clientCount, nodeCount, concurrent, streams, paceMs, seconds, accounts, hosts] = [
   values.clients,
   values.nodes,
   values.concurrent,
@@ -67,7 +71,10 @@ const [clientCount, nodeCount, concurrent, streams, paceMs, seconds, accounts] =
   values["pace-ms"],
   values.seconds,
   values.accounts,
-].map(Number) as [number, number, number, number, number, number, number];
+  values.hosts,
+].map(Number) as [number, number, number, number, number, number, number, number];
+/** Each process of nodes has so many, each of them another host's. */
+const NODES_EACH = Math.ceil(hosts / nodeCount);
 
 const CHAT: Scenario = {
   ...SCENARIOS["chat-c64"],
@@ -127,10 +134,12 @@ async function measureWith(workers: number): Promise<void> {
     for (const [i, node] of nodes.entries()) await joinNode(node, { query, port, number: i });
     await database.end();
     const running: Running = { workers, gateway, nodes, clients, addresses, dataDir: dir };
-    for (const { scenario, pace, name } of [
+    const parts = [
       { name: "chat", scenario: CHAT, pace: { words: CHAT_WORDS, delayMs: 0 } },
       { name: "streams", scenario: STREAMS, pace: { words: STREAM_WORDS, delayMs: paceMs } },
-    ] as const) {
+    ] as const;
+    for (const { scenario, pace, name } of parts) {
+      if (values.only !== undefined && values.only !== name) continue;
       await load(
         running,
         { ...scenario, ...(name === "chat" ? { seconds: WARM_SECONDS } : { tokens: 50 }) },
@@ -146,6 +155,7 @@ async function measureWith(workers: number): Promise<void> {
       });
       rows.push(row);
       console.log(tableRow(row, rows.find((one) => one.name === name) ?? row));
+      if (name === "chat") await tellWaits(running, scenario, pace);
     }
   } catch (error) {
     for (const { logFile } of started) console.error(`--- ${logFile}\n${readFileSync(logFile, "utf8").slice(-2000)}`);
@@ -154,6 +164,16 @@ async function measureWith(workers: number): Promise<void> {
     for (const child of started.reverse()) await child.stop();
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+/** What PostgreSQL's connections wait for: looked at in a load of its own, because the looks cost something. */
+async function tellWaits(running: Running, scenario: Scenario, pace: AnswerPace): Promise<void> {
+  const connection = await findPrivatePostgres({ dataDir: running.dataDir });
+  const pool = new pg.Pool({ ...connection, max: 1 });
+  const waits = await sampleConnections(pool, load(running, { ...scenario, seconds: WAITS_SECONDS }, pace));
+  await pool.end();
+  const told = [...waits].toSorted(([, a], [, b]) => b - a).map(([what, count]) => `${what} ${count.toFixed(2)}`);
+  console.log(`\nconnections on average, with ${running.workers} workers: ${told.join(", ")}\n`);
 }
 
 interface Running {
@@ -211,13 +231,16 @@ async function joinNode(
   child: BenchProcess,
   { query, port, number }: { query: Query; port: number; number: number },
 ): Promise<void> {
-  const { token } = await openHost(query);
-  const client = gatewayClient({ gateway: `http://127.0.0.1:${port}`, token });
-  const { id } = await client.register({ name: `light-${number}`, hardware: {}, agent: "bench" });
-  await client.elect(id, [MODEL]);
-  const { url, jwt, seed } = await client.credentials(id);
-  const slots = Math.min(4_096, Math.ceil((Math.max(concurrent, streams) * 1.5) / nodeCount));
-  const logins: NodeLogin[] = [{ id, url, jwt, seed, slots, model: MODEL }];
+  const slots = Math.min(4_096, Math.ceil((Math.max(concurrent, streams) * 1.5) / (nodeCount * NODES_EACH)));
+  const logins: NodeLogin[] = [];
+  for (let nth = 0; nth < NODES_EACH; nth++) {
+    const { token } = await openHost(query);
+    const client = gatewayClient({ gateway: `http://127.0.0.1:${port}`, token });
+    const { id } = await client.register({ name: `light-${number}-${nth}`, hardware: {}, agent: "bench" });
+    await client.elect(id, [MODEL]);
+    const { url, jwt, seed } = await client.credentials(id);
+    logins.push({ id, url, jwt, seed, slots, model: MODEL });
+  }
   child.process.on("message", ({ type, what }: { type: string; what: string }) => {
     if (type === "trouble") console.error(`node ${number}: ${what}`);
   });

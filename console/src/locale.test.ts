@@ -1,31 +1,123 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
-import { test } from "node:test";
+import { afterEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import fc from "fast-check";
 import {
+  AS_BROWSER,
   agoText,
   clockText,
   countText,
   dayText,
   decimalText,
   evenShareText,
+  fixedText,
+  LOCALES,
+  localeLabel,
   minuteText,
+  momentOfZone,
   momentText,
+  ownDecimalSign,
+  plainNumber,
   shareText,
+  timeZones,
+  utcDayText,
   utcMonthDayText,
+  writeAs,
+  writingKey,
+  zoneAheadMs,
   zoneName,
 } from "./locale.ts";
+import { exactDollars, typedDollars } from "./money.ts";
+import { readDollars } from "./typed-dollars.ts";
 
-const AT = new Date(2026, 10, 5, 6, 30, 9);
+const AT = Date.parse("2026-11-05T06:30:09Z");
+const as = (locale: string | null, time_zone: string | null): boolean => writeAs({ locale, time_zone });
 
-test("formats numbers and dates the same for every reader", () => {
-  assert.deepEqual([countText(1_234_567), decimalText(61.34), decimalText(1234)], ["1,234,567", "61.3", "1,234"]);
-  assert.equal(momentText(AT), "Nov 5, 2026, 06:30:09");
-  assert.equal(dayText(AT), "Nov 5, 2026");
+afterEach(() => void as("en-US", null));
+
+test("writes numbers and dates as the person chose", () => {
+  as("en-US", "UTC");
+  assert.deepEqual([countText(1_234_567), decimalText(61.34), fixedText(1234.5, 2)], ["1,234,567", "61.3", "1,234.50"]);
+  assert.deepEqual([momentText(AT), dayText(AT)], ["Nov 5, 2026, 06:30:09", "Nov 5, 2026"]);
   assert.deepEqual([clockText(AT), minuteText(AT)], ["06:30:09", "06:30"]);
-  assert.equal(clockText(new Date(2026, 10, 5)), "00:00:00");
-  assert.equal(utcMonthDayText(Date.parse("2026-11-05T00:00:00Z")), "Nov 5");
+  assert.equal(clockText(Date.parse("2026-11-05")), "00:00:00");
+  as("de-DE", "Europe/Berlin");
+  assert.deepEqual([countText(1_234_567), decimalText(61.34), fixedText(1234.5, 2)], ["1.234.567", "61,3", "1.234,50"]);
+  assert.deepEqual([momentText(AT), minuteText(AT)], ["05.11.2026, 07:30:09", "07:30"]);
+  assert.equal(ownDecimalSign(), ",");
+  as("en-IN", "Asia/Kolkata");
+  assert.deepEqual([countText(1_234_567), minuteText(AT)], ["12,34,567", "12:00"]);
+});
+
+test("keeps digits, calendar and days of the API in every language", () => {
+  for (const locale of ["ar-EG", "fa-IR", "th-TH", "my-MM"]) {
+    as(locale, "Asia/Tokyo");
+    assert.match(
+      `${countText(1234)} ${utcDayText(Date.parse("2026-11-05"))}`,
+      /^[^٠-٩۰-۹๐-๙၀-၉]*2026[^٠-٩۰-۹๐-๙၀-၉]*$/,
+      locale,
+    );
+  }
+  as("en-US", "Pacific/Kiritimati");
+  assert.deepEqual(
+    [utcDayText(Date.parse("2026-11-05")), utcMonthDayText(Date.parse("2026-11-05"))],
+    ["Nov 5, 2026", "Nov 5"],
+  );
   assert.equal(agoText(-3, "minute"), "3 minutes ago");
+});
+
+test("writes as the browser does where nothing, or something unknown, was chosen", () => {
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const choice of [AS_BROWSER, { locale: "xx-XX", time_zone: "Moon/Crater" }, { locale: "!", time_zone: "!" }]) {
+    as("de-DE", "Asia/Tokyo");
+    writeAs(choice);
+    assert.match(zoneName(AT), new RegExp(`^${own}`));
+    assert.equal(countText(1234), new Intl.NumberFormat(navigator.language).format(1234));
+  }
+});
+
+test("tells whether anything changed", () => {
+  assert.equal(as("fr-FR", "Europe/Paris"), true);
+  const key = writingKey();
+  assert.equal(as("fr-FR", "Europe/Paris"), false);
+  assert.equal(as("fr-FR", "Europe/Rome"), true);
+  assert.notEqual(writingKey(), key);
+});
+
+test("reads every amount that it writes itself, in every language", () => {
+  for (const locale of LOCALES) {
+    as(locale, null);
+    fc.assert(
+      fc.property(fc.bigInt(0n, 5_000_000n), (cents) => {
+        const pico = cents * 10_000_000_000n;
+        for (const text of [typedDollars(pico), exactDollars(pico)])
+          assert.deepEqual(readDollars(text), { pico }, text);
+        assert.equal(plainNumber(exactDollars(pico)).replace(".", ""), String(cents).padStart(3, "0"));
+      }),
+      { numRuns: 30 },
+    );
+  }
+});
+
+test("finds the moment when clocks show a time, also where they change", () => {
+  as("en-US", "Europe/Berlin");
+  const momentOf = (text: string): string => new Date(momentOfZone(Date.parse(`${text}Z`))).toISOString();
+  assert.equal(momentOf("2026-07-01T00:00"), "2026-06-30T22:00:00.000Z");
+  assert.equal(momentOf("2026-12-01T09:30"), "2026-12-01T08:30:00.000Z");
+  assert.equal(momentOf("2026-03-29T02:30"), "2026-03-29T01:30:00.000Z", "clocks skip from 02:00 to 03:00");
+  assert.equal(momentOf("2026-03-29T00:00"), "2026-03-28T23:00:00.000Z");
+  for (const zone of ["America/St_Johns", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe", "UTC"]) {
+    as("en-US", zone);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (seconds) => {
+        const local = seconds * 1000 + zoneAheadMs(seconds * 1000);
+        const found = momentOfZone(local);
+        assert.equal(found + zoneAheadMs(found), local, `${zone} ${seconds}`);
+      }),
+      { numRuns: 50 },
+    );
+  }
 });
 
 test("aligns the decimal points of shares in a column, and shows a dash for none", () => {
@@ -34,15 +126,25 @@ test("aligns the decimal points of shares in a column, and shows a dash for none
   assert.equal(evenShareText(0.00001), "0.00 %", "a little is told apart from nothing");
 });
 
+test("offers each locale with an example, and time zones by name", () => {
+  assert.equal(localeLabel("de-DE"), "German (Germany): 15.11.2026, 1.234,5");
+  assert.equal(new Set(LOCALES.map(localeLabel)).size, LOCALES.length);
+  assert.equal(timeZones()[0], "UTC");
+  assert.ok(timeZones().includes("Europe/Berlin"));
+});
+
 test("no other file formats numbers or dates with the browser's locale", () => {
   const root = fileURLToPath(new URL(".", import.meta.url));
   const others = globSync("**/*.{ts,tsx}", { cwd: root }).filter((path) => !/^locale(\.test)?\.ts$/.test(path));
   assert.ok(others.length > 100, "the sources were found");
-  const found = others.filter((path) => /\bIntl\.|toLocale\w*\(/.test(readFileSync(`${root}/${path}`, "utf8")));
+  const wrong = /\bIntl\.|toLocale\w*\(|\.get(Date|Day|Month|FullYear|Hours|Minutes|TimezoneOffset)\(|toDateString/;
+  const found = others.filter((path) => wrong.test(readFileSync(`${root}/${path}`, "utf8")));
   assert.deepEqual(found, []);
 });
 
 test("shows a time zone with its offset from UTC", () => {
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  assert.match(zoneName(AT), own === "UTC" ? /^UTC$/ : new RegExp(`^${own} \\(UTC([+−-]\\d\\d:\\d\\d)?\\)$`));
+  as("de-DE", "America/St_Johns");
+  assert.equal(zoneName(AT), "America/St_Johns (UTC−03:30)");
+  as("de-DE", "UTC");
+  assert.equal(zoneName(AT), "UTC");
 });

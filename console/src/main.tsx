@@ -5,6 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./data/query-client.ts";
 import { keepShell } from "./keep-shell.ts";
+import { AS_BROWSER, writeAs } from "./locale.ts";
 import { router } from "./router.ts";
 import "./styles.css";
 
@@ -14,6 +15,7 @@ for (const { routeId } of router.matchRoutes(router.latestLocation)) {
 }
 
 keepShell();
+writeAs(AS_BROWSER);
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");

@@ -2,6 +2,8 @@
  * Exact money. The API's amounts are microdollars as text with six more digits ("9830.400000"); in picodollars, the
  * last digit, every amount is a whole number. Nothing here uses floating point.
  */
+import { countText, ownDecimalSign } from "./locale.ts";
+
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_DOLLAR = 1_000_000_000_000n;
 const DOLLAR_DIGITS = 12;
@@ -70,10 +72,14 @@ function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): s
     .slice(0, digits);
   const cents = part.slice(0, 2);
   const finer = zeros === "keep" ? part.slice(2) : part.slice(2).replace(/0+$/, "");
-  return `${pico < 0n ? "−" : ""}$${grouped(size / PICO_PER_DOLLAR)}.${cents}${finer}`;
+  return `${pico < 0n ? "−" : ""}$${countText(size / PICO_PER_DOLLAR)}${ownDecimalSign()}${cents}${finer}`;
 }
 
-const grouped = (whole: bigint): string => String(whole).replace(/\B(?=(\d{3})+$)/g, ",");
+/** "1234.50": as it is typed, without the sign of dollars and without groups. */
+export function typedDollars(pico: bigint): string {
+  const [whole, part] = [pico / PICO_PER_DOLLAR, String(pico % PICO_PER_DOLLAR).padStart(DOLLAR_DIGITS, "0")];
+  return `${whole}${ownDecimalSign()}${part.slice(0, CENT_DIGITS)}${part.slice(CENT_DIGITS).replace(/0+$/, "")}`;
+}
 
 export const sumMicro = (amounts: Iterable<string>): bigint => {
   let sum = 0n;

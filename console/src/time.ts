@@ -1,5 +1,5 @@
 /** Formats times and durations for people: local time, with UTC for comparing logs. The API uses Unix seconds. */
-import { agoText, clockText, dayText, momentText } from "./locale.ts";
+import { agoText, clockText, dayText, fixedText, momentText, utcDayText } from "./locale.ts";
 
 const DAY_S = 86_400;
 
@@ -7,14 +7,14 @@ export const asDate = (unixSeconds: number): Date => new Date(unixSeconds * 1000
 export const localMoment = (unixSeconds: number): string => momentText(asDate(unixSeconds));
 export const localDay = (unixSeconds: number): string => dayText(asDate(unixSeconds));
 /** A UTC day of the API's sums: "Nov 15, 2026" for `2026-11-15`. */
-export const utcDay = (day: string): string => dayText(new Date(`${day}T12:00:00`));
+export const utcDay = (day: string): string => utcDayText(Date.parse(day));
 export const utcMoment = (unixSeconds: number): string =>
   `${asDate(unixSeconds).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 /** Only the time for today, otherwise with the day. */
 export function shortMoment(unixSeconds: number, nowMs: number): string {
   const date = asDate(unixSeconds);
-  const sameDay = new Date(nowMs).toDateString() === date.toDateString();
+  const sameDay = dayText(nowMs) === dayText(date);
   return sameDay ? clockText(date) : momentText(date);
 }
 
@@ -32,6 +32,6 @@ export function sinceThen(unixSeconds: number, nowMs: number): string {
 /** For example "840 ms", "1.24 s", "2 min 5 s". */
 export function span(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(2)} s`;
+  if (ms < 60_000) return `${fixedText(ms / 1000, 2)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }

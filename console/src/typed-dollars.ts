@@ -1,8 +1,8 @@
 /**
  * Parses typed dollar amounts with a decimal point or comma. Ambiguous ones are refused: "1,000" is a thousand to some and one to others.
- * Pure, except for the default of the browser's language.
+ * Pure, except for the person's own decimal sign.
  */
-import { type DecimalSign, ownDecimalSign } from "./locale.ts";
+import { countText, type DecimalSign, ownDecimalSign } from "./locale.ts";
 import { exactDollars } from "./money.ts";
 
 const DOLLAR_DIGITS = 12;
@@ -21,7 +21,7 @@ type ReadDollars = { pico: bigint } | { wrong: string };
 export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign()): ReadDollars {
   const typed = text
     .trim()
-    .replaceAll(/[\u00a0\u2009\u202f]/g, " ")
+    .replaceAll(/[\u00a0\u2009\u202f'’]/g, " ")
     .replace(/^\$ ?/, "")
     .replace(/ ?\$$/, "");
   const [, before, after] = GROUP_OR_PLACES.exec(typed) ?? [];
@@ -37,7 +37,10 @@ export function readDollars(text: string, decimal: DecimalSign = ownDecimalSign(
     const { whole, part = "" } = form.exec(typed)?.groups ?? {};
     if (whole !== undefined) return { pico: amount(whole.replaceAll(/\D/g, ""), part) };
   }
-  return { wrong: NO_AMOUNT };
+  // 12,34,567.50: groups of two, where the person's own numbers have them.
+  const [, own = "", part = ""] = /^([\d,]{1,11})(?:\.(\d{1,6}))?$/.exec(typed) ?? [];
+  const digits = own.replaceAll(",", "");
+  return digits !== "" && countText(BigInt(digits)) === own ? { pico: amount(digits, part) } : { wrong: NO_AMOUNT };
 }
 
 const amount = (whole: string, part: string): bigint => BigInt(whole + part.padEnd(DOLLAR_DIGITS, "0"));
@@ -48,5 +51,5 @@ const amount = (whole: string, part: string): bigint => BigInt(whole + part.padE
  */
 export function understood(text: string, decimal?: DecimalSign): string | undefined {
   const read = readDollars(text, decimal);
-  return "pico" in read ? exactDollars(read.pico).replace(/\.\d{3}$/, "$&0") : undefined;
+  return "pico" in read ? exactDollars(read.pico).replace(/[.,]\d{3}$/, "$&0") : undefined;
 }

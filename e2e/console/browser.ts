@@ -138,6 +138,18 @@ export async function endSession({ page, context }: BrowserSession): Promise<voi
   await context.clearCookies();
 }
 
+/** Counts the clicks of a person on this page from now on: what scripts do is none. */
+export async function countClicks(page: Page): Promise<{ clicks: () => number }> {
+  let clicks = 0;
+  await page.exposeBinding("countClick", () => {
+    clicks += 1;
+  });
+  const listen = "addEventListener('click', ({ isTrusted }) => isTrusted && countClick(), true)";
+  await page.addInitScript(listen);
+  await page.evaluate(listen);
+  return { clicks: () => clicks };
+}
+
 export async function signIn(page: Page, who: { email: string; password: string }): Promise<void> {
   await page.goto("/console/sign-in");
   await page.getByLabel("Email").fill(who.email);

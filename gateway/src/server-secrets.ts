@@ -32,7 +32,7 @@ export interface ServerSecrets {
   keepPlaneSeed(seed: string): Promise<void>;
 }
 
-/** As the configuration has them. */
+/** The secrets in the configuration. */
 interface Configured {
   dataDir: string;
   keyPepper: string | undefined;

@@ -32,12 +32,12 @@ type SchemaObject = Readonly<Record<string, unknown>>;
 /** A subschema, with those below it that describe the same value or its parts. */
 export interface SchemaPart {
   schema: SchemaObject | boolean;
-  /** Its subschemas by keyword. */
+  /** The part's subschemas by keyword. */
   below: Map<string, { name: string; part: SchemaPart }[]>;
   /** The target of its `$ref`. */
   target?: SchemaPart;
   parent: SchemaPart | undefined;
-  /** Its path below its parent. */
+  /** The part's path below its parent. */
   path: string;
   steps: number;
 }
@@ -128,7 +128,7 @@ const BELOW: Readonly<Record<string, "one" | "list" | "named" | "one or list">> 
   definitions: "named",
 };
 const DEFINITIONS = ["$defs", "definitions"];
-/** Their subschemas describe the same value, not a part of it. */
+/** The subschemas of these keywords describe the same value, not a part of it. */
 const SAME_VALUE = ["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas"];
 
 /** The types to which a keyword applies; it has no effect on others. */
@@ -148,7 +148,7 @@ const TYPE_OF = new Map(
   ),
 );
 const RANGE = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
-/** They define the value completely: with another keyword beside them an engine would have to enforce both. */
+/** These keywords define the value completely: with another keyword beside them an engine would have to enforce both. */
 const ALONE = ["$ref", "anyOf", "oneOf", "allOf", "enum", "const", "not", "if"];
 const REPETITIONS = [
   ["minItems", "maxItems"],

@@ -12,7 +12,7 @@ export class Machine {
   readonly disk: SimDisk;
   /** How often the machine's gateway was started. Each start is a new process. */
   starts = 0;
-  /** The machine's gateway while it accepts requests. */
+  /** The machine's gateway, while it accepts requests. */
   running: RunningGateway | undefined;
   readonly #world: World;
   readonly #deployment: Deployment;

@@ -36,8 +36,7 @@ const DEEDS: Deeds = {
   "store cut": (stage, { gateway, forMs }) => {
     const { store, scheduler } = stage.world;
     if (!store.cut(gateway)) return false;
-    // The cut heals at its own time, not with everything else, because it must last longer than a lease to have an
-    // effect.
+    // The cut is not healed early, because it must outlast a lease.
     scheduler.after(forMs, () => store.mend(gateway));
     return true;
   },

@@ -55,7 +55,7 @@ interface NodeEntry extends Link {
 }
 
 /** What went over the plane on one kind of subject: once for each sender, and once for each receiver. */
-export interface Traffic {
+interface Traffic {
   published: number;
   delivered: number;
   bytesDelivered: number;
@@ -214,7 +214,7 @@ export class Network {
     const link = this.#gateways.get(name);
     if (link === undefined || link.isUp || !link.life.hears) return;
     if (!link.health.isAway) {
-      // The gateway had not noticed the cut. It notices now, because the connection has to be made anew.
+      // The gateway has not noticed the cut yet: it learns of it now and reconnects.
       link.hears = false;
       link.health.isAway = true;
       for (const run of link.away) run();

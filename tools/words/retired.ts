@@ -4,11 +4,13 @@
  * (tools/console-words.test.ts), because what fits a label differs.
  */
 
-type Place = "messages" | "titles" | "comments";
+type Place = "messages" | "titles" | "comments" | "plain titles" | "plain comments";
 
 const EVERYWHERE: Place[] = ["messages", "titles", "comments"];
 /** Words that developers may use among themselves. */
 const MESSAGES: Place[] = ["messages"];
+/** Forms that a reader stumbles over, in the folders whose titles and comments were all read for them. */
+const PLAIN: Place[] = ["plain titles", "plain comments"];
 
 const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
   [/\be-mail/i, "email", EVERYWHERE],
@@ -36,6 +38,13 @@ const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [
   [/(?<!there )\bis no (?!longer\b)\w/i, "is not a", MESSAGES],
   [/\bfor people\b/i, "display name", MESSAGES],
   [/^(what|who|whom|how|nor|so is)\b/i, "a subject: what is tested", ["titles"]],
+  [/\banew\b/i, "again", PLAIN],
+  [/\bfor ever\b/i, "forever, without end", PLAIN],
+  [/\b(as|like) \w+ (has|have) it\b/i, "the format or behaviour by its name", PLAIN],
+  [/\b(is|are|was|were) looked at\b/i, "is checked, is read", ["plain titles"]],
+  [/\bso (many|much)\b(?! (as|that))/i, 'the number, or "this many"', PLAIN],
+  [/^(it|its|they|their|of|as)\b/i, "a subject, or the noun that the pronoun stands for", ["plain comments"]],
+  [/\bwhoever\b|\bwhatever (it|they|there) (is|are)\b/i, "the actor, or the case", PLAIN],
 ];
 
 /** The replacements for the retired words in a text. */

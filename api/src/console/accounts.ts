@@ -6,6 +6,7 @@ import { NEEDS, ROLES, roleNeeded } from "../roles.ts";
 import { routes } from "../route.ts";
 import { ACCOUNT_KINDS, SCRIPT_ACCESS } from "../states.ts";
 import { AccountKind, Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { LocaleField, TimeZoneField } from "./preference-fields.ts";
 import { Name } from "./sign-in-fields.ts";
 
 export const AccountFields = z.object({
@@ -13,6 +14,8 @@ export const AccountFields = z.object({
   name: Name,
 });
 export const RenameFields = z.object({ name: Name });
+
+export const PreferenceFields = z.object({ locale: LocaleField.nullish(), time_zone: TimeZoneField.nullish() });
 
 export const Identity = z
   .strictObject({
@@ -22,6 +25,16 @@ export const Identity = z
     operator: z.boolean().describe("Whether the person is an operator of the platform."),
     email_verified: z.boolean(),
     two_factor: z.boolean().describe("Whether sign-in requires a second factor."),
+    locale: z
+      .string()
+      .nullable()
+      .describe(
+        "The language tag whose number and date formats the person chose, such as `de-DE`; null: the browser's.",
+      ),
+    time_zone: z
+      .string()
+      .nullable()
+      .describe("The time zone that the person chose, such as `Europe/Berlin`; null: the browser's."),
   })
   .describe("A person who can sign in.");
 
@@ -70,6 +83,14 @@ export const requests = {
     words: { kind: "A builder calls models; a host serves them.", name: "Display name." },
   },
   RenameAccountRequest: { fields: RenameFields, words: {} },
+  PreferencesRequest: {
+    fields: PreferenceFields,
+    words: {
+      locale: "A language tag such as `en-US` or `de-DE`. null or absent: the browser's formats.",
+      time_zone:
+        "A name of the IANA time zone database, such as `Europe/Berlin`. null or absent: the browser's time zone.",
+    },
+  },
 };
 
 export const sampleIdentity = {
@@ -79,6 +100,8 @@ export const sampleIdentity = {
   operator: false,
   email_verified: true,
   two_factor: false,
+  locale: null,
+  time_zone: "Europe/Berlin",
 };
 export const sampleAccount = {
   id: sampleId("acc"),
@@ -107,6 +130,19 @@ export const accountRoutes = routes({
       description: "The identity and its accounts.",
       json: Me,
       example: { identity: sampleIdentity, accounts: [sampleAccount] },
+    },
+  },
+  setPreferences: {
+    at: "PUT /console/api/me/preferences",
+    summary: "Set your number format, date format and time zone",
+    description:
+      "For the console and for emails to you. Emails are in `en-US` and UTC where you chose nothing. Billing days and months stay in UTC.",
+    guard: "signedIn",
+    body: { fields: PreferenceFields, example: { locale: "de-DE", time_zone: "Europe/Berlin" } },
+    answer: {
+      description: "The identity.",
+      json: Identity,
+      example: { ...sampleIdentity, locale: "de-DE", time_zone: "Europe/Berlin" },
     },
   },
   openAccount: {

@@ -4,6 +4,7 @@ import { ACCOUNT_HEADER } from "../guards.ts";
 import type { Api } from "../openapi/api.ts";
 import * as accounts from "./accounts.ts";
 import * as credits from "./credits.ts";
+import * as deletion from "./deletion.ts";
 import * as earnings from "./earnings.ts";
 import * as health from "./health.ts";
 import * as host from "./host.ts";
@@ -77,6 +78,7 @@ export const consoleApi: Api = {
     ...signIn.requests,
     ...scripts.requests,
     ...accounts.requests,
+    ...deletion.requests,
     ...team.requests,
     ...keys.requests,
     ...money.requests,
@@ -93,6 +95,7 @@ export const consoleApi: Api = {
     ...signIn.answers,
     ...scripts.answers,
     ...accounts.answers,
+    ...deletion.answers,
     ...team.answers,
     ...keys.answers,
     ...requests.answers,
@@ -126,6 +129,7 @@ export const consoleApi: Api = {
     { tag: "Sign-in", routes: signIn.signInRoutes },
     { tag: "Sign-in", routes: scripts.scriptRoutes },
     { tag: "Accounts", routes: accounts.accountRoutes },
+    { tag: "Accounts", routes: deletion.deletionRoutes },
     { tag: "Team", routes: team.teamRoutes },
     { tag: "Keys", routes: keys.keyRoutes },
     { tag: "Requests", routes: requests.requestRoutes },

@@ -33,6 +33,9 @@ export const PlatformAccount = z
     balance_micro: Money.describe("A builder's credit, or the amount owed to a host."),
     held_micro: Money,
     suspended_at: Time.nullable(),
+    deleted_at: Time.nullable().describe(
+      "When its owner deleted the account. It is suspended too, and cannot be restored.",
+    ),
     created_at: Time,
   })
   .describe("An account with operator details.");
@@ -64,6 +67,7 @@ const sampleAccount = {
   balance_micro: "5000000.000000",
   held_micro: "0.000000",
   suspended_at: null,
+  deleted_at: null,
   created_at: SAMPLE_TIME,
 };
 
@@ -96,7 +100,11 @@ export const operatorAccountRoutes = routes({
     path: ACCOUNT_PATH,
     body: { fields: Grant, example: { amount_micro: "5000000", reason: "a welcome" } },
     answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
-    faults: [NO_ACCOUNT, refusal("not_a_builder", "Credit can be granted to builder accounts only.")],
+    faults: [
+      NO_ACCOUNT,
+      refusal("not_a_builder", "Credit can be granted to builder accounts only."),
+      ...codes("account_deleted"),
+    ],
   },
   suspendAccount: {
     at: "POST /console/api/operator/accounts/{id}/suspend",
@@ -111,7 +119,7 @@ export const operatorAccountRoutes = routes({
       json: PlatformAccount,
       example: { ...sampleAccount, suspended_at: SAMPLE_TIME },
     },
-    faults: [NO_ACCOUNT],
+    faults: [NO_ACCOUNT, ...codes("account_deleted")],
   },
   restoreAccount: {
     at: "POST /console/api/operator/accounts/{id}/restore",
@@ -120,7 +128,7 @@ export const operatorAccountRoutes = routes({
     path: ACCOUNT_PATH,
     body: { fields: ReasonFields, example: { reason: "settled" } },
     answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
-    faults: [NO_ACCOUNT],
+    faults: [NO_ACCOUNT, ...codes("account_deleted")],
   },
   ...keys.operatorKeyRoutes,
 });

@@ -136,18 +136,26 @@ function parametersOf(route: Route): (Parameter | Ref)[] {
 }
 
 function answerOf(route: Route, names: Names): Response {
-  const { description, json, csv, pdf, events, headers = [] } = route.answer;
+  const { description, json, csv, events, headers = [] } = route.answer;
   const content: Record<string, Media> = {
     ...(json !== undefined && { "application/json": withExamples(refTo(names, json), route.answer) }),
     ...(csv !== undefined && {
       "text/csv": withExamples({ type: "string", description: csv.description }, csv),
     }),
-    ...(pdf !== undefined && { "application/pdf": { schema: { type: "string", description: pdf.description } } }),
+    ...fileOf(route.answer),
     ...(events !== undefined && { "text/event-stream": eventMedia(events, names) }),
   };
   const sent = ["x-request-id", ...(accessOf(route).headers ?? []), ...headers];
   const refs = sent.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return { description, headers: Object.fromEntries(refs), ...(Object.keys(content).length > 0 && { content }) };
+}
+
+function fileOf({ pdf, zip, file }: Route["answer"]): Record<string, Media> {
+  const kinds = { "application/pdf": pdf, "application/zip": zip, "application/json": file };
+  const declared = Object.entries(kinds).flatMap(([type, of]) => (of === undefined ? [] : [[type, of] as const]));
+  return Object.fromEntries(
+    declared.map(([type, { description }]) => [type, { schema: { type: "string", description } }]),
+  );
 }
 
 /** All examples of a body, by name. */

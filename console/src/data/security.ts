@@ -50,6 +50,13 @@ export const useEndTwoFactor = () =>
     onSuccess: readMe,
   });
 
+export const useSetPreferences = () =>
+  useMutation({
+    mutationFn: (body: { locale: string | null; time_zone: string | null }) =>
+      call("PUT /console/api/me/preferences", { body }),
+    onSuccess: readMe,
+  });
+
 export const useRenameAccount = () =>
   useMutation({
     mutationFn: ({ id, name }: { id: string; name: string }) =>

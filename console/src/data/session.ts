@@ -5,6 +5,7 @@ import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../
 import { call } from "../api/client.ts";
 import { Unreachable } from "../api/gateway.ts";
 import type { Account, AccountKind, Me, Need } from "../api/types.ts";
+import { writeAs } from "../locale.ts";
 import { keepingToken } from "./joining.ts";
 import { LIVE_OPEN, noticeSignedOut, queryClient } from "./query-client.ts";
 import { changeOfRights } from "./rights.ts";
@@ -36,6 +37,7 @@ export const meQuery = queryOptions({
     // Another person signed in with this browser, so nothing of the previous one may remain.
     if (before != null && before.identity.id !== identity.id) leave({});
     knowAccounts(accounts);
+    writeAs(identity);
     rememberMe({ identity, accounts });
     compared ??= { identity, accounts };
     return { identity, accounts };

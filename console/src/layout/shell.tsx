@@ -5,6 +5,7 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import type { Me } from "../api/types.ts";
 import { useBuilderLive } from "../data/live.ts";
 import { useActing, useMe } from "../data/session.ts";
+import { writingKey } from "../locale.ts";
 import { IconButton } from "../ui/button.tsx";
 import { BookOpen, Code, Menu as MenuIcon, X } from "../ui/icons.tsx";
 import { Loading } from "../ui/states.tsx";
@@ -50,20 +51,20 @@ export function Shell() {
           <PersonMenu me={me} />
         </div>
       </aside>
-      <div className="min-w-0">
+      <div className="flex min-w-0 flex-col">
         <GatewayBanner />
-        <TopUpBanner builder={builder} />
         <main
           ref={main}
           id="main"
           tabIndex={-1}
-          className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
+          className="mx-auto w-full max-w-6xl min-w-0 flex-1 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
         >
           <Suspense fallback={<Loading />}>
-            {/* Remounts the page for another account, so that nothing typed or shown for the previous one remains. */}
-            <Outlet key={`${builder?.id} ${host?.id}`} />
+            {/* Another account, another page: nothing that was typedAmount or shown for the one before stays. The same for how it is written. */}
+            <Outlet key={`${builder?.id} ${host?.id} ${writingKey()}`} />
           </Suspense>
         </main>
+        <TopUpBanner builder={builder} />
       </div>
     </div>
   );

@@ -1,6 +1,6 @@
 /**
- * A banner on every builder page: automatic top-up turned itself off. It stays until the user turns it on again, or
- * keeps it off.
+ * On every page of a builder: automatic top-up turned itself off. It stays until somebody turns it on again, or keeps it off. At the lower
+ * edge of the screen: it comes after the page, and moves nothing there.
  */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -26,7 +26,7 @@ export function TopUpBanner({ builder }: { builder: Account | undefined }) {
   return (
     <div
       role="alert"
-      className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-bad-soft px-4 py-2 text-bad sm:px-6 lg:px-8"
+      className="sticky bottom-0 z-20 flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line bg-bad-soft px-4 py-2 text-bad sm:px-6 lg:px-8"
     >
       <TriangleAlert aria-hidden className="size-4 shrink-0" />
       <p className="min-w-0 flex-1 basis-60 font-medium">

@@ -1,5 +1,7 @@
 /** A node's machine, as its agent described it. */
+
 import type { Node } from "../api/types.ts";
+import { fixedText } from "../locale.ts";
 import { Fact, Facts } from "../ui/drawer.tsx";
 import { Time } from "../ui/time.tsx";
 
@@ -49,4 +51,4 @@ function gpuText(gpu: unknown): string {
   return `${String(name ?? "unknown")}${memory}`;
 }
 
-const gibibytes = (bytes: number): string => `${(bytes / GIB).toFixed(1)} GiB`;
+const gibibytes = (bytes: number): string => `${fixedText(bytes / GIB, 1)} GiB`;

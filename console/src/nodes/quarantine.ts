@@ -1,5 +1,7 @@
 /** Explains a quarantine: what was seen, and what the host can do. Pure. */
+
 import type { Quarantine } from "../api/types.ts";
+import { fixedText } from "../locale.ts";
 
 interface Words {
   title: string;
@@ -82,6 +84,6 @@ export function evidenceOf({ evidence }: Quarantine): [name: string, value: stri
 
 /** For example "-6.20 (2026-11-18 09:12)". */
 function scoreWords(entry: { at?: string; score?: number | null }): string {
-  const score = typeof entry.score === "number" ? entry.score.toFixed(2) : "no score";
+  const score = typeof entry.score === "number" ? fixedText(entry.score, 2) : "no score";
   return `${score} (${entry.at?.slice(0, 16).replace("T", " ") ?? "no time"})`;
 }

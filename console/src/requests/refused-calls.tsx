@@ -7,6 +7,7 @@ import { countText } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { Card } from "../ui/card.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { Awaited } from "../ui/sections.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { Count, Time } from "../ui/time.tsx";
 import { codeWords, isOver } from "./refused-codes.ts";
@@ -15,10 +16,11 @@ const NAMED_MAX = 3;
 
 /** `from`: the start of the range; `words`: the range in words. Shows nothing if no call was refused. */
 export function RefusedCalls({ from, words }: { from: string; words: string }) {
-  const { data, dataUpdatedAt } = useQuery(refusalsQuery(from));
+  const refusals = useQuery(refusalsQuery(from));
+  const { data, dataUpdatedAt } = refusals;
   const [open, setOpen] = useState(false);
   const codes = data?.data ?? [];
-  if (codes.length === 0) return null;
+  if (codes.length === 0) return <Awaited query={refusals} />;
   const over = isOver(codes, dataUpdatedAt);
   const total = codes.reduce((sum, { requests }) => sum + requests, 0);
   return (

@@ -11,6 +11,7 @@ import { countText } from "../locale.ts";
 import { parseMicro } from "../money.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { Awaited, isAwaited } from "../ui/sections.tsx";
 import { isOver } from "./refused-codes.ts";
 import { keysText, sum } from "./unfunded-keys.ts";
 
@@ -43,17 +44,20 @@ interface Props {
 
 /** Shows nothing without refusals. It is not a warning any more once there is credit and no request was refused for an hour. */
 export function UnfundedNotice({ from, words, refusedFrom }: Props) {
-  const { data } = useQuery(unfundedQuery(from));
-  const { data: refused, dataUpdatedAt } = useQuery(refusalsQuery(refusedFrom));
-  const { data: balance } = useQuery(balanceQuery);
-  const hasCredit = balance !== undefined && parseMicro(balance.available_micro) > 0n;
+  const unfunded = useQuery(unfundedQuery(from));
+  const refusals = useQuery(refusalsQuery(refusedFrom));
+  const credit = useQuery(balanceQuery);
+  const { data: refused, dataUpdatedAt } = refusals;
+  const hasCredit = credit.data !== undefined && parseMicro(credit.data.available_micro) > 0n;
   const lately = refused?.data.filter(({ code }) => CODES.includes(code)) ?? [];
   const over = hasCredit && refused !== undefined && isOver(lately, dataUpdatedAt);
-  const rows = data?.data ?? [];
+  const rows = unfunded.data?.data ?? [];
   const total = sum(rows);
-  const { data: keys } = useQuery({ ...keysQuery, enabled: total > 0 });
-  if (total === 0) return null;
-  const nameOf = (id: string): string => keyName(keys?.data, id);
+  const keys = useQuery({ ...keysQuery, enabled: total > 0 });
+  if (total === 0) return <Awaited query={unfunded} />;
+  const awaited = [refusals, credit, keys].find(isAwaited);
+  if (awaited !== undefined) return <Awaited query={awaited} />;
+  const nameOf = (id: string): string => keyName(keys.data?.data, id);
   const reasons = [...Map.groupBy(rows, ({ reason }) => reason)].sort(([, a], [, b]) => sum(b) - sum(a));
   return (
     <Notice

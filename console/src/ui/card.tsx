@@ -61,12 +61,12 @@ export function PageHeader({ title, about, actions }: PageHeaderProps) {
 /** A number with its name; several are shown in a <Stats>. */
 export function Stat({ label, children, note }: { label: ReactNode; children: ReactNode; note?: ReactNode }) {
   return (
-    <div className="min-w-0 bg-surface px-4 py-4 sm:px-5">
+    <div className="@container min-w-0 bg-surface px-4 py-4 sm:px-5">
       <dt className="text-ink-soft">{label}</dt>
-      <dd className="mt-1.5 text-lg font-semibold tracking-tight wrap-anywhere sm:text-2xl lg:text-lg xl:text-2xl">
+      <dd className="mt-1.5 text-lg font-semibold tracking-tight wrap-anywhere lg:@[11rem]:text-xl xl:@[14rem]:text-2xl">
         {children}
       </dd>
-      {note !== undefined && <dd className="mt-1 text-xs text-ink-soft">{note}</dd>}
+      {note !== undefined && note !== false && <dd className="mt-1 text-xs text-ink-soft">{note}</dd>}
     </div>
   );
 }

@@ -64,6 +64,19 @@ export function TextField({ label, hint, error, hideLabel, className, ...input }
   );
 }
 
+/** A day. Its label stands beside it: an empty one shows nothing but its format. */
+export function DateField({ label, className, ...input }: Omit<InputProps, "hint" | "error" | "hideLabel">) {
+  const id = useId();
+  return (
+    <div className={classes("flex min-w-0 items-center gap-2", className)}>
+      <label htmlFor={id} className="text-xs text-ink-soft">
+        {label}
+      </label>
+      <input type="date" {...input} id={id} className={INPUT} />
+    </div>
+  );
+}
+
 export function PasswordField({ label, hint, error, hideLabel, className, ...input }: InputProps) {
   const [shown, setShown] = useState(false);
   const Icon = shown ? EyeOff : Eye;

@@ -8,7 +8,7 @@ import { Skeleton } from "./states.tsx";
 import type { Column } from "./table.tsx";
 
 /** Splits an amount into "$4.99" and the digits below a cent. */
-const BELOW_CENT = /^(.*\.\d\d)(\d+)$/;
+const BELOW_CENT = /^(.*[.,]\d\d)(\d+)$/;
 
 interface MoneyProps {
   /** Microdollars as the API writes them, or picodollars. */

@@ -8,6 +8,7 @@ import { Button } from "./button.tsx";
 import { Stat } from "./card.tsx";
 import { classes } from "./classes.ts";
 import { CircleAlert } from "./icons.tsx";
+import { isAwaited } from "./sections.tsx";
 
 export function Skeleton({ className }: { className?: string }) {
   return <div aria-hidden className={classes("animate-breathe rounded-md bg-sunken", className)} />;
@@ -94,7 +95,13 @@ export function Loaded<Data>({ query, loading = <Loading />, action, children }:
     );
   }
   if (error !== null) return <Refused error={error} again={() => void refetch()} action={action} />;
-  return loading;
+  return isAwaited(query) ? (
+    <div data-loading="" className="contents">
+      {loading}
+    </div>
+  ) : (
+    loading
+  );
 }
 
 /** The time of an old figure. */
@@ -118,8 +125,13 @@ export function LoadedStat<Data>({ query, label, note, children }: LoadedStatPro
   }
   if (error === null) {
     return (
-      <Stat label={label}>
-        <Skeleton className="my-1 h-6 w-24" />
+      <Stat
+        label={label}
+        note={note !== undefined && <Skeleton className="inline-block h-3 w-32 max-w-full align-middle" />}
+      >
+        <span data-loading={isAwaited(query) ? "" : undefined}>
+          <Skeleton className="inline-block h-[0.8em] w-24 max-w-full" />
+        </span>
       </Stat>
     );
   }

@@ -8,7 +8,15 @@ import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollga
 import { chat } from "@tollgate/stage/requests.ts";
 import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, readAgain } from "../browser.ts";
+import {
+  type BrowserSession,
+  buildConsole,
+  countClicks,
+  NEEDS_CHROMIUM,
+  openBrowser,
+  openSession,
+  readAgain,
+} from "../browser.ts";
 import { runHostCommand, startHostCommand } from "../programs.ts";
 
 describe("a host's journey", NEEDS_CHROMIUM, () => {
@@ -71,7 +79,8 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: /^barn/ }).click();
   };
 
-  test("a host adds a node with the commands that the page shows, and sees each step as done", async () => {
+  test("a host adds a node with the commands that the page shows within 5 clicks, and sees each step done", async (t) => {
+    const { clicks } = await countClicks(page);
     await page.goto("/console/host");
     await page.getByText("No nodes yet").waitFor();
     await page.getByRole("link", { name: "Add a node" }).first().click();
@@ -92,6 +101,8 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await untilPrinted(serving, "online ");
     await readAgain(page);
     await page.getByText("barn is online").waitFor();
+    assert.ok(clicks() > 0 && clicks() <= 5, `${clicks()} clicks from the empty page to a node that serves`);
+    t.diagnostic(`${clicks()} clicks from the empty page to a node that serves`);
     await page.getByRole("link", { name: "Open barn" }).click();
     await page.getByText("Connected and accepting requests.").waitFor();
     await page.getByText("barn is on probation").waitFor();

@@ -14,6 +14,7 @@ import type { Page } from "playwright-core";
 import {
   type BrowserSession,
   buildConsole,
+  countClicks,
   NEEDS_CHROMIUM,
   openBeside,
   openBrowser,
@@ -29,6 +30,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   let page: Page;
   let hostBrowser: BrowserSession;
   let hostPage: Page;
+  let clicks: () => number;
 
   before(async () => {
     buildConsole();
@@ -40,6 +42,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     browser = await openBrowser({ baseUrl, still: true });
     page = browser.page;
     await openSession(page, operator);
+    ({ clicks } = await countClicks(page));
     hostBrowser = await openBeside(browser, { baseUrl, still: true });
     hostPage = hostBrowser.page;
     await hostPage.clock.install();
@@ -93,12 +96,14 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByText("The ledger balances").waitFor();
   });
 
-  test("an operator finds a builder's request by its ID, and the look-up is in the audit log", async () => {
+  test("an operator finds a builder's request by its ID with 1 click, and the look-up is in the audit log", async () => {
+    const before = clicks();
     const response = await chat(platform, { tokens: 5 });
     const [, suffix = ""] = /"id":"chatcmpl-(\w+)"/.exec(await response.text()) ?? [];
     await open("Find a request");
     await page.getByRole("searchbox", { name: "Find a request by ID" }).fill(`chatcmpl-${suffix}`);
     await page.getByText(`req_${suffix}`, { exact: true }).first().waitFor();
+    assert.equal(clicks() - before, 1);
     await page
       .getByRole("table", { name: "Ledger" })
       .getByRole("row", { name: /Platform's share/ })
@@ -188,13 +193,15 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: /^local-1/ }).waitFor();
   });
 
-  test("a quarantined node serves no requests, and its host sees the reason", async () => {
+  test("an operator quarantines a node with 3 clicks: it serves no requests, and its host sees the reason", async () => {
+    const before = clicks();
     await page.getByRole("button", { name: /^local-1/ }).click();
     await page.getByRole("button", { name: "Quarantine" }).click();
     const dialog = page.getByRole("dialog", { name: "Quarantine local-1?" });
     await dialog.getByLabel("Reason").fill("odd answers");
     await dialog.getByRole("button", { name: "Quarantine" }).click();
     await page.getByText("Quarantined by an operator: odd answers").first().waitFor();
+    assert.equal(clicks() - before, 3);
     const refused = await chat(platform, { text: "nobody" });
     assert.equal(refused.status, 503, await refused.text());
     await hostPage.goto("/console/host");
@@ -239,10 +246,11 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await eventually("it serves", async () => (await chat(platform, { text: "back" })).status === 200);
   });
 
-  test("an operator creates and exports a payout and marks it as paid; the ledger balances and the audit log has every action", async () => {
+  test("an operator creates, exports and marks a payout as paid with 6 clicks; the ledger balances and the audit log has every action", async () => {
     // No more earnings may arrive once the payout is created.
     await untilCounted(platform);
     await closeDrawer();
+    const before = clicks();
     await open("Payouts");
     await page.getByRole("button", { name: "Create payout" }).first().click();
     await page.getByLabel("Note").fill("November");
@@ -264,6 +272,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
       .getByRole("button", { name: "Mark as paid" })
       .click();
     await drawer.getByText("paid", { exact: true }).waitFor();
+    assert.equal(clicks() - before, 6);
     assert.ok(owed > 0n);
     assert.equal((await host(platform)).balance, 0n);
 

@@ -11,19 +11,25 @@ import { brokenAmounts } from "./layout.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** The screens of a telephone, a small computer and a desktop. */
-const SCREENS = [
+/** A telephone, a laptop, a desk. */
+export const SCREENS = [
+  { width: 375, height: 740 },
+  { width: 1280, height: 800 },
+  { width: 1920, height: 1080 },
+] as const;
+
+/** The narrowest telephone, and a screen on which the navigation takes most room; only the layout is checked there. */
+const TIGHT = [
   { width: 360, height: 740 },
   { width: 1024, height: 768 },
-  { width: 1280, height: 800 },
-];
+] as const;
 
 /**
  * Chooses the screen on which one of many pages is loaded, so that each screen is used equally often; then the page is
  * shown on the others.
  */
 export async function takeScreen({ page }: BrowserSession, index: number): Promise<void> {
-  await page.setViewportSize(SCREENS[index % SCREENS.length] as (typeof SCREENS)[number]);
+  await page.setViewportSize(SCREENS[index % SCREENS.length] ?? SCREENS[0]);
 }
 
 /** The rules whose findings depend on colours. */
@@ -100,12 +106,23 @@ export async function checkVisuals({ page, complaints }: BrowserSession, where: 
 export async function checkVisualsOnEveryScreen(browser: BrowserSession, where: string): Promise<void> {
   await onEveryScreen(browser.page, (width) => checkVisuals(browser, `${where}, ${width} pixels wide`));
   await untilFits(browser.page, `${where}, back on its own screen`);
+  await checkFitOnTightScreens(browser.page, where);
 }
 
 /** Checks on every screen that nothing scrolls sideways, no amount is broken, and there are no complaints. */
 export async function checkFitOnEveryScreen({ page, complaints }: BrowserSession, where: string): Promise<void> {
   await onEveryScreen(page, (width) => untilFits(page, `${where}, ${width} pixels wide`));
+  await checkFitOnTightScreens(page, where);
   assert.deepEqual(complaints(), [], where);
+}
+
+async function checkFitOnTightScreens(page: Page, where: string): Promise<void> {
+  const own = page.viewportSize() ?? assert.fail("the page has no size");
+  for (const screen of TIGHT) {
+    await turn(page, screen);
+    await untilFits(page, `${where}, ${screen.width} pixels wide`);
+  }
+  await turn(page, own);
 }
 
 /** Begins with the screen on which the page was loaded, and returns to it at the end. */

@@ -18,20 +18,26 @@ import type { Tour } from "./tour.ts";
 
 export const TIME_ZONE = "UTC";
 /** The cookie that names the role, instead of a session. */
-const ROLE_COOKIE = "recorded-role";
+export const ROLE_COOKIE = "recorded-role";
 /** Pages send this request to learn whether the gateway still runs. */
 const PROBE = "GET /console/api/auth/methods";
 
-interface Replay {
+export interface Replay {
   baseUrl: string;
+  /** From now on answers wait until they are released, but for who is signed in; undefined lets them go at once again. */
+  hold(answers: HeldAnswers | undefined): void;
   /** Resolves as `visit` does, or rejects as soon as a request has no recorded answer. */
   unlessMissing(visit: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
-async function startReplay(): Promise<Replay> {
+/** Questions whose answers wait, in the order in which they came. */
+export type HeldAnswers = { request: string; release: () => void }[];
+
+export async function startReplay(): Promise<Replay> {
   const recorded = [...readRecording().values()];
   let onMissing: (error: Error) => void = () => {};
+  let held: HeldAnswers | undefined;
   const app = bareServer(testDoor());
   referenceRoutes(app, { door: testDoor() });
   staticRoutes(app);
@@ -52,12 +58,20 @@ async function startReplay(): Promise<Replay> {
         onMissing(new Error(`no recorded answer: ${request} ${sent}, as ${as}. Run node e2e/console/visual/record.ts`));
         return void reply.raw.writeHead(501).end();
       }
+      if (held !== undefined && !request.includes("/auth/")) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        held.push({ request, release: resolve });
+        await promise;
+      }
       send(answer, reply.raw);
     });
   }
   const port = await listen(app, { host: "127.0.0.1", port: 0 }, { host: "HOST", port: "PORT" });
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    hold(answers) {
+      held = answers;
+    },
     async unlessMissing(visit) {
       const { promise, reject } = Promise.withResolvers<never>();
       onMissing = reject;

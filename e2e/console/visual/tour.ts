@@ -29,17 +29,22 @@ export interface Stop {
   open?: (page: Page) => Promise<void>;
 }
 
+/** Waits for a page's heading and its data. */
+export async function isThere(page: Page, { heading, there }: Stop): Promise<void> {
+  await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+  if (there === undefined) return;
+  const named = page.getByText(there).or(page.getByLabel(there));
+  await named.filter({ visible: true }).first().waitFor();
+}
+
 /** Checks each page of the console, and again with its further parts open. */
 export async function visitAll({ browser, page, check }: Touring, stops: Stop[]): Promise<void> {
-  for (const [index, { path, heading, there, open }] of stops.entries()) {
+  for (const [index, stop] of stops.entries()) {
+    const { path, open } = stop;
     // Dialogs and drawers are opened on the smallest screen, where something is most likely to cover them.
     await takeScreen(browser, open === undefined ? index : 0);
     await page.goto(`/console${path}`);
-    await page.getByRole("heading", { name: heading, exact: true }).waitFor();
-    if (there !== undefined) {
-      const named = page.getByText(there).or(page.getByLabel(there));
-      await named.filter({ visible: true }).first().waitFor();
-    }
+    await isThere(page, stop);
     await check(path);
     await open?.(page);
     if (open !== undefined) await check(`${path}, opened`);

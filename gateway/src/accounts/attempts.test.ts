@@ -23,7 +23,7 @@ async function waitOf(attempt: Promise<void>): Promise<number | undefined> {
   }
 }
 
-/** Shifts the stored times back, as if so many seconds had passed. */
+/** Shifts the stored times back by this many seconds. */
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 

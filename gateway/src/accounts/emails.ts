@@ -4,6 +4,7 @@
  */
 import { INVITATION_DAYS } from "@tollgate/api/bounds.ts";
 import type { Role } from "@tollgate/api/roles.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { linkTo } from "./links.ts";
 import type { Email, Mail } from "./mail.ts";
@@ -15,6 +16,8 @@ export interface Emails {
   alreadyHere(to: string): void;
   /** An invitation to a team. `by` is the inviter's verified address, because a name could be chosen to mislead. */
   invitation(to: string, invitation: { token: string; role: Role; by: string }): void;
+  /** To everybody who was in its team. */
+  accountDeleted(to: string, deleted: { accountId: Uuid; by: string; at: Date }): void;
   /** Resolves when no email is in flight. */
   idle(): Promise<void>;
 }
@@ -75,6 +78,16 @@ export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
           `${by} invited you to join an account on Tollgate as ${ROLE_WORDS[role]}. To see the account and accept the invitation, open:`,
           link("join", token),
           `The link works once, for ${INVITATION_DAYS} days, and only if you sign in or sign up with this email address. If you did not expect this invitation, ignore this email.`,
+        ),
+      }),
+    accountDeleted: (to, { accountId, by, at }) =>
+      post({
+        to,
+        subject: "A Tollgate account was deleted",
+        text: lines(
+          `${by} deleted the account ${publicId("acc", accountId)} at ${at.toISOString().slice(0, 16).replace("T", " ")} UTC. You were in its team.`,
+          "Its API keys and host tokens are revoked, and its nodes are retired. The ledger keeps what was used, earned and paid, without names.",
+          "If you did not expect this, tell the operator of the platform. A deleted account cannot be restored.",
         ),
       }),
     async idle() {

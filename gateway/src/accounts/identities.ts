@@ -11,18 +11,21 @@ import { openAuthCall } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { originOf } from "./auth-names.ts";
+import { DELETION_SCHEMA, type Deletion, openDeletion } from "./deletion.ts";
 import { openEmails } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { openSecretReencryption } from "./kept-secrets.ts";
+import { type Leaving, openLeaving } from "./leaving.ts";
 import { withMachineTime } from "./machine-time.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { type OpenId, openOpenId } from "./openid.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
+import { openPreferences, type Preferences } from "./preferences.ts";
 import { openResigning } from "./resigning.ts";
-import { openScripts, type Scripts } from "./scripts.ts";
+import { openScripts, SCRIPTS_SCHEMA, type Scripts } from "./scripts.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { signedValue } from "./signed-cookie.ts";
@@ -50,6 +53,11 @@ export interface Identities {
     account: { kind: AccountKind; name: string },
   ): Promise<Membership | "account_suspended" | "too_many">;
   renameAccount(accountId: Uuid, name: string): Promise<void>;
+  preferences: Preferences;
+  deletion: Deletion;
+  leaving: Leaving;
+  /** Tells the people of an account that was deleted, where the platform can mail. */
+  tellDeleted(emails: string[], deleted: { accountId: Uuid; by: string; at: Date }): void;
   team: Team;
   signIn: SignIn;
   passwords: Passwords;
@@ -96,8 +104,8 @@ export interface IdentitiesOptions {
    * it.
    */
   loadedLate?: boolean;
-  /** Whether the schema knows of sessions for scripts. */
-  hasScripts?: () => boolean;
+  /** The database's newest migration: what came with a later one is off. */
+  schemaNumber?: () => number;
 }
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
@@ -115,8 +123,9 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     providers = [],
     loadedLate = false,
     databaseAheadMs = () => 0,
-    hasScripts = () => true,
+    schemaNumber = () => Number.POSITIVE_INFINITY,
   } = options;
+  const hasScripts = (): boolean => schemaNumber() >= SCRIPTS_SCHEMA;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const emails = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
   const witness = captureDatabaseErrors(withMachineTime(pool, databaseAheadMs));
@@ -159,6 +168,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     });
   };
   const scripts = openScripts({ pool, newId, attempts, hasScripts });
+  const deletion = openDeletion({ pool, newId });
   const memberships = shareUntilSent<Membership[]>();
 
   return {
@@ -187,6 +197,12 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     async renameAccount(accountId, name) {
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
+    preferences: openPreferences({ pool, schemaNumber }),
+    deletion,
+    leaving: openLeaving({ pool, newId }),
+    tellDeleted(addresses, deleted) {
+      for (const address of addresses) emails?.accountDeleted(address, deleted);
+    },
     team,
     signIn,
     passwords,
@@ -209,6 +225,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await scripts.sweep();
       await invitations.sweep();
       await team.sweep();
+      if (schemaNumber() >= DELETION_SCHEMA) await deletion.sweep();
       await attempts.sweep();
       // Skipped while this gateway still uses the secret that is being replaced.
       if (oldSecret !== undefined) await kept.sweep();

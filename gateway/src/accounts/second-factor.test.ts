@@ -123,7 +123,7 @@ const wrong = (shared: string, index: number): string => {
   return String(guess).padStart(6, "0");
 };
 
-/** Shifts the stored times back, as if so many seconds had passed. */
+/** Shifts the stored times back by this many seconds. */
 const pass = (seconds: number) =>
   database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
 

@@ -49,7 +49,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       if (verifyEmails) await attempts.take("lettersToEmail", email.toLowerCase());
       const body = { email, password, name, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-up/email", body }).catch(async (error: Error) => {
-        // Of two concurrent sign-ups with one address, one fails with an error that does not name the reason.
+        // One of two concurrent sign-ups with the same address fails with an error that does not name the reason.
         const isTaken = error instanceof UnknownAuthError && error.code === "FAILED_TO_CREATE_USER";
         if (!isTaken || !(await isKnown(pool, email))) throw error;
         if (!verifyEmails) throw new SignInRefusal("email_taken", { cause: error });
@@ -82,7 +82,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       const answer = await ask(challenged, { path, body: { code } }).catch((error: Error) => {
-        // Of two concurrent uses of backup codes, one fails with an error that does not name the reason.
+        // One of two concurrent uses of backup codes fails with an error that does not name the reason.
         const isLost = error instanceof UnknownAuthError && error.status === CONFLICT;
         throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
       });

@@ -177,7 +177,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
         if (before !== undefined) await lockAccount(client, before.account.id);
         // Locks the identity, as opening an account does, so that its number of accounts stays limited.
         await client.query("select from identity where id = $1 for update", [identityId]);
-        // Of two concurrent uses, or a use and a withdrawal, the second finds the invitation closed.
+        // The second of two concurrent uses, or of a use and a withdrawal, finds the invitation closed.
         const offer = await offered(client, token, by);
         if (typeof offer === "string") return offer;
         const { account, role } = offer;

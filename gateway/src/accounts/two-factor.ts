@@ -1,9 +1,12 @@
 /** The second factor: the secret of an authenticator app, and backup codes. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
-import type { AuthAnswer, AuthCall, Caller } from "./ask.ts";
+import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
 import { type Attempts, useCode } from "./attempts.ts";
 import type { SecretReencryption } from "./kept-secrets.ts";
+import { SignInRefusal } from "./refusals.ts";
+
+const CONFLICT = 409;
 
 /** The session that changes its identity's second factor. */
 export interface Owner {
@@ -16,6 +19,8 @@ export interface TwoFactor {
   begin(password: string, by: Owner): Promise<{ uri: string; secret: string; backupCodes: string[] }>;
   /** Enables the second factor with the app's first code. The session gets a new cookie. */
   confirm(code: string, by: Owner): Promise<{ cookies: string[] }>;
+  /** Proves that the signed-in person has it now: a code of the app or a backup code, each valid once. */
+  prove(code: string, by: Owner): Promise<void>;
   /** Replaces the backup codes; the old ones become invalid. */
   newBackupCodes(password: string, by: Owner): Promise<string[]>;
   end(password: string, by: Owner): Promise<{ cookies: string[] }>;
@@ -48,6 +53,19 @@ export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFac
       const { cookies } = await asOwner(by, "verify-totp", { code });
       await useCode(attempts, by.identityId, code);
       return { cookies };
+    },
+    async prove(code, { identityId, caller }) {
+      await attempts.take("secondFactor", identityId);
+      await kept?.makeReadable(identityId);
+      const isTotp = /^\d{6}$/.test(code);
+      const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
+      await ask(caller, { path, body: { code } }).catch((error: Error) => {
+        // Of two at once with one backup code, one loses.
+        const isLost = error instanceof UnknownAuthError && error.status === CONFLICT;
+        throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
+      });
+      if (isTotp) await useCode(attempts, identityId, code);
+      await attempts.forget("secondFactor", identityId);
     },
     async newBackupCodes(password, by) {
       const { body } = await asOwner(by, "generate-backup-codes", { password });

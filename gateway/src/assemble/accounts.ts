@@ -4,7 +4,6 @@ import { type Identities, openIdentities } from "../accounts/identities.ts";
 import type { OidcProvider } from "../accounts/oidc.ts";
 import type { AccountParts } from "../accounts/parts.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
-import { SCRIPTS_SCHEMA } from "../accounts/scripts.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
 import type { Context } from "./context.ts";
 import type { Ports } from "./ports.ts";
@@ -54,7 +53,7 @@ export async function openAccountParts(
     providers,
     loadedLate,
     passwordHash: settings.passwordHash,
-    hasScripts: () => schema.number >= SCRIPTS_SCHEMA,
+    schemaNumber: () => schema.number,
   });
   onClose(() => identities.idle());
   if (settings.upkeep) keepSweeping(context, identities, secret);

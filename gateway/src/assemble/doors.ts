@@ -65,7 +65,7 @@ export async function openServers(
       await warmConsole(parts, { connections, isOver: () => isOver }).catch((error) =>
         log.debug({ err: error }, "could not prepare the console's SQL queries; the first page load will be slower"),
       );
-      // Not during requests, because it blocks the event loop.
+      // Waits for a moment without requests, because freeing memory blocks the event loop.
       if (!isOver && parts.gateway.inFlight.count === 0) freeStartupMemory();
     },
   };

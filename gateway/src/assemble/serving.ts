@@ -50,7 +50,7 @@ export async function openServing(
   const { clock, log, newId, onClose } = context;
   const { store, models, plane = absentPlane() } = ports;
   const money = await openMoney(context, settings, ports);
-  if (store.lineage !== undefined && plane.isShared) tellHistories(context, store.lineage, plane);
+  if (store.lineage !== undefined && plane.isShared) exchangeTimelines(context, store.lineage, plane);
   const apiKeys = openApiKeys(keyOptions(context, settings.pepper, store));
   onClose(() => apiKeys.close());
   const { broadcast } = store;

@@ -36,7 +36,7 @@ import type { Listener, Ports } from "./ports.ts";
 import { keyOptions, type Serving } from "./serving.ts";
 
 export interface SiteSettings {
-  /** Of this gateway's software. */
+  /** The version of the gateway's software. */
   version: string;
   publicUrl: string | undefined;
   pepper: RotatingSecret;

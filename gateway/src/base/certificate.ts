@@ -18,7 +18,7 @@ export interface CertificateFiles {
   keyFile: string;
 }
 
-/** As PEM; the certificate may include its chain. */
+/** A certificate and its key in PEM; the certificate may include its chain. */
 export interface Certificate {
   cert: string;
   key: string;

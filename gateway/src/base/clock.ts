@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   every: (periodMs, task) => (periodMs % BEAT_MS === 0 ? onTheBeat(periodMs, task) : wallClock.every(periodMs, task)),
 };
 
-/** Its timers do not keep the process alive. */
+/** Timers of the shared beat do not keep the process alive. */
 const onTheBeat = openBeats({
   monotonic: () => performance.now(),
   after(delayMs, task) {

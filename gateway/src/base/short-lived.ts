@@ -1,6 +1,6 @@
 /**
- * A map and a set for short-lived entries with large objects, hundreds per second. JavaScript's own allocate a new table every so many
- * entries, and the old table keeps its entries and points to the new one. Once a table is in the old generation, everything after it
+ * A map and a set for short-lived entries with large objects, hundreds per second. JavaScript's own allocate a new table from time to
+ * time, and the old table keeps its entries and points to the new one. Once a table is in the old generation, everything after it
  * survives until the next full collection and is copied there. Here an entry is a cell that is emptied when it is removed, so old tables
  * keep only empty cells.
  */

@@ -1,5 +1,8 @@
 /** Test helpers: a clock that the test moves, one turn of the event loop, hosts' expected shares, and seeded randomness. */
 import { HandMovedClock } from "@tollgate/protocol/testing/manual-clock.ts";
+
+export { patientClock } from "@tollgate/protocol/testing/patient-clock.ts";
+
 import type { Clock } from "./clock.ts";
 import { HOST_SHARE_PERCENT, type Pico, pico } from "./money.ts";
 import type { Random } from "./random.ts";

@@ -118,7 +118,7 @@ class Listener {
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopWaiting();
-    // It may have been about to reconnect.
+    // A reconnection may have been in progress.
     await this.#recovery;
     await this.#client?.end();
   }

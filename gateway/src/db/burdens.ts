@@ -12,7 +12,7 @@ export interface Burden {
 }
 
 interface Rule {
-  /** Its first group is the table. */
+  /** The statement's form; the first group is the table. */
   form: RegExp;
   what: string | undefined;
 }

@@ -47,21 +47,21 @@ const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
 
 /** The sums that closed days have: how to join them to `whole`, and their dimensions. */
 const SUMS = {
-  /** Of one account, `$1`. */
+  /** The sums of one account, `$1`. */
   own: {
     table: "usage_day",
     when: "whole.begins",
     joined: "s.account_id = $1 and s.day = whole.day",
     columns: "key_id, model, outcome",
   },
-  /** Of all accounts, by account. */
+  /** The sums of all accounts, by account. */
   accounts: {
     table: "usage_day_account",
     when: "whole.begins",
     joined: "s.day = whole.day",
     columns: "account_id, outcome",
   },
-  /** Of all accounts together, with the hours of closed days. */
+  /** The sums of all accounts together, with the hours of closed days. */
   all: {
     table: "usage_hour_all",
     when: "s.hour",

@@ -37,7 +37,7 @@ const Connected = row({ name: z.string(), connections: column.count });
 export interface ConnectedProgram {
   /** For display: "0.1.0 (schema 28)". */
   version: string;
-  /** Its newest known migration; 0 for versions whose connections have no version. */
+  /** The program's newest known migration; 0 for versions whose connections have no version. */
   schema: number;
   connections: number;
 }

@@ -27,7 +27,7 @@ export interface ClockReading {
 
 /** The estimate of the database's clock after a reading. */
 interface ClockFix {
-  /** Its offset to the monotonic clock. */
+  /** The database clock's offset to the monotonic clock. */
   aheadMs: number;
   /** The maximum error of that offset. */
   errorMs: number;

@@ -26,7 +26,7 @@ const There = row({ role: z.boolean(), database: z.boolean() });
 export interface PrivatePostgres {
   /** pg connection settings: unix socket directory as host, user, database. */
   connection: { host: string; port: number; user: string; database: string };
-  /** Of the postmaster. */
+  /** The postmaster's process ID. */
   pid: number;
   /** Whether a killed process left it running. */
   adopted: boolean;

@@ -8,10 +8,10 @@ import { Breaker } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
-import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { watchChanges } from "./changes.ts";
-import { DatabaseClient, placesOf } from "./client.ts";
-import { cut } from "./cut.ts";
+import { DatabaseClient, databaseHostsOf } from "./client.ts";
+import { closeImmediately } from "./cut.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Lineage } from "./lineage/lineage.ts";
@@ -51,7 +51,7 @@ export class StoreGuard {
   tooMany = 0;
   /** Called with each changed row of a committed transaction (`journal_change.sql`). */
   onChange: (change: string) => void = () => {};
-  readonly #sparing: SparingLog;
+  readonly #sparing: RateLimitedLog;
 
   constructor({ connection, clock, log, durability = "checked", lineage, time = { read() {} } }: GuardOptions) {
     this.#clock = clock;
@@ -171,7 +171,7 @@ export function guardedClients(guard: StoreGuard) {
       return undefined;
     }
 
-    /** Not used until it is known to lead to the right database. */
+    /** Returns a client only once it is known to lead to the right database. */
     async #connectChecked(): Promise<pg.Client> {
       await super.connect().catch((error) => {
         guard.refused(error);

@@ -1,4 +1,5 @@
 /** Adding the reserve to a platform with history: no balance changes, and granted credit is tracked from then on. */
+
 import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,9 +9,10 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
+import { patientClock } from "../base/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openLedger } from "../ledger/ledger.ts";
-import { holdOf, patientClock, settlementOf } from "../ledger/testing.ts";
+import { holdOf, settlementOf } from "../ledger/testing.ts";
 import { readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
 import { SQL, sqlUpTo } from "./testing/sql-directory.ts";

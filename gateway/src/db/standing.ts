@@ -28,7 +28,7 @@ const There = row({ isThere: z.boolean() });
 export interface Standing {
   /** The newest applied migration; 0: none. */
   schema: number;
-  /** Not yet applied, in order. */
+  /** Migrations not yet applied, in order. */
   pending: Migration[];
   /** The database has migrations unknown to this program, but is compatible. */
   isNewer: boolean;

@@ -91,7 +91,7 @@ export function decideOpinion(second: {
   state: AttemptState;
   /** The sink had all the output it needed. */
   enough: boolean;
-  /** It ended normally without one token. */
+  /** The attempt ended normally without one token. */
   blank: boolean;
   hadOutput: boolean;
 }): "refuted" | "shared" | "own ending" | "none" {

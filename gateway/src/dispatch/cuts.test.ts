@@ -5,7 +5,7 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
-import type { DispatchOrder } from "./order.ts";
+import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
 import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";

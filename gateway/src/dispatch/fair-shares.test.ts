@@ -26,7 +26,7 @@ const history = fc.array(
   { maxLength: 80 },
 );
 
-/** Plays a history on so many slots of each kind; `served` sees who was served while who waited. */
+/** Plays a history with this many slots of each kind; `served` learns who was served while who waited. */
 function play(
   steps: ({ comes: Waiting } | { ends: number })[],
   slots: number,

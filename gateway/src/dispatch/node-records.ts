@@ -19,7 +19,7 @@ export interface NodeRecord {
   answersOwed?: number;
   /** How many of its slots the gateway uses. Absent: all. */
   slotsMax?: number;
-  /** Its answers by model, as far as they are recorded. */
+  /** The node's answers by model, as far as they are recorded. */
   answers?: Record<string, number>;
   /** How many of its answers were checked. */
   checked?: number;

@@ -24,11 +24,11 @@ export interface RosterNode {
   /** The slots of its engine, when the agent reports fewer to keep pauses between tokens short. Only shown. */
   engineSlots: number | null;
   slots: number;
-  /** Its jobs by the gateways' records. */
+  /** The node's jobs by the gateways' records. */
   outstanding: number;
-  /** It accepts a job before it has the body. */
+  /** The node accepts a job before it has the body. */
   acceptsEarly: boolean;
-  /** It is not on probation and has not refused often recently, so offers carry the prompt. */
+  /** The node is not on probation and has not refused often recently, so offers carry the prompt. */
   inGoodStanding: boolean;
   draining: boolean;
   seenAt: number;

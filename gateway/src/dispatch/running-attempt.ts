@@ -30,7 +30,7 @@ export interface Attempt {
   finish: "stop" | "length" | null;
   /** The sink had all it needed, so the node was stopped. */
   enough: boolean;
-  /** It ended normally without one token of output. */
+  /** The attempt ended normally without one token of output. */
   blank: boolean;
   failure: Failure | null;
   /** The engine could not build a grammar from the output format. The schema is the cause, so no node is blamed. */

@@ -22,7 +22,7 @@ export const LATE_MS_MAX = 50;
 interface OwnTimes {
   /** The latest time that it reported. */
   toldMs: number;
-  /** Its latest sign of life, limited to plausible times. */
+  /** The latest sign of life, limited to plausible times. */
   aliveMs: number;
 }
 

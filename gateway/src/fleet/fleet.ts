@@ -20,7 +20,7 @@ import {
 export interface Node {
   id: Uuid;
   accountId: Uuid;
-  /** Its host's account is suspended, so it gets no work. */
+  /** The host's account is suspended, so the node gets no work. */
   hostSuspended: boolean;
   name: string;
   standing: NodeStanding;
@@ -30,7 +30,7 @@ export interface Node {
   createdAt: Date;
   /** Why it is in quarantine; null when it is not. */
   quarantine: Quarantine | null;
-  /** Its progress through probation; null afterwards. */
+  /** The node's progress through probation; null afterwards. */
   probation: Probation | null;
   /** Why it gets no work although its own standing is good; null when it does. */
   withheld: Withheld | null;

@@ -1,4 +1,5 @@
 /** Closed days equal the sums of their hours, whatever arrives late, before, during or after closing. */
+
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import fc from "fast-check";
@@ -7,6 +8,7 @@ import { systemClock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
+import { patientClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
 import { migrate } from "../db/migrate.ts";
@@ -16,7 +18,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openStatement } from "../ledger/statement.ts";
-import { holdOf, newId, patientClock, settlementOf } from "../ledger/testing.ts";
+import { holdOf, newId, settlementOf } from "../ledger/testing.ts";
 import { openOverview } from "../operators/overview.ts";
 import { openSpend } from "../operators/spend.ts";
 import { type Closing, keepClosing } from "./closing-days.ts";
@@ -155,7 +157,7 @@ describe("closed days", () => {
   after(() => db.close());
   beforeEach(async () => {
     await pastMidnight();
-    closing = keepClosing({ pool: db.pool, clock: systemClock, log });
+    closing = keepClosing({ pool: db.pool, clock: patientClock, log });
     await closing.run();
     host = await openAccount("host");
     builders = [await openAccount("builder"), await openAccount("builder")];
@@ -342,7 +344,7 @@ test("migrating the previous schema with rows changes no figure, neither before 
   const was = await told(pool);
   await migrate(pool, { directory: SQL, log });
   assert.deepEqual(await told(pool), was);
-  closing = keepClosing({ pool, clock: systemClock, log });
+  closing = keepClosing({ pool, clock: patientClock, log });
   for (let days = 1; days <= 3; days++) {
     assert.equal(await closing.run(1), 1);
     assert.equal((await closedDays()).length, days);
@@ -377,7 +379,7 @@ test("migrating from 0036 closes days without models again, and changes no figur
   await migrate(pool, { directory: SQL, log });
   assert.deepEqual([(await closedDays()).length, (await closedDays("performance")).length], [10, 0]);
   assert.deepEqual(await told(pool), was);
-  closing = keepClosing({ pool, clock: systemClock, log });
+  closing = keepClosing({ pool, clock: patientClock, log });
   while ((await closing.run(1)) > 0) assert.deepEqual(await told(pool), was);
   assert.ok((await closedDays("performance")).length >= 9);
   const { rows } = await pool.query("select count(*)::int as rows from performance_day");

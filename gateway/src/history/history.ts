@@ -174,7 +174,7 @@ function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: B
   }`;
 }
 
-/** As many hours as a page needs. The first may be partly beyond the cursor, so its count is not used. */
+/** Selects as many hours as a page needs. The first may be partly beyond the cursor, so its count is not used. */
 const enough = (order: "asc" | "desc"): string =>
   `select hour as start, hour + interval '1 hour' as "end", there from hours
      where nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`;

@@ -5,9 +5,10 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, publicId, timeOf } from "../base/ids.ts";
 import { dollars, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
+import { patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openLedger } from "../ledger/ledger.ts";
-import { COST, holdOf, patientClock, settlementOf } from "../ledger/testing.ts";
+import { COST, holdOf, settlementOf } from "../ledger/testing.ts";
 import { openHistory, type RequestRecord } from "./history.ts";
 import { openReceipts, verifyReceipt } from "./receipts.ts";
 

@@ -1,10 +1,12 @@
 /** Migrating a database with records: new columns are unknown for old records, the rest stays. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
+import { patientClock } from "../base/testing.ts";
 import { migrate } from "../db/migrate.ts";
 import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase } from "../db/testing.ts";
@@ -47,7 +49,7 @@ test("migrating from before 0015 keeps records, leaves their new fields unknown,
 
   // That hour is over its limit, so later refusals are summarised, unless a new hour has begun.
   const more = Array.from({ length: 10 }, () => newId());
-  const refusals = openRefusals({ pool, clock: systemClock });
+  const refusals = openRefusals({ pool, clock: patientClock });
   const what = { endpoint: "chat", model: null, stream: null, outcome: "rate_limit_requests" } as const;
   for (const id of more) {
     await refusals.record({ id, accountId: account, keyId: key, keyName: "k", ...what, httpStatus: 429, client: "" });

@@ -11,13 +11,13 @@ import { systemClock } from "../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { manualClock } from "../base/testing.ts";
+import { manualClock, patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool } from "../ledger/spool.ts";
 import { openStatement } from "../ledger/statement.ts";
-import { COST, holdOf, newDirectory, newId, patientClock, settlementOf } from "../ledger/testing.ts";
+import { COST, holdOf, newDirectory, newId, settlementOf } from "../ledger/testing.ts";
 import { openEarnings } from "./earnings.ts";
 import { openHistory } from "./history.ts";
 import { exportMonth } from "./month-export.ts";
@@ -88,7 +88,7 @@ async function lost(at: Date) {
 }
 
 const refused = (at: Date, accountId = builder): Promise<void> =>
-  openRefusals({ pool: db.pool, clock: systemClock }).record({
+  openRefusals({ pool: db.pool, clock: patientClock }).record({
     id: idAt(at),
     accountId,
     keyId: accountId,
@@ -429,7 +429,7 @@ describe("closed months", () => {
     await retentionOf({ historyDays: daysFor(1) }).retain();
     const directory = await newDirectory(t);
     const log = createLog("silent");
-    const spool = await openSpool({ directory, gatewayId: "late", clock: systemClock, log });
+    const spool = await openSpool({ directory, gatewayId: "late", clock: patientClock, log });
     const late = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "late", spool });
     const before = await db.pool.query("select id, balance from ledger_account order by id");
     assert.equal(await late.settle(settlementOf(order, host)), "unknown");

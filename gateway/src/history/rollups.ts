@@ -29,7 +29,7 @@ export interface Rollups {
   soon(): void;
   /** Counts all ended requests and returns their number. One gateway at a time; another's run counts as done. */
   run(): Promise<number>;
-  /** As of the latest check, every minute; undefined before the first. */
+  /** The backlog at the latest check, which runs every minute; undefined before the first. */
   backlog(): Backlog | undefined;
   stop(): Promise<void>;
 }

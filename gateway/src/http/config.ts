@@ -7,7 +7,7 @@ const MEBIBYTE = 1024 * 1024;
 /** At least one body must fit. */
 const BODY_MB_MAX = 10;
 
-/** As browsers send it: scheme, host, and a port other than the scheme's default. */
+/** An origin in the browsers' form: scheme, host, and a port other than the scheme's default. */
 function isOrigin(origin: string): boolean {
   const url = URL.parse(origin);
   if (url === null || origin.includes("*")) return false;

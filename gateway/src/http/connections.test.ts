@@ -131,7 +131,7 @@ for (const [name, listener] of [
       const left = opened.app.connections.leave(QUIET_MS);
       peer.pause();
       socket.write(ASK);
-      // It lies in the server's socket when another one, sent after it, was answered.
+      // When a later request on another connection is answered, this one has reached the server's socket.
       other.socket.write(ASK);
       await other.told(1);
       await turn();

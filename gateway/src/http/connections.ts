@@ -80,7 +80,7 @@ export function watchConnections(app: FastifyInstance, clock: Clock): void {
   app.decorate("connections", {
     leave(stayMs: number) {
       begin(stayMs);
-      // Not the HTTP server's own `close`, for the reason above.
+      // Calls the TCP server's `close` instead of the HTTP server's, for the reason above.
       return new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
     },
   });

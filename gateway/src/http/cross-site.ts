@@ -6,7 +6,7 @@ import type { Scheme } from "./scheme.ts";
 
 interface Arrival {
   method: string;
-  /** As sent: Sec-Fetch-Site, Origin and Host. */
+  /** The request's Sec-Fetch-Site, Origin and Host headers. */
   site: string | undefined;
   origin: string | undefined;
   host: string | undefined;

@@ -37,7 +37,7 @@ export function openDoor(app: FastifyInstance, door: DoorOptions): void {
   app.addHook("onRequest", (request, reply, done) => {
     request.call = openCall(door, { request: request.raw, response: reply.raw, route: request.routeOptions.url });
     if (door.files?.refuses() !== true) return done();
-    // Its connection is one of those above the limit.
+    // The connection is one of those above the limit.
     reply.raw.shouldKeepAlive = false;
     done(fault("no_capacity"));
   });

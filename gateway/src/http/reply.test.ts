@@ -10,7 +10,7 @@ import { testDoor } from "../routes/testing/door.ts";
 import { type OpenCall, openCall } from "./call.ts";
 import { answer } from "./door.ts";
 
-/** One request by a raw client against a handler; the client reads only when told to. */
+/** Sends one request with a raw client to a handler. The client reads only when the test calls `read`. */
 async function request(
   t: TestContext,
   clock: typeof systemClock,

@@ -41,15 +41,15 @@ export type Asked<R extends Route> = Found[R["guard"]] & {
 /** A file that is written as it is read, so that it never lies in memory. */
 export interface TextFile {
   name: string;
-  text: AsyncIterable<string>;
+  text: AsyncIterable<string | Uint8Array>;
 }
 
-/** Of figures, the time that they were true at is put in here. */
+/** An answer with figures, without `as_of`, which the gateway adds. */
 export type Untimed<T> = T extends { as_of: number } ? Omit<T, "as_of"> & { as_of?: number } : T;
 
 type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
   ? Untimed<JsonOf<R>>
-  : R extends { answer: { csv: unknown } | { pdf: unknown } }
+  : R extends { answer: { csv: unknown } | { pdf: unknown } | { zip: unknown } | { file: unknown } }
     ? TextFile
     : R extends { answer: { events: unknown } }
       ? // Given the socket, it writes until it or the client ends it.
@@ -144,7 +144,7 @@ function refuserOf({ faults = [] }: Route) {
 function send({ answer: declared }: Route, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   reply.code(declared.status ?? 200);
   // A file and a page's events write their heads themselves.
-  const file = declared.csv !== undefined ? "text/csv; charset=utf-8" : declared.pdf && "application/pdf";
+  const file = fileType(declared);
   if (file !== undefined || declared.events !== undefined) request.call.reply.passHeaders();
   if (file !== undefined) {
     return takeOver(request, reply, (call) => writeFile(call, reply.raw, file, answer as TextFile));
@@ -155,6 +155,14 @@ function send({ answer: declared }: Route, answer: unknown, request: FastifyRequ
   }
   if (declared.status === 302) return reply.redirect((answer as { location: string }).location);
   return answer;
+}
+
+/** The content type of an answer that is a file. */
+function fileType({ csv, pdf, zip, file }: Route["answer"]): string | undefined {
+  if (csv !== undefined) return "text/csv; charset=utf-8";
+  if (pdf !== undefined) return "application/pdf";
+  if (zip !== undefined) return "application/zip";
+  return file && "application/json; charset=utf-8";
 }
 
 /** A slow reader holds the reading back, and one that leaves ends it. */

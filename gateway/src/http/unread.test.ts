@@ -23,7 +23,7 @@ async function open(t: TestContext, bytesMax?: number) {
     server.closeAllConnections();
     server.close();
   });
-  /** Asks, and reads only when told to. */
+  /** Sends a request whose client does not read until the test makes it. */
   const ask = async (): Promise<{ socket: Socket }> => {
     const due = answered + 1;
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();

@@ -26,7 +26,7 @@ export interface Ending {
 export interface EndingFacts {
   /** A node accepted the request. */
   accepted: boolean;
-  /** It returned at least one token or vector. */
+  /** The attempt returned at least one token or vector. */
   hadOutput: boolean;
   /** Output was streamed, and some has reached the client. */
   reachedClient: boolean;

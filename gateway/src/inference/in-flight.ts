@@ -63,7 +63,7 @@ class Entry implements InFlightEntry {
   /** Rejects the step that is waited for. */
   #giveUp: ((reason: unknown) => void) | undefined;
   isStopped = false;
-  /** Its entry among all requests. */
+  /** The request's entry in the set of all requests. */
   seat: SetEntry<Entry> | undefined;
 
   constructor(cancelSignal: CancelSignal, left: (place: Entry) => void) {

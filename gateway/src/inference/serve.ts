@@ -3,7 +3,7 @@
  * output, settle, release the limits, answer. Chat, completions and embeddings differ only in their `Endpoint`. The order of refusals is
  * part of the API's contract.
  */
-import { ahead } from "../base/ahead.ts";
+import { startEarly } from "../base/ahead.ts";
 import { publicId, suffixOf } from "../base/ids.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { DispatchOrder } from "../dispatch/order.ts";

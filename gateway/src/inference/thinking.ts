@@ -68,7 +68,7 @@ export class ThinkingSplitter {
       this.#state = "thinking";
       this.#breaksLeft = SPACE_MAX;
     } else if (space > SPACE_MAX || !this.#open.startsWith(text)) {
-      // Not a delimiter, so the space before it is text.
+      // The text is no delimiter, so the space before it belongs to the text.
       this.#state = this.#isOpened ? "thinking" : "answer";
     }
   }

@@ -1,4 +1,5 @@
 /** A key's budgets: checked in the hold's transaction, and exact with concurrent operations of the account. */
+
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -6,13 +7,14 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
+import { patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { pastMidnight } from "../history/testing.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { COST, holdOf, newId, patientClock, settlementOf, untilOneWaits } from "./testing.ts";
+import { COST, holdOf, newId, settlementOf, untilOneWaits } from "./testing.ts";
 
 const DAY_MS = 86_400_000;
 /** The amount of a hold in these tests. */

@@ -2,18 +2,20 @@
  * A locked account or a refused operation never delays other accounts: their holds, settlements and voids succeed. Here a batch waits 200
  * ms for a lock and a separate statement 20 ms, repeatedly.
  */
+
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
+import { patientClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { COST, holdOf, newId, patientClock, settlementOf } from "./testing.ts";
+import { COST, holdOf, newId, settlementOf } from "./testing.ts";
 
 const CREDIT = 100_000_000_000n;
 

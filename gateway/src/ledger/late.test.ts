@@ -5,7 +5,7 @@ import type pg from "pg";
 import { timeOf, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { hostShareOf } from "../base/testing.ts";
+import { hostShareOf, patientClock } from "../base/testing.ts";
 import { migrate } from "../db/migrate.ts";
 import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
@@ -13,7 +13,7 @@ import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
-import { COST, holdOf, newId, patientClock, settlementOf, untilOneWaits } from "./testing.ts";
+import { COST, holdOf, newId, settlementOf, untilOneWaits } from "./testing.ts";
 
 const LEASE_S = 60;
 

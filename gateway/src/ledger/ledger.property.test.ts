@@ -12,7 +12,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { hostShareOf } from "../base/testing.ts";
+import { hostShareOf, patientClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { checkRows } from "../db/rows.ts";
 import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
@@ -20,7 +20,6 @@ import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
-import { patientClock } from "./testing.ts";
 
 const GATEWAYS = 3;
 const BUILDERS = 3;

@@ -7,13 +7,12 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { hostShareOf } from "../base/testing.ts";
+import { hostShareOf, patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
-import { patientClock } from "./testing.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;

@@ -7,7 +7,7 @@ import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { hostShareOf } from "../base/testing.ts";
+import { hostShareOf, patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import { type Journal, openJournal } from "./journal.ts";
@@ -15,7 +15,7 @@ import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts"
 import { type Ledger, openLedger } from "./ledger.ts";
 import { enterRequests, newReentry, type Reentry } from "./reentry.ts";
 import { openSpool } from "./spool.ts";
-import { COST, holdOf, newDirectory, newId, patientClock, settlementOf } from "./testing.ts";
+import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
 
 const log = createLog("silent");
 
@@ -151,7 +151,7 @@ describe("re-entry after a failover", () => {
     const [there, held, lost] = [lostRequest(builder), lostRequest(builder), lostRequest(builder)];
     await ledger.hold(there.hold);
     await ledger.settle(there.settlement);
-    // Its hold reached the standby, its settlement did not.
+    // The standby has the request's hold, but not its settlement.
     await ledger.hold(held.hold);
     const before = await balance(host);
     assert.deepEqual(await enter([there, held, lost]), { entered: { requests: 2 }, notEntered: [] });

@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import type { WithheldReason } from "../base/states.ts";
-import { hostShareOf } from "../base/testing.ts";
+import { hostShareOf, patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openPayouts } from "../operators/payouts.ts";
 import { checkLedger } from "./check.ts";
@@ -12,7 +12,7 @@ import { openHostMoney } from "./host-money.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { openReserve, type Reserve } from "./reserve.ts";
 import type { Settlement } from "./settlement.ts";
-import { COST, holdOf, newId, patientClock, settlementOf } from "./testing.ts";
+import { COST, holdOf, newId, settlementOf } from "./testing.ts";
 
 const SHARE = hostShareOf(COST);
 const HOUR_MS = 3_600_000;

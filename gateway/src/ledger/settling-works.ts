@@ -11,7 +11,7 @@ export interface PendingSettlement {
   isSafe: boolean;
   /** The callers that wait to answer the request. */
   answer: (() => void) | undefined;
-  /** Its indexes in the list of settlements and in the list of slow ones. */
+  /** The entries in the set of settlements and in the set of slow ones. */
   seat: SetEntry<PendingSettlement> | undefined;
   due: Deadline<PendingSettlement> | undefined;
 }

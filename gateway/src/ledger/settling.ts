@@ -147,7 +147,7 @@ interface Closing {
   log: Log;
   works: PendingSettlements;
   pauses: RetryPauses;
-  /** Of the spool. */
+  /** The spool's directory. */
   directory: string | undefined;
 }
 

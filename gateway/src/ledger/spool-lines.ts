@@ -75,7 +75,7 @@ export const lineOf = (settlement: Settlement): string => withChecksum(JSON.stri
 /** With a leading checksum. */
 export const withChecksum = (json: string): string => `${checksum(json)} ${json}\n`;
 
-/** As JSON-compatible values. */
+/** Converts a settlement to JSON-compatible values. */
 export function jsonValues(settlement: Settlement): object {
   const { withheld, hold, ...rest } = settlement;
   return {

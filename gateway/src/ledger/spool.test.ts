@@ -247,7 +247,7 @@ describe("spool files of other gateways", () => {
     await Promise.all([living.append(ours), remote.append(theirs)]);
     const mine = await open(directory, "mine");
     const clock = manualClock();
-    // It scans when the test asks, not every minute.
+    // The replay scans when the test asks, not every minute.
     const { replay, books } = await replaying(t, mine, new Map(), { ...clock, every: () => () => {} });
     const names = await spools(directory);
     // The machines' clocks may differ arbitrarily.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type pg from "pg";
-import { type Clock, systemClock } from "../base/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
@@ -13,16 +13,6 @@ import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement.ts";
 
 export const newId = newIds(systemClock, systemRandom());
-
-/** A ledger without deadlines for machines of any speed: failures are retried, and no timeout or cache expiry passes. */
-export const patientClock: Clock = {
-  ...systemClock,
-  monotonic: () => 0,
-  after: (delayMs, run) => (delayMs < DEADLINE_MS_MIN ? systemClock.after(delayMs, run) : () => {}),
-  every: () => () => {},
-};
-/** Shorter pauses for the first five retries. */
-const DEADLINE_MS_MIN = 1_000;
 
 /** The charge for the counts below at the test prices. */
 export const COST = 3n * 20_000n + 5n * 40_000n;

@@ -104,7 +104,7 @@ describe("limits with local fallback", { skip }, () => {
       return (await shared.standing(KEY, LIMITS)).remainingTokens === 960;
     });
     assert.equal(await shared.enterModel("m", "next", 1), true);
-    // Its tokens count only where it was entered.
+    // The request's tokens count only where it was entered.
     await limits.leave(KEY, "alone", 500);
     assert.equal((await limits.standing(KEY, LIMITS)).remainingTokens, 960);
     assert.equal(await admitted(ids("after", 8)), 7, "the whole limit again, and no slot of the outage in it");

@@ -25,7 +25,7 @@ export interface PromptCount {
 interface OverLimit {
   /** The index in `texts`; otherwise 0. */
   index: number;
-  /** Its tokens, or a lower bound if counting stopped early. */
+  /** The prompt's tokens, or a lower bound if counting stopped early. */
   tokens: number;
   isExact: boolean;
 }

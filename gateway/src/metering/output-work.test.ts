@@ -45,7 +45,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       it(`is small when the position of a cut is searched: ${what}`, () => {
         const text = make(12_000);
         const output = new CappedOutput(20, () => new TextStream(pieces));
-        // As long as one frame allows.
+        // The text has the maximum length of a frame.
         const bytes = spent(() => output.push("answer", text));
         assert.equal(output.full, true);
         assert.ok(bytes < 80_000, `${bytes} bytes encoded`);

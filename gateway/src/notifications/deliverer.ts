@@ -6,6 +6,7 @@ import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
 import type { Deliveries, TakenDelivery, TryOutcome } from "./deliveries.ts";
 import { SIGNATURE_HEADER, signatureOf, slackBody, webhookBody } from "./payloads.ts";
 import type { Post } from "./post.ts";
+import { styleOf } from "./style.ts";
 import { nextTry } from "./tries.ts";
 import { emailOf } from "./words.ts";
 
@@ -32,10 +33,14 @@ interface DelivererOptions {
 type Outcome = { status: number } | { sent: true } | { problem: string; isFinal?: boolean };
 
 export function openDeliverer({ deliveries, post, mail, clock, log, origin, version }: DelivererOptions): Deliverer {
-  const sendMail = async (through: Mail, { id, fact, email, ...taken }: TakenDelivery): Promise<Outcome> => {
+  const sendMail = async (
+    through: Mail,
+    { id, fact, email, locale, timeZone, ...taken }: TakenDelivery,
+  ): Promise<Outcome> => {
     if (email === null) return { problem: "the person no longer has an account", isFinal: true };
     const { accountId, accountName } = taken;
-    await through.send({ id, to: email, ...emailOf(fact, { id: accountId, name: accountName }, origin) });
+    const style = styleOf({ locale, timeZone });
+    await through.send({ id, to: email, ...emailOf(fact, { id: accountId, name: accountName }, origin, style) });
     return { sent: true };
   };
   const sendHook = async (taken: TakenDelivery): Promise<Outcome> => {

@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import { z } from "zod";
+import { CHOSEN } from "../accounts/preferences.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { DELIVERY_CHANNELS, DELIVERY_STATES, type DeliveryChannel } from "../base/states.ts";
@@ -33,6 +34,8 @@ const TakenRow = row({
   createdAt: column.moment,
   happenedAt: column.moment,
   email: z.string().nullable(),
+  locale: z.string().nullable(),
+  timeZone: z.string().nullable(),
   webhookUrl: z.string().nullable(),
   webhookSecret: z.string().nullable(),
   slackUrl: z.string().nullable(),
@@ -101,7 +104,7 @@ export function openDeliveries({ pool, clock }: { pool: pg.Pool; clock: Clock })
         pool,
         TakenRow,
         `select d.id, d.notification_id as "notificationId", d.account_id as "accountId", a.name as "accountName", n.kind, n.data,
-                d.channel, d.attempts, d.created_at as "createdAt", n.created_at as "happenedAt", i.email,
+                d.channel, d.attempts, d.created_at as "createdAt", n.created_at as "happenedAt", i.email, ${CHOSEN},
                 s.webhook_url as "webhookUrl", s.webhook_secret as "webhookSecret", s.slack_url as "slackUrl"
            from notification_delivery d join notification n on n.id = d.notification_id join account a on a.id = d.account_id
            left join identity i on i.id = d.identity_id left join notification_settings s on s.account_id = d.account_id

@@ -68,6 +68,8 @@ beforeEach(async () => {
   await db.pool.query("delete from notification");
 });
 
+const EXPIRING = { key_id: "key_1", key_name: "web", expires_at: Date.UTC(2026, 10, 15, 23, 30) / 1000 };
+
 const first = () => gateways[0] as ReturnType<typeof openTestNotifications>;
 const settings = () => openSettings({ pool: db.pool, random: systemRandom() });
 /** Both gateways run three times concurrently. */
@@ -123,6 +125,30 @@ describe("an event", () => {
       mailed.map(({ subject }) => subject),
       ["Tollgate: automatic top-up was turned off", "Tollgate: automatic top-up was turned off"],
     );
+  });
+});
+
+describe("an email", () => {
+  test("has amounts and times as its reader chose, else in en-US and UTC", async () => {
+    const id = await account("builder", 2);
+    await db.pool.query(
+      `update identity set locale = 'de-DE', time_zone = 'Europe/Berlin'
+        where id = (select identity_id from account_owner where account_id = $1 limit 1)`,
+      [id],
+    );
+    const low = { balance_micro: "1234560000.000000", threshold_micro: "2000000000.000000" };
+    await first().notify(db.pool, { kind: "low_credit", data: low, accountId: id, about: "1" });
+    await first().notify(db.pool, { kind: "key_expiring", data: EXPIRING, accountId: id, about: "1" });
+    await send();
+    const texts = mailed.map(({ text }) =>
+      /is (\$[\d.,]+), below|expires on (.+)\. From/.exec(text)?.slice(1).find(Boolean),
+    );
+    assert.deepEqual(texts.toSorted(), [
+      "$1,234.56",
+      "$1.234,56",
+      "16. Nov. 2026, 00:30 MEZ",
+      "Nov 15, 2026, 23:30 UTC",
+    ]);
   });
 });
 

@@ -5,6 +5,7 @@ import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { DeliveryChannel } from "../base/states.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
+import { PLAIN } from "./style.ts";
 import { emailOf, type Fact } from "./words.ts";
 
 /** The migration that made the tables. */
@@ -76,7 +77,7 @@ async function writeEmails(
   { now, origin }: { now: Date; origin: string },
 ): Promise<void> {
   const { name } = await queryOne(client, Named, "select name from account where id = $1", [accountId]);
-  const { subject, text } = emailOf(fact, { id: accountId, name }, origin);
+  const { subject, text } = emailOf(fact, { id: accountId, name }, origin, PLAIN);
   await client.query(
     `insert into letter (id, identity_id, subject, text, next_at, created_at)
      select gen_random_uuid(), identity_id, $2, $3, $4, $4 from account_owner where account_id = $1`,

@@ -71,7 +71,7 @@ export function openPost({ allows, allowsHttp, clock, lookUp = lookup, ca }: Pos
         if (error !== undefined) reject(error);
       };
       request.on("error", end);
-      // Whatever else ends it, such as an upgrade. After an answer or an error this changes nothing.
+      // Handles any other end, such as an upgrade. No effect after an answer or an error.
       request.on("close", () => end(new Error("the connection was closed")));
       request.on("response", (answer) => {
         let bytes = 0;

@@ -1,7 +1,8 @@
 /** Texts of notifications, built from their facts when shown or sent. Pure. */
 import { publicId, type Uuid } from "../base/ids.ts";
-import { PICO_PER_DOLLAR, type Pico, picoOfMicro } from "../base/money.ts";
+import { picoOfMicro } from "../base/money.ts";
 import type { NotificationKind, TopUpFailure } from "../base/states.ts";
+import type { Style } from "./style.ts";
 
 /** The facts of each kind, as the database keeps them and webhooks are sent them. */
 interface Facts {
@@ -38,46 +39,52 @@ const FAILURES: Record<TopUpFailure, string> = {
 
 const PERIODS = { day: "daily", month: "monthly" } as const;
 
-type WordsOf = { [Kind in NotificationKind]: (facts: Facts[Kind], account: string) => Words };
+interface Written {
+  account: string;
+  dollars: (micro: string) => string;
+  moment: Style["moment"];
+}
+
+type WordsOf = { [Kind in NotificationKind]: (facts: Facts[Kind], written: Written) => Words };
 
 const WORDS: WordsOf = {
-  low_credit: ({ balance_micro, threshold_micro }, account) => ({
-    title: `Your balance is below ${dollarsOf(threshold_micro)}`,
-    text: `The balance of ${account} is ${dollarsOf(balance_micro)}, below the alert threshold of ${dollarsOf(threshold_micro)}. Requests are refused when the balance is used up. You are notified again if the balance recovers and then drops below the threshold.`,
+  low_credit: ({ balance_micro, threshold_micro }, { account, dollars }) => ({
+    title: `Your balance is below ${dollars(threshold_micro)}`,
+    text: `The balance of ${account} is ${dollars(balance_micro)}, below the alert threshold of ${dollars(threshold_micro)}. Requests are refused when the balance is used up. You are notified again if the balance recovers and then drops below the threshold.`,
     advice: "To add credit or change the alert, open:",
     page: "credits",
   }),
-  budget_reached: ({ key_name, period, date, budget_micro }, account) => ({
+  budget_reached: ({ key_name, period, date, budget_micro }, { account, dollars }) => ({
     title: `The ${PERIODS[period]} budget of “${key_name}” is reached`,
-    text: `Requests with the API key “${key_name}” of ${account} are refused: the key's ${PERIODS[period]} budget of ${dollarsOf(budget_micro)} does not cover them. It resets when the ${period} ${date} ends (UTC).`,
+    text: `Requests with the API key “${key_name}” of ${account} are refused: the key's ${PERIODS[period]} budget of ${dollars(budget_micro)} does not cover them. It resets when the ${period} ${date} ends (UTC).`,
     advice: "To raise the budget, open:",
     page: "keys",
   }),
-  top_up_failed: ({ amount_micro, failure }, account) => ({
+  top_up_failed: ({ amount_micro, failure }, { account, dollars }) => ({
     title: "Automatic top-up was turned off",
-    text: `The automatic purchase of ${failure === "disputed" || failure === "refunded" ? "" : `${dollarsOf(amount_micro)} of `}credit for ${account} ${FAILURES[failure]}. Automatic top-up is now off.`,
+    text: `The automatic purchase of ${failure === "disputed" || failure === "refunded" ? "" : `${dollars(amount_micro)} of `}credit for ${account} ${FAILURES[failure]}. Automatic top-up is now off.`,
     advice: "On this page you can buy credit, save another card, or turn automatic top-up on again:",
     page: "credits",
   }),
-  key_expiring: ({ key_name, expires_at }, account) => ({
+  key_expiring: ({ key_name, expires_at }, { account, moment }) => ({
     title: `The API key “${key_name}” expires soon`,
-    text: `The API key “${key_name}” of ${account} expires on ${dateText(expires_at)} (UTC). From then on requests with it are refused with 401.`,
+    text: `The API key “${key_name}” of ${account} expires on ${moment(expires_at)}. From then on requests with it are refused with 401.`,
     advice: "To change when it expires, or to create another key, open:",
     page: "keys",
   }),
-  node_quarantined: ({ node_id, node_name, reason }, account) => ({
+  node_quarantined: ({ node_id, node_name, reason }, { account }) => ({
     title: `Your node “${node_name}” was quarantined`,
     text: `The node “${node_name}” of ${account} gets no more requests until an operator releases it. Reason: ${reason}.`,
     advice: "The evidence is on the node's page:",
     page: `host/nodes/${node_id}`,
   }),
-  payout_sent: ({ amount_micro }, account) => ({
-    title: `A payout of ${dollarsOf(amount_micro)} was sent`,
-    text: `The platform sent ${dollarsOf(amount_micro)} to the owner of ${account}.`,
+  payout_sent: ({ amount_micro }, { account, dollars }) => ({
+    title: `A payout of ${dollars(amount_micro)} was sent`,
+    text: `The platform sent ${dollars(amount_micro)} to the owner of ${account}.`,
     advice: "All payouts are on this page:",
     page: "host/earnings",
   }),
-  test: (_, account) => ({
+  test: (_, { account }) => ({
     title: "This is a test",
     text: `Notifications of ${account} reach this address.`,
     advice: "To change what is sent, open:",
@@ -90,18 +97,27 @@ interface About {
   name: string;
 }
 
-export function wordsOf({ kind, data }: StoredFact, { id, name }: About): Words {
+export function wordsOf({ kind, data }: StoredFact, { id, name }: About, style: Style): Words {
   if (kind === "email") return { title: data.subject, text: data.text, advice: "", page: "" };
   // The kind and the facts are of one entry: TypeScript does not follow that through the table.
-  const words = WORDS[kind] as (facts: typeof data, account: string) => Words;
-  return words(data, `the account “${name}” (${publicId("acc", id)})`);
+  const words = WORDS[kind] as (facts: typeof data, written: Written) => Words;
+  return words(data, {
+    account: `the account “${name}” (${publicId("acc", id)})`,
+    dollars: (micro) => style.dollars(picoOfMicro(micro)),
+    moment: style.moment,
+  });
 }
 
 export const linkOf = ({ page }: Pick<Words, "page">, origin: string): string => `${origin}/console/${page}`;
 
-export function emailOf(fact: StoredFact, about: About, origin: string): { subject: string; text: string } {
+export function emailOf(
+  fact: StoredFact,
+  about: About,
+  origin: string,
+  style: Style,
+): { subject: string; text: string } {
   if (fact.kind === "email") return fact.data;
-  const words = wordsOf(fact, about);
+  const words = wordsOf(fact, about, style);
   const paragraphs = [
     words.text,
     `${words.advice}\n${linkOf(words, origin)}`,
@@ -113,18 +129,4 @@ export function emailOf(fact: StoredFact, about: About, origin: string): { subje
     subject: `Tollgate: ${words.title.charAt(0).toLowerCase()}${words.title.slice(1)}`,
     text: `${paragraphs.join("\n\n")}\n`,
   };
-}
-
-const dollarsOf = (micro: string): string => dollarsText(picoOfMicro(micro));
-
-/** `2026-11-18 14:05` */
-const dateText = (unixSeconds: number): string =>
-  new Date(unixSeconds * 1000).toISOString().slice(0, 16).replace("T", " ");
-
-/** In whole cents, rounded down. */
-export function dollarsText(amount: Pico): string {
-  const unit = PICO_PER_DOLLAR / 100n;
-  const cents = amount >= 0n ? amount / unit : -((-amount + unit - 1n) / unit);
-  const size = cents < 0n ? -cents : cents;
-  return `${cents < 0n ? "-" : ""}$${size / 100n}.${String(size % 100n).padStart(2, "0")}`;
 }

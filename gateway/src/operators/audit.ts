@@ -32,7 +32,7 @@ export interface AuditFilter {
   /** A part of the operator's address. */
   operator?: string | undefined;
   action?: string | undefined;
-  /** Whatever was done to one of these. */
+  /** Every action on one of these subjects. */
   subjects?: string[] | undefined;
   outcome?: (typeof AUDIT_OUTCOMES)[number] | undefined;
   from?: Date | undefined;

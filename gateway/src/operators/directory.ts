@@ -16,10 +16,12 @@ const AccountEntry = row({
   kind: z.enum(ACCOUNT_KINDS),
   name: z.string(),
   suspendedAt: column.moment.nullable(),
+  /** By its owner. */
+  deletedAt: column.moment.nullable(),
   createdAt: column.moment,
   balance: column.pico,
   held: column.pico,
-  /** Their email addresses. */
+  /** The owners' email addresses. */
   owners: z.array(z.string()),
   /** Invited members. */
   members: z.array(z.object({ email: z.string(), role: z.enum(ROLES) })),
@@ -37,14 +39,15 @@ interface AccountSearch {
 export interface Directory {
   search(search: AccountSearch): Promise<AccountEntry[]>;
   find(id: Uuid): Promise<AccountEntry | undefined>;
-  /** Notifies every gateway. False when there is no such account. Repeating it changes nothing. */
+  /** Notifies every gateway. False when there is no such account, or its owner deleted it. Repeating it changes nothing. */
   setSuspended(id: Uuid, suspended: boolean): Promise<boolean>;
   /** The spending of each key of an account since a time. */
   spendByKey: Usage["byKey"];
   nodes: NodeDirectory;
 }
 
-const ENTRY = `select a.id, a.kind, a.name, a.suspended_at as "suspendedAt", a.created_at as "createdAt",
+const ENTRY = `select a.id, a.kind, a.name, a.suspended_at as "suspendedAt",
+  (to_jsonb(a) ->> 'deleted_at')::timestamptz as "deletedAt", a.created_at as "createdAt",
   l.balance, l.held,
   array(select i.email from account_owner o join identity i on i.id = o.identity_id where o.account_id = a.id
          order by i.email) as owners,
@@ -73,7 +76,7 @@ export function openDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rul
     find: (id) => queryRow(pool, AccountEntry, `${ENTRY} where a.id = $1`, [id]),
     async setSuspended(id, suspended) {
       const { rowCount } = await pool.query(
-        "update account set suspended_at = case when $2 then coalesce(suspended_at, now()) end where id = $1",
+        "update account set suspended_at = case when $2 then coalesce(suspended_at, now()) end where id = $1 and to_jsonb(account) ->> 'deleted_at' is null",
         [id, suspended],
       );
       await announce(pool, ACCOUNT_TOPIC, id);

@@ -1,4 +1,5 @@
 /** A batch pays and sets off amounts that are old enough and in no other batch. */
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openAccounts } from "../accounts/accounts.ts";
@@ -6,10 +7,10 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { dollars, pico, ZERO } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
+import { patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
-import { patientClock } from "../ledger/testing.ts";
 import { openPayouts } from "./payouts.ts";
 
 const newId = newIds(systemClock, systemRandom());

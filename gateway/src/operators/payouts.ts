@@ -29,7 +29,7 @@ const PayoutLine = row({
   id: column.uuid,
   accountId: column.uuid,
   accountName: z.string(),
-  /** Their email addresses. */
+  /** The owners' email addresses. */
   owners: z.array(z.string()),
   /** The paid amount; zero if everything is held back, set off or too little. */
   amount: column.pico,

@@ -22,7 +22,7 @@ export interface Spend {
 }
 
 const SPAN = { from: "date_trunc('hour', $1::timestamptz)", to: "$2::timestamptz" };
-/** As in performance rollups: refusals by a limit are no requests, client disconnects no errors. */
+/** The same rules as in performance rollups: refusals by a limit are no requests, client disconnects no errors. */
 const REQUEST = "outcome not like 'rate\\_limit\\_%'";
 const FAILED = `${REQUEST} and outcome not in ('ok', 'client_closed')`;
 

@@ -59,7 +59,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       "insert into payment_customer (account_id, live, provider_customer) values ($1, $2, $3) on conflict do nothing",
       [accountId, live, opened],
     );
-    // Of two concurrent gateways, the first one's customer is used.
+    // If two gateways create a customer concurrently, the first one's is used.
     return (await find())?.customer ?? opened;
   };
 

@@ -7,7 +7,7 @@ import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { AUTOMATIC } from "./packs.ts";
 
 const Payment = row({
-  /** Its cursor in the list. */
+  /** The payment's cursor in the list. */
   place: z.string(),
   kind: z.enum(PAYMENT_KINDS),
   state: z.enum(PAYMENT_STATES),

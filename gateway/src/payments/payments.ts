@@ -11,7 +11,7 @@ import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
 import type { Notify } from "../notifications/notify.ts";
-import { dollarsText } from "../notifications/words.ts";
+import { PLAIN } from "../notifications/style.ts";
 import { type Method, openMethods } from "./methods.ts";
 import { countOpenCheckouts } from "./open-checkouts.ts";
 import { CUSTOM, findPack, PACKS, type Pack } from "./packs.ts";
@@ -163,7 +163,7 @@ export function openPayments(options: PaymentsOptions): Payments {
 }
 
 function goodsOf(what: CheckoutRequest["what"]): Goods {
-  if ("amount" in what) return { pack: null, name: `${dollarsText(what.amount)} of credits`, price: what.amount };
+  if ("amount" in what) return { pack: null, name: `${PLAIN.dollars(what.amount)} of credits`, price: what.amount };
   const pack = findPack(what.packId);
   if (pack === undefined) throw unknownPack();
   return { pack: pack.id, name: pack.name, price: pack.price };

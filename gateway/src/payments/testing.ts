@@ -1,4 +1,5 @@
 /** Test helper: payments on a real database with the real library, the demo provider, and receivers with their own pools. */
+
 import assert from "node:assert/strict";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
@@ -9,12 +10,12 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../base/ids.ts";
 import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
+import { patientClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { checkRows } from "../db/rows.ts";
 import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
-import { patientClock } from "../ledger/testing.ts";
 import type { Deliverer } from "../notifications/deliverer.ts";
 import type { Notify } from "../notifications/notify.ts";
 import { openTestNotifications } from "../notifications/testing.ts";

@@ -26,7 +26,7 @@ interface Read {
   names: string[];
   words: string[];
   quoted: string[];
-  /** Of the last message. */
+  /** The names in the last message. */
   asksNames: string[];
   asksWords: string[];
   keys: string[];

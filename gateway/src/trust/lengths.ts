@@ -5,7 +5,7 @@
  * honest node's rank among three answers of other hosts is uniform over four. Each answer is used in one comparison, so comparisons are
  * independent. Canned answers have one rank more often. The test is a test martingale: it bets at fair odds on the rank that the node had
  * most often. For an honest node the stake grows n-fold in at most 1 of n stretches. The node is suspected when it has grown 1 /
- * `FALSE_ALARM`; a stretch of `STRETCH` comparisons starts anew. One account adds a bounded amount, so at least four are needed and no
+ * `FALSE_ALARM`; a stretch of `STRETCH` comparisons begins again. One account adds a bounded amount, so at least four are needed and no
  * builder can cause a suspicion alone. Pure except for its memory and randomness.
  */
 import type { Random } from "../base/random.ts";

@@ -77,7 +77,7 @@ interface Entry {
   /** Until then its speed counts as known. */
   freshUntil: number;
   canaryDueAt: number;
-  /** Its latest canary passed. */
+  /** The node passed its latest canary. */
   proven: boolean;
   /** The evidence against the node. */
   evidence: Evidence;

@@ -118,7 +118,7 @@ export class Reliability {
     return { jobs: this.#jobs.length + carried, failures: this.#jobs.length - harmless + carried };
   }
 
-  /** It was dropped, or ended before the window. */
+  /** Whether the job was dropped, or ended before the window. */
   #isOver({ failure, endedAt }: JobEnd): boolean {
     if (endedAt < this.#since || (failure === "miss" && endedAt <= this.#missesSince)) return true;
     const isSilence = failure === "silent" || failure === "lost";

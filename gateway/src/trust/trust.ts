@@ -58,7 +58,7 @@ export interface Standing {
 export interface Trust {
   /** The node's recent jobs over all gateways. */
   reliability(nodeId: string): Standing;
-  /** Its answers are unusually short, long or alike, a reason to check it more often. */
+  /** Whether the node's answers are unusually short, long or alike, a reason to check it more often. */
   lengthSuspicion(nodeId: string): boolean;
   lengthEvidence(nodeId: string): LengthEvidence[];
   stop(): Promise<void>;

@@ -136,7 +136,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
   };
   const replaceEach = async (): Promise<boolean> => {
     for (const worker of [...living]) {
-      // It may have died and been replaced already.
+      // The worker may have died and been replaced already.
       if (isStopping || worker.state === "stopping" || !living.has(worker)) continue;
       if (await replace(worker)) continue;
       log.error("a worker's replacement did not start: the other workers are not replaced");
@@ -193,7 +193,7 @@ async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock
       () => {
         missed = 0;
       },
-      // Its end is handled elsewhere.
+      // The worker's end is handled elsewhere.
       () => {},
     );
   });

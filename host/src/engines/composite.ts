@@ -3,7 +3,7 @@ import type { Availability, Engine } from "./engine.ts";
 
 interface Member {
   engine: Engine;
-  /** Its models that no earlier engine has. */
+  /** The engine's models that no earlier engine has. */
   models: string[];
   now: Availability;
   running: number;

@@ -103,7 +103,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
   };
 }
 
-/** Not for models with separated thinking: it precedes the answer, and no HTTP engine accepts it as the beginning of the output. */
+/** Excludes models with separated thinking, which precedes the answer: no HTTP engine accepts it as the beginning of the output. */
 function scoringOf({
   http,
   profile,

@@ -70,7 +70,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
   };
 }
 
-/** Its own words are likely, all others are not. */
+/** The engine's own words are likely, all others are not. */
 function scriptedScore(job: ScoringJob): Logprobs {
   const plan = planOf(job);
   const own = new Set([...plan.reasoning, ...plan.answer].map((word) => word.trim()));

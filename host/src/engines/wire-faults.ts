@@ -71,7 +71,7 @@ export class WireFaults {
         .flush()
         .then(cut, cut)
         .catch(() => {
-          // It is already closed.
+          // The connection is already closed.
         });
     };
     this.#add(job, { afterChars, commit });

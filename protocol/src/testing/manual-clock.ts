@@ -7,7 +7,7 @@ interface Timer {
   periodMs: number | undefined;
 }
 
-/** Its methods do not use `this`, so that a test can pass or replace a single one. */
+/** The methods do not use `this`, so that a test can pass or replace a single one. */
 export class HandMovedClock implements Clock {
   #nowMs: number;
   readonly #timers = new Set<Timer>();
@@ -54,7 +54,7 @@ export class HandMovedClock implements Clock {
     };
   }
 
-  /** Of those due at the same time, the one set first. */
+  /** The next due timer; of several due at the same time, the one set first. */
   #next(untilMs: number): Timer | undefined {
     let next: Timer | undefined;
     for (const timer of this.#timers)

@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { patientClock } from "@tollgate/protocol/testing/patient-clock.ts";
 import { Chance } from "@tollgate/stage/chance.ts";
 import type pg from "pg";
 import { systemClock } from "../../../gateway/src/base/clock.ts";
@@ -17,7 +18,7 @@ import { pastMidnight } from "../../../gateway/src/history/testing.ts";
 import type { HoldOrder } from "../../../gateway/src/ledger/hold.ts";
 import { type Ledger, openLedger } from "../../../gateway/src/ledger/ledger.ts";
 import type { Settlement } from "../../../gateway/src/ledger/settlement.ts";
-import { holdOf, patientClock, settlementOf } from "../../../gateway/src/ledger/testing.ts";
+import { holdOf, settlementOf } from "../../../gateway/src/ledger/testing.ts";
 import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
 import type { PaymentNews, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
 import { processEvent } from "../../../gateway/src/payments/receive.ts";

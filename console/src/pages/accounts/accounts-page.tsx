@@ -13,6 +13,7 @@ import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { Code, Cpu } from "../../ui/icons.tsx";
 import { Notice } from "../../ui/notice.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { toastError } from "../../ui/toast.tsx";
 import { AccountList } from "./account-list.tsx";
 
@@ -48,7 +49,7 @@ export function AccountsPage() {
             : "Switch between your accounts, or create another one.",
         })}
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         {suspended && (
           <Notice tone="bad" title="One of your accounts is suspended">
             You cannot use this account or create another one. Contact the platform's operators.
@@ -75,7 +76,7 @@ export function AccountsPage() {
             </Form>
           </Card>
         )}
-      </div>
+      </Sections>
     </div>
   );
 }

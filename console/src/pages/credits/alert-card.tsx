@@ -33,7 +33,7 @@ export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }
           label="Alert below ($)"
           name="mark"
           required
-          placeholder="5.00"
+          placeholder={typedAmount("5000000")}
           defaultValue={mark === null ? "" : typedAmount(mark)}
           error={wrong ?? errorOfField(set.error, "mark_micro")}
         />

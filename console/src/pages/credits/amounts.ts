@@ -1,5 +1,5 @@
 /** Reads typed dollar amounts and checks the API's limits before they are sent. */
-import { exactDollars, wholeMicro } from "../../money.ts";
+import { exactDollars, parseMicro, typedDollars, wholeMicro } from "../../money.ts";
 import { readDollars } from "../../typed-dollars.ts";
 
 const PICO_PER_CENT = 10_000_000_000n;
@@ -28,5 +28,4 @@ export function readAmount(text: string, { least, most }: Bounds): { micro: stri
 }
 
 /** For example "5.00", as it is typed. */
-export const typedAmount = (micro: string): string =>
-  exactDollars(BigInt(micro.replace(".", ""))).replaceAll(/[$,]/g, "");
+export const typedAmount = (micro: string): string => typedDollars(parseMicro(micro));

@@ -8,6 +8,7 @@ import { RoleNote } from "../../team/role-note.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { Loaded, LoadedStat, Skeleton } from "../../ui/states.tsx";
 import { AlertCard } from "./alert-card.tsx";
 import { lastingText } from "./lasting.ts";
@@ -26,7 +27,7 @@ export function CreditsPage() {
         title="Credits"
         about="Requests are prepaid. Each request reserves its maximum cost (a hold). When it ends, its actual cost is charged and the rest is refunded."
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         {purchase !== undefined && (
           <PurchaseReturn
             outcome={purchase}
@@ -39,7 +40,7 @@ export function CreditsPage() {
         <LookedAfter />
         <PaymentsCard />
         <StatementCard />
-      </div>
+      </Sections>
     </>
   );
 }

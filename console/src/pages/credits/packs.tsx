@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { CheckoutRequest } from "../../api/types.ts";
 import { isBillingDisabled, packsQuery, useCheckout } from "../../data/credits.ts";
 import { usePermissions } from "../../data/session.ts";
+import { exactDollars } from "../../money.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { AmountField } from "../../ui/amount-field.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -14,7 +15,7 @@ import { CreditCard } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { PURCHASE_BOUNDS, readAmount } from "./amounts.ts";
+import { PURCHASE_BOUNDS, readAmount, typedAmount } from "./amounts.ts";
 
 export function Packs() {
   const packs = useQuery(packsQuery);
@@ -98,9 +99,9 @@ function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
           label="Other amount ($)"
           name="amount"
           required
-          placeholder="75.00"
+          placeholder={typedAmount("75000000")}
           className="min-w-0 flex-1"
-          hint="From $5 to $5,000."
+          hint={`From ${exactDollars(PURCHASE_BOUNDS.least)} to ${exactDollars(PURCHASE_BOUNDS.most)}.`}
           error={wrong ?? errorOfField(error, "amount_micro")}
         />
         <Button type="submit" className="mt-6.5" busy={busy} disabled={disabled} aria-label="Buy this amount">

@@ -19,9 +19,9 @@ import { SavedCard } from "./saved-card.tsx";
 type TopUp = NonNullable<Credits["top_up"]>;
 
 const FIELDS = [
-  { name: "mark_micro", label: "Balance below", bounds: THRESHOLD_BOUNDS, start: "5.00" },
-  { name: "amount_micro", label: "Buy", bounds: PURCHASE_BOUNDS, start: "20.00" },
-  { name: "month_max_micro", label: "Monthly maximum", bounds: MONTHLY_BOUNDS, start: "100.00" },
+  { name: "mark_micro", label: "Balance below", bounds: THRESHOLD_BOUNDS, start: "5000000" },
+  { name: "amount_micro", label: "Buy", bounds: PURCHASE_BOUNDS, start: "20000000" },
+  { name: "month_max_micro", label: "Monthly maximum", bounds: MONTHLY_BOUNDS, start: "100000000" },
 ] as const satisfies readonly { name: keyof TopUp; label: string; bounds: Bounds; start: string }[];
 
 type Name = (typeof FIELDS)[number]["name"];
@@ -74,7 +74,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
                 label={label}
                 name={name}
                 required
-                defaultValue={top_up === null ? start : typedAmount(top_up[name])}
+                defaultValue={typedAmount(top_up === null ? start : top_up[name])}
                 error={wrong[name] ?? errorOfField(set.error, name)}
               />
             ))}

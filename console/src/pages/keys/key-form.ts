@@ -1,6 +1,7 @@
 /** A key's settings as form fields, and the changes made to them. Fields have the API's names. An empty field removes the setting. Pure. */
 import type { ApiKey, KeyChange } from "../../api/types.ts";
-import { exactDollars, parseMicro, wholeMicro } from "../../money.ts";
+import { momentOfZone, zoneAheadMs } from "../../locale.ts";
+import { parseMicro, typedDollars, wholeMicro } from "../../money.ts";
 import { readDollars } from "../../typed-dollars.ts";
 import { wholeNumber } from "../../whole-number.ts";
 
@@ -89,7 +90,8 @@ export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } 
     change[name] = read === null ? null : wholeMicro(read.pico);
   }
   if (form.expires_at !== before.expires_at) {
-    change.expires_at = form.expires_at === "" ? null : Math.floor(new Date(form.expires_at).getTime() / 1000);
+    change.expires_at =
+      form.expires_at === "" ? null : Math.floor(momentOfZone(Date.parse(`${form.expires_at}Z`)) / 1000);
   }
   if (String(form.models) !== String(before.models)) {
     if (form.models?.length === 0) return { problem: { param: "models", text: "Choose at least one model." } };
@@ -105,13 +107,10 @@ export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } 
   return { change };
 }
 
-const dollarsOf = (micro: string | null): string =>
-  micro === null ? "" : exactDollars(parseMicro(micro)).replaceAll(/[$,]/g, "");
+const dollarsOf = (micro: string | null): string => (micro === null ? "" : typedDollars(parseMicro(micro)));
 const textOf = (limit: number | null): string => (limit === null ? "" : String(limit));
 
 function localMinute(unixSeconds: number): string {
-  const at = new Date(unixSeconds * 1000);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const day = `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
+  const atMs = unixSeconds * 1000;
+  return new Date(atMs + zoneAheadMs(atMs)).toISOString().slice(0, 16);
 }

@@ -13,6 +13,7 @@ import { CodeTabs } from "../../ui/code.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
 import { ArrowLeft } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Count, count, Span } from "../../ui/time.tsx";
 import { Availability } from "./model-table.tsx";
@@ -40,7 +41,7 @@ function Details({ model }: { model: Model }) {
   return (
     <>
       <PageHeader title={id} about={<Availability model={model} />} actions={<Actions model={model} />} />
-      <div className="flex flex-col gap-5">
+      <Sections>
         {status === "active" && (
           <>
             <Now model={model} />
@@ -57,7 +58,7 @@ function Details({ model }: { model: Model }) {
             </Card>
           )}
         </div>
-      </div>
+      </Sections>
     </>
   );
 }

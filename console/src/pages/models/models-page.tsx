@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { usePayoutShare } from "../../data/models.ts";
 import { Card, PageHeader } from "../../ui/card.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Estimator } from "./estimator.tsx";
 import { ModelTable } from "./model-table.tsx";
@@ -21,12 +22,12 @@ export function ModelsPage() {
           </>
         }
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Card flush>
           <Loaded query={models}>{({ data }) => <ModelTable models={data} />}</Loaded>
         </Card>
         {models.data !== undefined && <Estimator models={models.data.data} />}
-      </div>
+      </Sections>
     </>
   );
 }

@@ -5,6 +5,7 @@ import type { Account } from "../../api/types.ts";
 import { notificationSettingsQuery } from "../../data/notifications.ts";
 import { useActing } from "../../data/session.ts";
 import { Card, PageHeader } from "../../ui/card.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Addresses } from "./addresses.tsx";
@@ -48,16 +49,16 @@ export function NotificationsPage() {
           )
         }
       />
-      <Sections key={account.id} account={account} />
+      <AccountSections key={account.id} account={account} />
     </>
   );
 }
 
-function Sections({ account }: { account: Account }) {
+function AccountSections({ account }: { account: Account }) {
   const settings = useQuery(notificationSettingsQuery(account.id));
   const mayChange = account.may.includes("pay");
   return (
-    <div className="flex flex-col gap-5">
+    <Sections>
       <InboxCard account={account} />
       <Card title="What is sent where" flush>
         <Loaded query={settings}>
@@ -68,6 +69,6 @@ function Sections({ account }: { account: Account }) {
         {(found) => <Addresses account={account} settings={found} mayChange={mayChange} />}
       </Loaded>
       <Deliveries account={account} />
-    </div>
+    </Sections>
   );
 }

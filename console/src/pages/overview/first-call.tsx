@@ -1,4 +1,5 @@
 /** The steps to the first request: a key and sample code. Hidden on later visits after a request has arrived. */
+
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
@@ -7,7 +8,7 @@ import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { useActing, usePermissions } from "../../data/session.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
-import { parseMicro } from "../../money.ts";
+import { exactDollars, parseMicro } from "../../money.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
 import { forgetSecret, keepSecret, useKeptSecret } from "../../secrets/kept-secret.ts";
 import { snippetsOf } from "../../snippets.ts";
@@ -56,7 +57,7 @@ function HowTo() {
     <Card title="Make your first request">
       {broke && (
         <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-warn">
-          Your balance is $0.00. Requests need credit.{" "}
+          Your balance is {exactDollars(0n)}. Requests need credit.{" "}
           <Link to="/credits" className="font-medium underline underline-offset-2">
             Add credits
           </Link>

@@ -9,6 +9,7 @@ import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { type BarItem, BarList } from "../../ui/chart/bar-list.tsx";
 import { Money } from "../../ui/money.tsx";
+import { Awaited } from "../../ui/sections.tsx";
 import { useThisHour } from "../../ui/time.tsx";
 
 const SHOWN = 8;
@@ -16,10 +17,13 @@ const SHOWN = 8;
 export function LabelSpend({ range }: { range: SumRange }) {
   const hour = useThisHour();
   const from = useMemo(() => spanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
-  const { data } = useQuery(usageQuery({ by: "label", from }));
-  const rows = (data?.data ?? []).map(({ label = null, charge_micro }) => ({ label, pico: parseMicro(charge_micro) }));
+  const usage = useQuery(usageQuery({ by: "label", from }));
+  const rows = (usage.data?.data ?? []).map(({ label = null, charge_micro }) => ({
+    label,
+    pico: parseMicro(charge_micro),
+  }));
   const named = rows.flatMap(({ label, pico }) => (label === null ? [] : [{ label, pico }]));
-  if (named.length === 0) return null;
+  if (named.length === 0) return <Awaited query={usage} />;
   const shown = named.slice(0, SHOWN);
   const rest = sum(rows) - sum(shown);
   const places = placesOf([...shown.map(({ pico }) => pico), rest]);

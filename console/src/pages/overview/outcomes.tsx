@@ -1,9 +1,11 @@
 /** Requests by ending, and errors by code. */
+
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { usageQuery } from "../../data/money.ts";
+import { fixedText } from "../../locale.ts";
 import { termText } from "../../requests/filter-text.ts";
 import { Outcome } from "../../requests/outcome.tsx";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
@@ -66,7 +68,7 @@ function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
               <Outcome of={outcome} />
               <span className="ml-auto whitespace-nowrap">
                 <Count of={requests} />{" "}
-                <span className="text-ink-soft">({((requests / ended) * 100).toFixed(1)} %)</span>
+                <span className="text-ink-soft">({fixedText((requests / ended) * 100, 1)} %)</span>
               </span>
             </Link>
           </li>

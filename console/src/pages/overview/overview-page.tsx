@@ -17,6 +17,7 @@ import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Sparkline } from "../../ui/chart/sparkline.tsx";
 import { Money } from "../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
+import { Awaited, Sections } from "../../ui/sections.tsx";
 import { LoadedStat } from "../../ui/states.tsx";
 import { Count, useThisHour, useToday } from "../../ui/time.tsx";
 import { daysBefore, startOfUtcMonth } from "../../utc.ts";
@@ -41,7 +42,8 @@ export function OverviewPage() {
           </Link>
         }
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
+        <Awaited query={recent} />
         <FirstCall none={recent.data?.data.length === 0} />
         <Figures />
         <Lost range={range} />
@@ -52,7 +54,7 @@ export function OverviewPage() {
           <LatestRequests query={recent} />
           <Outcomes range={range} />
         </div>
-      </div>
+      </Sections>
     </>
   );
 }

@@ -18,6 +18,7 @@ import { useBefore } from "../../ui/chart/use-before.ts";
 import { SelectField } from "../../ui/field.tsx";
 import { Activity, X } from "../../ui/icons.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
 import { lineRows, percentilePoints } from "./course.ts";
 import { PerformanceTable } from "./performance-table.tsx";
@@ -44,7 +45,7 @@ export function PerformancePage() {
         about="Latency, speed and error rate of your requests. Rate-limited requests are not counted."
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Filters {...{ model, set }} keyId={key} onClear={filtered ? clear : undefined} />
         <PerformanceFigures query={query} words={RANGE_WORDS[range]} />
         <Loaded
@@ -79,7 +80,7 @@ export function PerformancePage() {
             )
           }
         </Loaded>
-      </div>
+      </Sections>
     </>
   );
 }

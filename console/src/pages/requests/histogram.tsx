@@ -4,7 +4,7 @@ import { type PointerEvent, useState } from "react";
 import { sentenceOf } from "../../api/fault.ts";
 import type { RequestFilter, RequestHistogram } from "../../api/types.ts";
 import { requestHistogramQuery } from "../../data/requests.ts";
-import { countText } from "../../locale.ts";
+import { countText, ownZone } from "../../locale.ts";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
@@ -72,7 +72,7 @@ function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
             <span>{momentOf(bars[0]?.at ?? histogram.from, bucketS)}</span>
             <span className="truncate text-center" role="presentation">
               {pointed === undefined || bars[pointed] === undefined
-                ? `${lengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : "your time"}`
+                ? `${lengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : ownZone()}`
                 : `${momentOf(bars[pointed].at, bucketS)}: ${countText(bars[pointed].total)}`}
             </span>
             <span>{histogram.to > Date.now() / 1000 - bucketS ? "now" : momentOf(histogram.to, bucketS)}</span>

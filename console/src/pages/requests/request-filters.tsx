@@ -4,10 +4,10 @@ import type { RequestSort } from "../../api/types.ts";
 import { momentText } from "../../locale.ts";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
-import { SelectField, TextField } from "../../ui/field.tsx";
+import { DateField, SelectField } from "../../ui/field.tsx";
 import { X } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
-import { isFiltered, localDay, ofAllTime, REQUEST_RANGES, type RequestsView, withSpan } from "./search.ts";
+import { isDay, isFiltered, ofAllTime, REQUEST_RANGES, type RequestsView, withSpan } from "./search.ts";
 
 interface Props {
   view: RequestsView;
@@ -61,21 +61,22 @@ export function RequestFilters({ view, onChange, field, children }: Props) {
         <SelectField
           label="Order"
           hideLabel
-          className="w-44 max-sm:flex-1"
+          className="w-40 max-sm:w-full"
           value={view.sort ?? "newest"}
           options={SORTS}
           onChange={({ target }) => setSort(target.value)}
         />
         <DayField label="From" value={view.from} max={view.to} onChange={(day) => setDay("from", day)} />
         <DayField label="To" value={view.to} min={view.from} onChange={(day) => setDay("to", day)} />
-        <Button
-          look="quiet"
-          disabled={!isFiltered(view)}
-          onClick={() => onChange(view.sort === "oldest" || view.sort === "cost" ? { sort: view.sort } : {})}
-        >
-          <X aria-hidden className="size-4" />
-          Clear
-        </Button>
+        {isFiltered(view) && (
+          <Button
+            look="quiet"
+            onClick={() => onChange(view.sort === "oldest" || view.sort === "cost" ? { sort: view.sort } : {})}
+          >
+            <X aria-hidden className="size-4" />
+            Clear
+          </Button>
+        )}
         <div className="ml-auto flex flex-wrap items-center gap-2">{children}</div>
       </div>
     </search>
@@ -92,7 +93,7 @@ interface DayProps {
 
 /** A date input; the text of an exact time that the histogram set. */
 function DayField({ label, value = "", min, max, onChange }: DayProps) {
-  if (value !== "" && localDay(value) === undefined) {
+  if (value !== "" && !isDay(value)) {
     const at = Date.parse(value);
     return (
       <span className="inline-flex h-9 items-center gap-1 rounded-md bg-sunken pl-3 text-xs">
@@ -108,17 +109,13 @@ function DayField({ label, value = "", min, max, onChange }: DayProps) {
       </span>
     );
   }
-  const isDay = (day: string | undefined): day is string => day !== undefined && localDay(day) !== undefined;
   return (
-    <TextField
+    <DateField
       label={label}
-      hideLabel
-      className="w-36 max-sm:flex-1"
-      title={label}
-      type="date"
+      className="w-44 max-sm:flex-1"
       value={value}
-      {...(isDay(min) && { min })}
-      {...(isDay(max) && { max })}
+      {...(min !== undefined && isDay(min) && { min })}
+      {...(max !== undefined && isDay(max) && { max })}
       onChange={({ target }) => onChange(target.value)}
     />
   );

@@ -18,6 +18,7 @@ import { Activity, RefreshCw } from "../../ui/icons.tsx";
 import { LoadMore } from "../../ui/load-more.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Time, useFiveMinutes } from "../../ui/time.tsx";
 import { toastError } from "../../ui/toast.tsx";
@@ -76,82 +77,87 @@ export function RequestsPage() {
         about="Every request that reached a node or was rate-limited. Prompts and answers are never stored."
         actions={<SaveButton save={() => exportCsv(filter)}>Export CSV</SaveButton>}
       />
-      <div className="mb-5 flex flex-col gap-5 empty:hidden">
+      <Sections>
         <UnfundedNotice
           from={startOfRange(recently, now.getTime()).toISOString()}
           words={RANGE_WORDS[recently]}
           refusedFrom={week}
         />
         <RefusedCalls from={week} words={RANGE_WORDS["7d"]} />
-      </div>
-      <div className="flex items-start gap-4">
-        <Card flush className="min-w-0 flex-1">
-          <RequestFilters
-            view={view}
-            onChange={change}
-            field={
-              // A new filter discards the half-typed text of the previous one.
-              <FilterField key={view.q ?? ""} {...{ read, wrong, known, nameOf }} onChange={withText} onFound={open} />
-            }
-          >
-            <LiveButton
+        <div className="flex items-start gap-4">
+          <Card flush className="min-w-0 flex-1">
+            <RequestFilters
               view={view}
-              isPaused={isPaused}
-              onPause={(pause) => setPaused(pause ? { viewed, now } : undefined)}
-            />
-            <ColumnsMenu chosen={columns} onChoose={chooseColumns} />
-            <ViewsMenu person={person} view={view} onChoose={(chosen) => change(chosen, false)} />
-          </RequestFilters>
-          {wrong.length > 0 ? (
-            <WrongFilter onClear={() => change({})} />
-          ) : (
-            <>
-              <Histogram
-                filter={filter}
-                {...asked}
-                onNarrow={(span) => {
-                  const { range: _range, ...rest } = view;
-                  change({ ...rest, ...span }, false);
-                }}
-                onOutcome={(outcome) => withText(`${view.q ?? ""} ${termText("outcome", outcome)}`.trim())}
+              onChange={change}
+              field={
+                // A new filter discards the half-typed text of the previous one.
+                <FilterField
+                  key={view.q ?? ""}
+                  {...{ read, wrong, known, nameOf }}
+                  onChange={withText}
+                  onFound={open}
+                />
+              }
+            >
+              <LiveButton
+                view={view}
+                isPaused={isPaused}
+                onPause={(pause) => setPaused(pause ? { viewed, now } : undefined)}
               />
-              <Totals filter={filter} {...asked} />
-              <PagedTable
-                query={requests}
-                label="Requests"
-                columns={columnsOf(columns)}
-                keyOf={({ id }) => id}
-                onOpen={({ id }) => open(id)}
-                isOpen={({ id }) => id === search.request}
-                empty={
-                  requests.hasNextPage ? (
-                    <LoadMore query={requests} />
-                  ) : (
-                    <NoRequests filtered={filtered} onClear={() => change({})} />
-                  )
-                }
-                // A filter that the API refuses stays refused, so there is a button to clear it.
-                action={filtered && <Button onClick={() => change({})}>Clear filters</Button>}
-                above={([newest]) => (
-                  <Newer
-                    first={newest?.id}
-                    hidden={
-                      (filtered && !isPaused) ||
-                      view.sort !== undefined ||
-                      (!isPaused && (requests.data?.pages.length ?? 0) < 2)
-                    }
-                    busy={requests.isRefetching}
-                    show={() => (isPaused ? setPaused(undefined) : void requests.refetch())}
-                  />
-                )}
-              />
-              <SearchedTo at={requests.data?.pages.at(-1)?.searched_to} />
-              <KeptFrom at={requests.hasNextPage ? null : (requests.data?.pages.at(-1)?.kept_from ?? null)} />
-            </>
-          )}
-        </Card>
-        <RequestPane id={search.request} ids={ids} wide={wide} onOpen={open} />
-      </div>
+              <ColumnsMenu chosen={columns} onChoose={chooseColumns} />
+              <ViewsMenu person={person} view={view} onChoose={(chosen) => change(chosen, false)} />
+            </RequestFilters>
+            {wrong.length > 0 ? (
+              <WrongFilter onClear={() => change({})} />
+            ) : (
+              <>
+                <Histogram
+                  filter={filter}
+                  {...asked}
+                  onNarrow={(span) => {
+                    const { range: _range, ...rest } = view;
+                    change({ ...rest, ...span }, false);
+                  }}
+                  onOutcome={(outcome) => withText(`${view.q ?? ""} ${termText("outcome", outcome)}`.trim())}
+                />
+                <Totals filter={filter} {...asked} />
+                <PagedTable
+                  query={requests}
+                  label="Requests"
+                  columns={columnsOf(columns)}
+                  keyOf={({ id }) => id}
+                  onOpen={({ id }) => open(id)}
+                  isOpen={({ id }) => id === search.request}
+                  empty={
+                    requests.hasNextPage ? (
+                      <LoadMore query={requests} />
+                    ) : (
+                      <NoRequests filtered={filtered} onClear={() => change({})} />
+                    )
+                  }
+                  // A filter that the API refuses stays refused, so there is a button to clear it.
+                  action={filtered && <Button onClick={() => change({})}>Clear filters</Button>}
+                  above={([newest]) => (
+                    <Newer
+                      first={newest?.id}
+                      hidden={
+                        (filtered && !isPaused) ||
+                        view.sort !== undefined ||
+                        (!isPaused && (requests.data?.pages.length ?? 0) < 2)
+                      }
+                      busy={requests.isRefetching}
+                      show={() => (isPaused ? setPaused(undefined) : void requests.refetch())}
+                    />
+                  )}
+                />
+                <SearchedTo at={requests.data?.pages.at(-1)?.searched_to} />
+                <KeptFrom at={requests.hasNextPage ? null : (requests.data?.pages.at(-1)?.kept_from ?? null)} />
+              </>
+            )}
+          </Card>
+          <RequestPane id={search.request} ids={ids} wide={wide} onOpen={open} />
+        </div>
+      </Sections>
     </>
   );
 }

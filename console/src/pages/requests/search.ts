@@ -1,5 +1,6 @@
 /** The request list's state in the address bar, so that a view can be bookmarked and shared. */
 import type { RequestFilter, RequestSort } from "../../api/types.ts";
+import { momentOfZone } from "../../locale.ts";
 import { type FilterField, readFilter, termText } from "../../requests/filter-text.ts";
 import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 
@@ -83,6 +84,7 @@ export function ofAllTime({ from: _from, to: _to, range: _range, ...view }: Requ
 }
 
 const FIVE_MINUTES = 300_000;
+const DAY_MS = 86_400_000;
 const SHORT: Partial<Record<RequestRange, number>> = { "1h": 3_600_000, "6h": 6 * 3_600_000 };
 
 /** The start of a quick range: at the clock's five minutes or hour, or at a UTC day, like sums and charts. */
@@ -102,16 +104,12 @@ export function spanOfView({ from, to, range }: RequestsView, nowMs: number): Pi
   };
 }
 
-function startOfLocalDay(text: string, plusDays: number): string {
-  const day = localDay(text);
-  day?.setDate(day.getDate() + plusDays);
-  return day?.toISOString() ?? text;
-}
+/** Where a day of the address bar begins, `2026-11-15`, or one after it. What is no such day is the API's to refuse. */
+export const startOfLocalDay = (text: string, plusDays: number): string =>
+  isDay(text) ? new Date(momentOfZone(Date.parse(text) + plusDays * DAY_MS)).toISOString() : text;
 
-/** Parses a day of the address bar, `2026-11-15`, in the reader's time zone. The API refuses invalid days. */
-export function localDay(text: string): Date | undefined {
-  const [, year, month, date] = (/^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? []).map(Number);
-  if (year === undefined || month === undefined || date === undefined) return undefined;
-  const day = new Date(year, month - 1, date);
-  return day.getMonth() === month - 1 && day.getDate() === date ? day : undefined;
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
 }

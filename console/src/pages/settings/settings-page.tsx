@@ -1,19 +1,23 @@
-/** A person's own settings: accounts, password, two-factor authentication, sessions. */
+/** A person's own settings: accounts, formats, password, two-factor authentication, sessions, and leaving. */
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { AccountNames } from "./account-names.tsx";
+import { FormatsCard } from "./formats-card.tsx";
+import { LeavingCard } from "./leaving-card.tsx";
 import { PasswordCard } from "./password-card.tsx";
 import { SessionsCard } from "./sessions-card.tsx";
 import { TwoFactorCard } from "./two-factor-card.tsx";
 
 export function SettingsPage() {
-  const { identity, accounts } = useMe();
+  const me = useMe();
+  const { identity, accounts } = me;
   return (
     <div className="max-w-3xl">
       <PageHeader title="Settings" />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Card title="Profile">
           <Facts>
             <Fact name="Name">{identity.name}</Fact>
@@ -33,10 +37,12 @@ export function SettingsPage() {
           </Facts>
         </Card>
         {accounts.length > 0 && <AccountNames accounts={accounts} />}
+        <FormatsCard of={identity} />
         <PasswordCard />
         <TwoFactorCard on={identity.two_factor} />
         <SessionsCard />
-      </div>
+        <LeavingCard me={me} />
+      </Sections>
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { meaningOf, ROLES } from "../../team/roles.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { UserPlus } from "../../ui/icons.tsx";
+import { Sections } from "../../ui/sections.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Changes } from "./changes.tsx";
 import { Invitations } from "./invitations.tsx";
@@ -46,7 +47,7 @@ function TeamPage({ account }: { account: Account }) {
           )
         }
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Card title="Members" flush>
           <Loaded query={team}>{({ members }) => <Members account={account} members={members} />}</Loaded>
         </Card>
@@ -68,7 +69,7 @@ function TeamPage({ account }: { account: Account }) {
             <Loaded query={team}>{({ events }) => <Changes events={events} />}</Loaded>
           </Card>
         </div>
-      </div>
+      </Sections>
       {inviting && <InviteDialog account={account} onClose={() => setInviting(false)} />}
     </>
   );

@@ -1,4 +1,5 @@
 /** Saves a chart: its values as CSV, its drawing as SVG. Loaded on first use. */
+import { plainNumber } from "../../locale.ts";
 import type { ChartRow, Series } from "./chart-data.ts";
 
 export interface Values {
@@ -30,7 +31,7 @@ function cellsOf(row: ChartRow | undefined, names: string[]): string[] {
 
 /** The exact text of a value, because amounts have more digits than a number holds. */
 function numberText({ values, texts }: ChartRow, name: string): string {
-  const text = texts?.[name]?.replaceAll(/[$,\s]/g, "").replace("−", "-");
+  const text = texts?.[name] === undefined ? undefined : plainNumber(texts[name]);
   if (text !== undefined && /^-?\d+(\.\d+)?$/.test(text)) return text;
   return values[name] === undefined ? "" : String(values[name]);
 }

@@ -1,5 +1,13 @@
 /** Formats a chart's values and rows. */
-import { countText, decimalText, minuteText, monthDayText, utcMonthDayText, zoneName } from "../../locale.ts";
+import {
+  countText,
+  decimalText,
+  fixedText,
+  minuteText,
+  monthDayText,
+  utcMonthDayText,
+  zoneName,
+} from "../../locale.ts";
 import { span } from "../../time.ts";
 import { areDays } from "./ticks.ts";
 
@@ -11,8 +19,7 @@ const DIGITS = 3;
 /** Dollars with the decimals that the axis's step needs: "$0.10" for steps of $0.05. */
 export function moneyTick(dollars: number, step?: number): string {
   const places = step === undefined ? placesOfOne(dollars) : step >= 1 ? 0 : placesOf(step);
-  const [whole = "", part] = dollars.toFixed(places).split(".");
-  return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part === undefined ? "" : `.${part}`}`;
+  return `$${fixedText(dollars, places)}`;
 }
 
 const placesOf = (step: number): number =>

@@ -1,5 +1,5 @@
 /** Computes an axis's marks: at steps of 1, 2 or 5, and at round hours or days. Pure. */
-import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+import { minuteText, monthDayText, utcMonthDayText, zoneAheadMs } from "../../locale.ts";
 
 const STEPS = [1, 2, 5, 10];
 
@@ -35,7 +35,7 @@ export const areDays = (moments: number[]): boolean => moments.length > 1 && mom
  * The label below each time: a time or a date at round ones, empty elsewhere; at most `most` labels. Daily rows are in
  * UTC, others in the reader's time zone.
  */
-export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneOf): string[] {
+export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneAheadMs): string[] {
   const days = areDays(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
   const last = moments.at(-1) ?? 0;
@@ -55,9 +55,6 @@ export function timeTicks(moments: number[], most: number, zoneMs: (at: number) 
     return local(at) % DAY === 0 ? monthDayText(at) : minuteText(at);
   });
 }
-
-/** The offset of the reader's time zone from UTC. */
-const zoneOf = (at: number): number => -new Date(at).getTimezoneOffset() * MINUTE;
 
 /** If no time is round, as with samples of the last minutes, every n-th gets a label. */
 function spread(moments: number[], most: number): (number | undefined)[] {

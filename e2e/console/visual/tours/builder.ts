@@ -3,7 +3,7 @@ import { takeScreen } from "../checks.ts";
 import { assertDrawerIsShaded } from "../layout.ts";
 import { type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
 
-const PAGES: Stop[] = [
+export const BUILDER_PAGES: Stop[] = [
   { path: "/overview", heading: "Overview", there: "All requests" },
   { path: "/keys", heading: "API keys", there: /^Used / },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
@@ -39,7 +39,7 @@ export const BUILDER_TOURS: Tour[] = [
   {
     title: "every page of the builder passes in both themes on every screen",
     as: "builder",
-    visit: (touring) => visitAll(touring, PAGES),
+    visit: (touring) => visitAll(touring, BUILDER_PAGES),
   },
   {
     title: "every drawer, dialog and palette of the builder passes in both themes on every screen",

@@ -5,7 +5,7 @@ import { takeScreen } from "../checks.ts";
 import { assertFiguresOnOneLine } from "../layout.ts";
 import { openDialog, type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
 
-const PAGES: Stop[] = [
+export const HOST_PAGES: Stop[] = [
   { path: "/host", heading: "Nodes", there: "workshop is quarantined" },
   { path: "/host/add", heading: "Add a node", there: "tollgate-host up" },
   { path: "/host/earnings", heading: "Earnings", there: "Show as table" },
@@ -19,11 +19,18 @@ const PAGES: Stop[] = [
   { path: "/host/team", heading: "Team", there: "Recent changes", open: (page) => openDialog(page, /Invite/) },
 ];
 
+/** "attic", by its address. */
+export const NODE_PAGE: Stop = {
+  path: "/host/nodes/node_00000000000000000000000005",
+  heading: "attic",
+  there: "Machine",
+};
+
 export const HOST_TOURS: Tour[] = [
   {
     title: "every page of the host passes in both themes on every screen",
     as: "builder",
-    visit: (touring) => visitAll(touring, PAGES),
+    visit: (touring) => visitAll(touring, HOST_PAGES),
   },
   {
     title: "a node, one of its jobs and its choice of models pass in both themes on every screen",
@@ -41,7 +48,7 @@ async function openNode({ browser, page, check }: Touring): Promise<void> {
   await check("a node");
   const jobs = page.getByRole("table", { name: "Jobs" });
   await assertJobsFit(page, jobs);
-  await takeScreen(browser, 1);
+  await page.setViewportSize({ width: 1024, height: 768 });
   assert.equal(await page.locator("dl[aria-label^='In the last'] > div").count(), 5);
   await assertFiguresOnOneLine(page, "a node on a small screen");
   await takeScreen(browser, 0);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { openDialog, type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
 
-const PAGES: Stop[] = [
+export const OPERATOR_PAGES: Stop[] = [
   {
     path: "/operator",
     heading: "Platform",
@@ -48,11 +48,17 @@ const PAGES: Stop[] = [
   { path: "/operator/audit", heading: "Audit log", there: "quarantined the node" },
 ];
 
+/** A builder's and a host's, by their addresses. */
+export const ACCOUNT_PAGES: Stop[] = [
+  { path: "/operator/accounts/acc_00000000000000000000000002", heading: "Lantern Notes", there: "Statement" },
+  { path: "/operator/accounts/acc_00000000000000000000000003", heading: "Fern Street Compute", there: "Payouts" },
+];
+
 export const OPERATOR_TOURS: Tour[] = [
   {
     title: "every page of the operator passes in both themes on every screen",
     as: "operator",
-    visit: (touring) => visitAll(touring, PAGES),
+    visit: (touring) => visitAll(touring, OPERATOR_PAGES),
   },
   {
     title: "the keyboard alone opens an account, grants it credit and closes it again",

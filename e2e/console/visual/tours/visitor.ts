@@ -4,7 +4,7 @@ import { copiedBy } from "../../browser.ts";
 import { takeScreen } from "../checks.ts";
 import { type Stop, type Tour, type Touring, visitAll } from "../tour.ts";
 
-const BEFORE_SIGN_IN: Stop[] = [
+export const BEFORE_SIGN_IN: Stop[] = [
   { path: "/sign-in", heading: "Sign in" },
   { path: "/sign-up", heading: "Create account" },
   { path: "/forgot-password", heading: "Reset password" },

@@ -151,9 +151,13 @@ async function setSuspended(run: AdminRun, suspended: boolean): Promise<number> 
   const [subject, reason] = [publicId("acc", id), reasonOf(run)];
   const action = suspended ? "account.suspend" : "account.restore";
   await openAudit(run).record({ operator: SHELL_OPERATOR, action, subject, details: { reason } }, () =>
-    openDirectory(run).setSuspended(id, suspended),
+    restoring(openDirectory(run).setSuspended(id, suspended)),
   );
   return report(run, subject);
+}
+
+async function restoring(done: Promise<boolean>): Promise<void> {
+  if (!(await done)) throw new Error("the account was deleted by its owner; it cannot be suspended or restored");
 }
 
 async function grant(run: AdminRun): Promise<number> {

@@ -1,4 +1,5 @@
 /** Entering the charges that a gateway left on disk. */
+
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,11 +8,12 @@ import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { exactMicro, pico } from "../../base/money.ts";
+import { patientClock } from "../../base/testing.ts";
 import { parseConfig } from "../../config.ts";
 import { openTestDatabase } from "../../db/testing.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { lineOf } from "../../ledger/spool-lines.ts";
-import { COST, holdOf, newDirectory, newId, patientClock, settlementOf } from "../../ledger/testing.ts";
+import { COST, holdOf, newDirectory, newId, settlementOf } from "../../ledger/testing.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { spoolCommands } from "./spool.ts";
 

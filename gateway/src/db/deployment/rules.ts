@@ -17,7 +17,7 @@ export interface OwnSetting {
   is: (recorded: string) => boolean;
   /** Whether it accepts the recorded value as the previous one, because that is set beside its own (`KEY_PEPPER_OLD`). */
   replaces?: (recorded: string) => boolean;
-  /** It has no previous value set, so a replacement is finished. Settings without `replaces` never report this. */
+  /** True if no previous value is set beside it, so a replacement is finished. Settings without `replaces` never report this. */
   isAlone?: boolean;
 }
 

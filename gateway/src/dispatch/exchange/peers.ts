@@ -264,7 +264,7 @@ class OpenPeers implements Peers {
     slots.note(count, now);
   }
 
-  /** Counts only nodes connected here. If it included reported numbers, gateways would repeat each other's for ever. */
+  /** Counts only nodes connected here. With reported numbers included, gateways would repeat each other's forever. */
   #countSlots(): Record<string, number> {
     const slots: Record<string, number> = {};
     for (const node of this.#options.roster.nodes()) {

@@ -32,7 +32,7 @@ export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): 
   const keys = newKeys();
   const facts = { issuer: name, signer: keys.privateKey, nowMs };
   const id = keyId(keys.publicKey);
-  // It may sign servers, but no further authority.
+  // The authority may sign servers, but no further authority.
   const constraints = sequence(TRUE, derValue(0x02, Buffer.of(0)));
   const extensions = [
     extension("551d13", constraints, { critical: true }),

@@ -38,7 +38,7 @@ export interface ConnectionHub {
   admit(connection: Connection, nodeId: string): Admission;
   /** The connection has ended. */
   ended(connection: Connection): void;
-  /** Its socket is closed, too. */
+  /** Called when the connection has ended and its socket is closed. */
   closed(connection: Connection): void;
 }
 
@@ -176,7 +176,7 @@ export class Connection implements Operations {
       this.#refuse(refusal);
       return;
     }
-    // As in nats-server, the first subscription with an id is kept.
+    // Like nats-server, keeps the first subscription with an ID.
     if (!known) this.#addSubscription(ask);
     this.#ok();
   }

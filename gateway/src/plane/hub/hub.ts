@@ -43,7 +43,7 @@ export interface HubOptions {
   credentialTtlMs?: number;
   /** The address for agents, if not host and port. */
   publicUrl?: string;
-  /** As PEM. With a certificate every connection must upgrade to TLS. */
+  /** The certificate in PEM. With one, every connection must upgrade to TLS. */
   tls?: Certificate;
   limits?: Partial<HubLimits>;
 }

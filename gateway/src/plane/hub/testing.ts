@@ -59,7 +59,7 @@ export function nextGone(hub: Hub): Promise<string> {
 
 interface PeerOptions {
   allowHalfOpen?: boolean;
-  /** Its address: any loopback address. */
+  /** The peer's address: any loopback address. */
   from?: string;
 }
 

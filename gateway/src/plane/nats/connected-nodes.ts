@@ -60,7 +60,7 @@ export class ConnectedNodes {
       known.movedAt = undefined;
       return "there";
     }
-    // The end of the former connection was never reported: its server died. It must not keep the node present for ever.
+    // The end of the former connection was never reported, because its server died. It must not keep the node present forever.
     if (movedAt === undefined || now - movedAt <= RENEWAL_MS_MAX) return "there";
     this.#nodes.delete(nodeId);
     return "gone";

@@ -35,6 +35,8 @@ describe("me", () => {
         operator: false,
         email_verified: true,
         two_factor: false,
+        locale: null,
+        time_zone: null,
       },
       accounts: [
         { id: builder, kind: "builder", name: "A builder", suspended: false, ...OWNER },
@@ -49,6 +51,40 @@ describe("me", () => {
       const { body } = await browser.send("GET", "/console/api/me");
       assert.equal(body.identity?.operator, operator);
       assert.deepEqual(body.accounts, []);
+    }
+  });
+});
+
+describe("preferences", () => {
+  const set = (browser: Browser, body: object) => browser.send("PUT", "/console/api/me/preferences", { body });
+  const shown = async (browser: Browser) => {
+    const { identity } = (await browser.send("GET", "/console/api/auth/get-session")).body;
+    return { locale: identity?.locale, time_zone: identity?.time_zone };
+  };
+
+  test("are the person's own, kept, replaced and removed", async () => {
+    const [{ browser }, other] = [await signedIn(), await signedIn()];
+    const answer = await set(browser, { locale: "de-de", time_zone: "Europe/Berlin" });
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual([answer.body.locale, answer.body.time_zone], ["de-DE", "Europe/Berlin"]);
+    assert.deepEqual(await shown(browser), { locale: "de-DE", time_zone: "Europe/Berlin" });
+    assert.deepEqual(await shown(other.browser), { locale: null, time_zone: null });
+    assert.equal((await set(browser, { locale: null, time_zone: "Asia/Tokyo" })).status, 200);
+    assert.deepEqual(await shown(browser), { locale: null, time_zone: "Asia/Tokyo" });
+    assert.equal((await set(browser, {})).status, 200);
+    assert.deepEqual(await shown(browser), { locale: null, time_zone: null });
+  });
+
+  test("400: what is no language tag or time zone, named by its field", async () => {
+    const { browser } = await signedIn();
+    const ROWS = [
+      ...["german", "de_DE", "xx-XX", "de-DE-u-nu-thai", "", 7].map((locale) => ["locale", { locale }] as const),
+      ...["Berlin", "Europe/Atlantis", "+01:00", "", 7].map((time_zone) => ["time_zone", { time_zone }] as const),
+    ];
+    for (const [param, body] of ROWS) {
+      const answer = await set(browser, body);
+      assert.equal(answer.status, 400, JSON.stringify(body));
+      assert.equal(answer.body.error?.param, param, JSON.stringify(body));
     }
   });
 });

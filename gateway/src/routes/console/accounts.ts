@@ -4,6 +4,7 @@ import { grantsOf } from "@tollgate/api/roles.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import type { Identities, SignedIn } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
+import type { Chosen } from "../../accounts/preferences.ts";
 import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
@@ -14,6 +15,11 @@ import type { Handlers } from "../../http/routes.ts";
 export function accountHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof accountRoutes> {
   return {
     getMe: ({ who }) => meObject(identities, who),
+
+    async setPreferences({ who, body }) {
+      const { locale = null, time_zone: timeZone = null } = body();
+      return identityObject(who, await identities.preferences.set(who.identityId, { locale, timeZone }));
+    },
 
     async openAccount({ who, body, refuse }) {
       const opened = await identities.openAccount(who.identityId, body());
@@ -54,11 +60,16 @@ export function accountHandlers({ identities }: Pick<AccountParts, "identities">
 
 /** The person and their accounts. */
 export async function meObject(identities: Identities, who: SignedIn) {
-  const accounts = await identities.accountsOf(who.identityId);
-  return { identity: identityObject(who), accounts: accounts.map(accountObject) };
+  const { identityId } = who;
+  const [accounts, chosen] = await Promise.all([
+    identities.accountsOf(identityId),
+    identities.preferences.of(identityId),
+  ]);
+  return { identity: identityObject(who, chosen), accounts: accounts.map(accountObject) };
 }
 
-function identityObject({ identityId, email, name, operator, emailVerified, twoFactor }: SignedIn) {
+function identityObject(who: SignedIn, { locale, timeZone }: Chosen) {
+  const { identityId, email, name, operator, emailVerified, twoFactor } = who;
   return {
     id: publicId("usr", identityId),
     email,
@@ -66,6 +77,8 @@ function identityObject({ identityId, email, name, operator, emailVerified, twoF
     operator,
     email_verified: emailVerified,
     two_factor: twoFactor,
+    locale,
+    time_zone: timeZone,
   };
 }
 
@@ -75,7 +88,10 @@ export function accountObject({ id, kind, name, suspended, role }: Membership) {
 
 const sessionName = (id: Uuid): string => `ses_${suffixOf(id)}`;
 
-function sessionObject({ id, address, userAgent, scriptAccess, createdAt, expiresAt }: OpenSession, who: SignedIn) {
+export function sessionObject(
+  { id, address, userAgent, scriptAccess, createdAt, expiresAt }: OpenSession,
+  who: SignedIn,
+) {
   return {
     id: sessionName(id),
     current: id === who.sessionId,

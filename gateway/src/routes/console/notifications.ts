@@ -7,6 +7,7 @@ import type {
   notificationRoutes,
 } from "@tollgate/api/console/notifications.ts";
 import type { z } from "zod";
+import type { AccountParts } from "../../accounts/parts.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import {
   BUILDER_NOTIFICATIONS,
@@ -25,6 +26,7 @@ import type { ShownDelivery } from "../../notifications/deliveries.ts";
 import type { ListedNotification } from "../../notifications/inbox.ts";
 import type { NotificationParts } from "../../notifications/parts.ts";
 import { isOn, NOTHING_SET } from "../../notifications/settings.ts";
+import { type Style, styleOf } from "../../notifications/style.ts";
 import { wordsOf } from "../../notifications/words.ts";
 import type { SiteParts } from "../parts.ts";
 
@@ -34,9 +36,9 @@ const SLACK_SHOWN_CHARS = 8;
 type Settings = z.input<typeof NotificationSettings>;
 
 export function notificationHandlers(
-  parts: NotificationParts & Pick<SiteParts, "cursors" | "now" | "newId">,
+  parts: NotificationParts & Pick<AccountParts, "identities"> & Pick<SiteParts, "cursors" | "now" | "newId">,
 ): Handlers<typeof notificationRoutes> {
-  const { sendsMail, loopbackWebhooks, cursors, now, newId } = parts;
+  const { identities, sendsMail, loopbackWebhooks, cursors, now, newId } = parts;
   const { settings, inbox, deliveries, tell, soon, isThere } = parts.notifications;
 
   const shown = async (
@@ -107,6 +109,7 @@ export function notificationHandlers(
     async listNotifications({ who, account, query }) {
       if (!isThere()) return { ...singlePage([]), unread: 0 };
       const reader = { accountId: account.id, identityId: who.identityId };
+      const style = styleOf(await identities.preferences.of(who.identityId));
       const [list, unread] = await Promise.all([
         page({
           cursors,
@@ -114,7 +117,7 @@ export function notificationHandlers(
           query,
           read: (before, limit) => inbox.list(reader, { before: before as Uuid | undefined, limit }),
           position: ({ id }) => id,
-          show: (one) => notificationObject(one, account),
+          show: (one) => notificationObject(one, account, style),
         }),
         inbox.unread(reader),
       ]);
@@ -136,8 +139,9 @@ export function notificationHandlers(
 function notificationObject(
   { id, fact, createdAt, isRead }: ListedNotification,
   account: { id: Uuid; name: string },
+  style: Style,
 ): z.input<typeof Notification> {
-  const { title, text, page: about } = wordsOf(fact, account);
+  const { title, text, page: about } = wordsOf(fact, account, style);
   return {
     object: "notification",
     id: publicId("ntf", id),

@@ -1,6 +1,7 @@
 /** Registers the console: its page, sign-in and API. Each table of routes has its handlers in its own file. */
 import { accountRoutes } from "@tollgate/api/console/accounts.ts";
 import { paymentRoutes, statementRoutes } from "@tollgate/api/console/credits.ts";
+import { deletionRoutes } from "@tollgate/api/console/deletion.ts";
 import { earningRoutes } from "@tollgate/api/console/earnings.ts";
 import { healthRoutes } from "@tollgate/api/console/health.ts";
 import { hostRoutes } from "@tollgate/api/console/host.ts";
@@ -36,6 +37,7 @@ import { serveRoutes } from "../../http/routes.ts";
 import type { Parts } from "../parts.ts";
 import { accountHandlers } from "./accounts.ts";
 import { creditHandlers, noCredits } from "./credits.ts";
+import { deletionHandlers } from "./deletion.ts";
 import { earningHandlers } from "./earnings.ts";
 import { healthHandlers } from "./health.ts";
 import { hostHandlers } from "./host.ts";
@@ -82,6 +84,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, signInRoutes, signInHandlers(parts));
   serveRoutes(app, options, scriptRoutes, scriptHandlers(parts));
   serveRoutes(app, options, accountRoutes, accountHandlers(parts));
+  serveRoutes(app, options, deletionRoutes, deletionHandlers(parts));
   serveRoutes(app, options, teamRoutes, teamHandlers(parts));
   serveRoutes(app, options, keyRoutes, keyHandlers(parts));
   serveRoutes(app, options, playgroundRoutes, playgroundHandlers(parts));

@@ -71,7 +71,7 @@ test("enabling a second factor requires the password and a valid code", async ()
   assert.equal(early.status, 400, early.text);
   const begun = await post(browser, "two-factor/enable", { password: PASSWORD });
   const { secret } = begun.body as unknown as Setup;
-  // Not confirmed, so sign-in is unchanged.
+  // The second factor is not confirmed, so sign-in is unchanged.
   assert.deepEqual((await new Browser(platform).signIn(email)).body, { status: "signed_in" });
   const guess = totp(secret) === "000000" ? "000001" : "000000";
   const bad = await post(browser, "two-factor/confirm", { code: guess });

@@ -129,7 +129,7 @@ function faultOf(refused: SignInRefusal): Fault {
   });
 }
 
-function callerOf({ call }: { call: OpenCall }): Caller {
+export function callerOf({ call }: { call: OpenCall }): Caller {
   const { cookie, "user-agent": userAgent } = call.request.headers;
   return { cookie, address: call.address(), userAgent };
 }
@@ -139,7 +139,7 @@ function ownerOf(asked: { call: OpenCall; who: SignedIn }): Owner {
 }
 
 /** Sets the cookies, and leaves them out of the answer. */
-function keep<T extends { cookies: string[] }>(
+export function keep<T extends { cookies: string[] }>(
   { setHeader }: { setHeader: (name: string, value: string[]) => void },
   { cookies, ...answer }: T,
 ): Omit<T, "cookies"> {

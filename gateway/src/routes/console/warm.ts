@@ -38,7 +38,7 @@ export async function warmConsole(parts: WarmedParts, { connections, isOver }: W
   }
 }
 
-/** Those of most pages first. */
+/** The queries that most pages use come first. */
 function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
   const { identities, ledger, usage, performance, history, unfunded, refusedCalls, apiKeys, statement, alerts } = parts;
   const now = new Date(parts.now());

@@ -5,6 +5,7 @@ import { consoleApi } from "@tollgate/api/console/api.ts";
 import { thingOf } from "./testing/access.ts";
 import * as builders from "./testing/builders.ts";
 import { openCoverage } from "./testing/coverage.ts";
+import { callDeletion } from "./testing/deletion.ts";
 import { type Fixture, openFixture, type Thing, type Who } from "./testing/fixture.ts";
 import * as hosts from "./testing/hosts.ts";
 import { callNotifications } from "./testing/notifications.ts";
@@ -56,6 +57,7 @@ describe("responses of each operation", () => {
     "OpenID providers": signIn.callProviders,
     "too many attempts": signIn.callTooOften,
     "accounts and sessions": builders.callAccounts,
+    "exports and deletions": callDeletion,
     "people of an account": callTeam,
     keys: builders.callKeys,
     "the playground": builders.callPlayground,

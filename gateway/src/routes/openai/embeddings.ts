@@ -70,7 +70,7 @@ function* listParts(
   yield `],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** As documented: floats, whatever was asked for. */
+/** The documented behaviour: floats, whatever the client asked for. */
 export const embeddings = embeddingsEndpoint({ base64Compat: false });
 
 /** openai for JavaScript, 4.91 to 7.11, asks for base64 by default and decodes every response as such. */

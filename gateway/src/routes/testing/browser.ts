@@ -58,7 +58,7 @@ export class Browser {
       status: response.statusCode,
       headers: response.headers,
       text: response.payload,
-      body: isJson ? JSON.parse(response.payload) : {},
+      body: isJson && response.payload !== "" ? JSON.parse(response.payload) : {},
     };
   }
 

@@ -9,9 +9,9 @@ export interface ApiDocument {
   name: string;
   /** Under gateway/openapi/. */
   file: string;
-  /** Its address for programs. */
+  /** The document's URL for programs. */
   url: string;
-  /** Its address for people. */
+  /** The document's URL for people. */
   pageUrl: string;
   /** The API that it describes. */
   api: Api;

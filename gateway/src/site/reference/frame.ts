@@ -37,7 +37,7 @@ interface Framed {
   /** Between the mark and the links. */
   nav?: Html;
   body: Html;
-  /** Its own style sheet besides the common one. */
+  /** The page's own style sheet in addition to the common one. */
   styleUrl?: string;
   /** Whether this gateway has a public status page. */
   hasStatus: boolean;

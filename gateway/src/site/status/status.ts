@@ -106,7 +106,7 @@ export function openStatus({
   return async () => {
     if (waited === undefined && clock.monotonic() - madeAt >= everyMs) begin();
     await waited;
-    // Not finished in time: the database is slow or unreachable.
+    // The query did not finish in time: the database is slow or unreachable.
     return waited === undefined && last !== undefined ? last : lastKnown();
   };
 }

@@ -49,10 +49,10 @@ interface Sample {
 export class Calibration {
   readonly #samples = new Map<string, Sample>();
   /** By node, its latest scores, which do not count yet. */
-  readonly #held = new Map<string, { bench: Bench; reading: Reading }[]>();
+  readonly #held = new Map<string, { bench: VerifierBench; reading: Reading }[]>();
 
-  /** Adds the score once the node has given more; at once while there are too few to judge anybody. */
-  offer(nodeId: string, bench: Bench, reading: Reading): void {
+  /** Adds the score once the node has given more scores, or immediately while there are too few to judge any node. */
+  offer(nodeId: string, bench: VerifierBench, reading: Reading): void {
     if (!this.#isSettled(bench)) {
       this.add(bench, reading);
       return;
@@ -95,8 +95,8 @@ export class Calibration {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
-  /** Whether everybody can be judged: without the readings of any one identity there are enough. */
-  #isSettled(bench: Bench): boolean {
+  /** Whether every identity can be judged: enough readings are left without those of any one of them. */
+  #isSettled(bench: VerifierBench): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(bench)) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
   }

@@ -13,7 +13,7 @@ import { BRIEF_TOKENS, type Score, scoreOf } from "./score.ts";
 
 /** The positions at which an engine is asked that can only score the next token. */
 const CUTS = 12;
-/** Of an answer that is too short to score, another node's answer shows whether it should have been longer. That takes no more than this. */
+/** The output cap for a second node's answer, which shows whether a very short answer should have been longer. */
 const AGAIN_TOKENS_MAX = 32;
 /** The compared part of each answer, which fits the context of every embedding model. */
 const MEANING_CHARS_MAX = 1_000;

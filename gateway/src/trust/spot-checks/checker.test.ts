@@ -18,7 +18,7 @@ describe("spot checks", () => {
   beforeEach(() => rig.reset());
   after(() => db.close());
 
-  test("bar a node that returns junk, record its scores and withhold its earnings since its last good check", async () => {
+  test("bar a node that returns junk, record its scores, and withhold its earnings since its last good check", async () => {
     await rig.calibrate();
     assert.deepEqual(rig.barred, []);
     const [cheat] = rig.nodes as [RosterNode];
@@ -34,7 +34,7 @@ describe("spot checks", () => {
     assert.deepEqual(rig.withheld, [[cheat.nodeRecord.nodeId, since]]);
   });
 
-  test("sample a node more often when other statistics make it suspect", async () => {
+  test("check a node more often that other statistics suspect", async () => {
     const [node] = rig.nodes as [RosterNode];
     node.nodeRecord = { ...node.nodeRecord, answers: { [MODEL]: 100_000 } };
     const drawn = (): number =>
@@ -44,7 +44,7 @@ describe("spot checks", () => {
     assert.ok(drawn() > 300);
   });
 
-  test("sample the answers of a model as often as a newcomer's, whatever record the node has with another model", async () => {
+  test("check answers of a model as often as a new node's, whatever record the node has with other models", async () => {
     const [node] = rig.nodes as [RosterNode];
     node.nodeRecord = { ...node.nodeRecord, answers: { "its-own-model": 100_000 } };
     for (let i = 0; i < 2_000; i++) rig.checks.draws(node.id, "its-own-model");
@@ -68,7 +68,7 @@ describe("spot checks", () => {
     assert.notEqual(rig.paid[0]?.[0], node.nodeRecord.hostAccountId);
   });
 
-  test("bar no node on the word of one lying verifier, and stop asking it", async () => {
+  test("bar no node because of one lying verifier, and stop asking that verifier", async () => {
     await rig.calibrate();
     const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
     rig.lies.set(liar.id, () => -9);
@@ -80,7 +80,7 @@ describe("spot checks", () => {
     assert.equal(rig.asked.filter((id) => id === liar.id).length, 0);
   });
 
-  test("catch a verifier that approves every answer with a trap", async () => {
+  test("use traps to find a verifier that approves every answer", async () => {
     await rig.calibrate();
     const [victim, lazy] = rig.nodes as [RosterNode, RosterNode];
     rig.lies.set(lazy.id, () => -0.6);
@@ -101,7 +101,7 @@ describe("spot checks", () => {
     assert.ok(((await rig.verdicts(node)).odd ?? 0) > 0);
   });
 
-  test("rely on a single reference node, without payment", async () => {
+  test("accept the result of a single reference node, without payment", async () => {
     await rig.calibrate();
     const [cheat, reference] = rig.nodes as [RosterNode, RosterNode];
     rig.nodes = [cheat, reference];
@@ -112,7 +112,7 @@ describe("spot checks", () => {
     assert.deepEqual(rig.paid, []);
   });
 
-  test("compare answers by embeddings and pay the embedding node where no engine scores", async () => {
+  test("compare answers by embeddings, and pay the embedding node, if no engine can score", async () => {
     for (const node of rig.nodes) node.scores = {};
     const embedder = await rig.openNode();
     embedder.models = new Set([EMBEDDING]);
@@ -129,14 +129,14 @@ describe("spot checks", () => {
     assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
   });
 
-  test("compare answers by words without an embedding node", async () => {
+  test("compare answers by words if there is no embedding node", async () => {
     for (const node of rig.nodes) node.scores = {};
     await rig.check(rig.nodes[0] as RosterNode, HONEST);
     const { rows } = await db.pool.query("select method, mean from spot_check");
     assert.deepEqual([rows.length, rows[0].method, Math.round(rows[0].mean * 1000)], [1, "words", 1000]);
   });
 
-  test("choose no verifier of the same owner, and drop the check without another one", async () => {
+  test("choose no verifier of the same owner, and drop the check if there is no other", async () => {
     const [node, kin] = rig.nodes as [RosterNode, RosterNode];
     kin.nodeRecord = { ...kin.nodeRecord, owners: [rig.newId(), ...(node.nodeRecord.owners as string[])] };
     rig.nodes = [node, kin];

@@ -12,7 +12,7 @@ import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway.ts";
 import { runPrivately } from "../../inference/private-job.ts";
 import type { Verdict } from "../reliability.ts";
-import { type Bench, Calibration } from "./calibration.ts";
+import { Calibration, type VerifierBench } from "./calibration.ts";
 import { answerAgain, type CheckJobs, compare, type Subject, type Verification, verify } from "./check-jobs.ts";
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf } from "./score.ts";

@@ -57,7 +57,7 @@ describe("spot checks of hosts who know them", () => {
       assert.deepEqual(rows, [{ method: "text", class: "greedy-brief" }]);
     });
 
-    test("bars nobody for a prompt to which every node's answer differs", async () => {
+    test("bars no node for a prompt to which every node's answer differs", async () => {
       await calibrateBrief();
       const [node, ...others] = rig.nodes as RosterNode[];
       for (const [i, other] of others.entries()) rig.answers.set(other.id, () => `${"other ".repeat(9 + i * 8)}${i}`);

@@ -8,7 +8,7 @@ import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { Reading, VerifierBench } from "./calibration.ts";
 import type { Score } from "./score.ts";
-import { isPressed, isSuspected, NEW_TEST, type Noted, note, type TestState } from "./sequential-test.ts";
+import { addCheck, isPressed, isSuspected, NEW_TEST, type Noted, type TestState } from "./sequential-test.ts";
 
 /** The migration that creates the last of the tables. */
 export const SPOT_CHECKS_SCHEMA = 51;
@@ -24,7 +24,7 @@ interface CheckRecord {
   score: Score | undefined;
   badness: number | undefined;
   verdict: string;
-  /** Its score calibrates others, unless the node is suspected after it. */
+  /** Whether the score calibrates others; false if the node is suspected after the check. */
   calibrates: boolean;
   /** Tokens read and written for the check. */
   tokens: number;
@@ -36,7 +36,7 @@ interface CheckRecord {
 
 export interface CheckStore {
   /** The scores since then that calibrate new ones, oldest first. */
-  calibration(since: Date): Promise<(Bench & Reading & { nodeId: Uuid })[]>;
+  calibration(since: Date): Promise<(VerifierBench & Reading & { nodeId: Uuid })[]>;
   /** Stores the check. `noted`: its contribution to the node's test, whose new state is returned. */
   record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
   /** The bad scores of a node since then, for its quarantine. */

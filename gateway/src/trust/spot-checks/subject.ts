@@ -4,7 +4,7 @@ import type { Subject } from "./check-jobs.ts";
 
 /** Larger requests for text are not checked, because they would be kept in memory. No context is that long. */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Of an embeddings request so many texts are checked, drawn at random. */
+/** The number of texts of an embeddings request that are checked, drawn at random. */
 const TEXTS_MAX = 16;
 
 /** Undefined: it is too large. */

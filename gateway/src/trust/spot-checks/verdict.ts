@@ -96,7 +96,7 @@ const min = (a: Factors, b: Factors): Factors => a.map((value, i) => Math.min(va
 
 /** One check in this many is a trap. */
 export const TRAP_ONE_IN = 20;
-/** Of a verifier's latest traps and disputed checks, the number that it got wrong; above the limit it is not asked any more. */
+/** A verifier that is wrong in more than this many of its latest traps and disputed checks is not asked any more. */
 export const VERIFIER_WINDOW = 20;
 export const VERIFIER_ERRORS_MAX = 3;
 

@@ -50,7 +50,7 @@ async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<C
   );
 }
 
-/** Not a problem: a model without it only gets no structured-output requests. */
+/** A failure is no problem: such a model only gets no structured-output requests. */
 async function formatCheck(engine: Engine, model: string): Promise<Check | undefined> {
   if (EMBEDDING_MODELS.includes(model)) return undefined;
   const keeps = await engineKeepsFormat(engine, model);

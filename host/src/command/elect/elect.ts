@@ -172,7 +172,7 @@ interface Election {
   node: string;
 }
 
-/** Not stored for another node, because these settings are this machine's. */
+/** These settings are this machine's, so they are not stored for another node. */
 async function remember({ login }: Session, { logins }: CommandContext, election: Election): Promise<void> {
   if (login.node?.id !== election.node) return;
   await logins.write({ ...login, serving: servingOf(election.settings, election.models) });

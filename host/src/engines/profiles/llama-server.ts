@@ -47,7 +47,7 @@ export const llamaServer: EngineProfile = {
   dialect: openAiDialect(
     { return_progress: true },
     {
-      // Its completions only accept the schema itself.
+      // llama-server's completions accept only the schema itself.
       format: (format, endpoint) =>
         endpoint === "chat"
           ? responseFormat(format)

@@ -86,7 +86,7 @@ export const lmStudio: EngineProfile = {
   dialect: openAiDialect(
     {},
     {
-      // It supports no `json_object`, and no format for completions.
+      // LM Studio supports no `json_object`, and no format for completions.
       format: (format, endpoint) =>
         endpoint === "chat" ? responseFormat(format.type === "json_object" ? ANY_OBJECT : format) : undefined,
     },

@@ -35,7 +35,7 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
   const here = tags.json.models.filter(({ remote_host }) => !remote_host);
   const models = here.map(({ name }) => ({
     name,
-    // It reloads a model for a request with more context, so the loaded context is no limit.
+    // Ollama reloads a model for a request with more context, so the loaded context is no limit.
     contextTokens: undefined,
     loaded: running === undefined ? undefined : loaded.has(name),
   }));

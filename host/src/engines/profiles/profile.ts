@@ -68,7 +68,7 @@ export interface EngineScoring {
 
 export interface EngineProfile {
   kind: EngineKindName;
-  /** Its default address. */
+  /** The engine's default address. */
   usualAddress: string;
   /** A cheap request that it answers while it is busy. */
   healthPath: string;

@@ -13,6 +13,7 @@ import { Money } from "../../../ui/money.tsx";
 import { MonthMenu } from "../../../ui/month-menu.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Empty, Loaded } from "../../../ui/states.tsx";
 import { columnsFor } from "./earning-columns.tsx";
 import { EarningsChart } from "./earnings-chart.tsx";
@@ -59,7 +60,7 @@ export function EarningsPage() {
           </>
         }
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Loaded query={earnings}>
           {({ pages: [newest] }) =>
             newest !== undefined && (
@@ -112,7 +113,7 @@ export function EarningsPage() {
             }
           />
         </Card>
-      </div>
+      </Sections>
     </>
   );
 }

@@ -10,6 +10,7 @@ import { Card, PageHeader } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
@@ -38,7 +39,7 @@ export function MarketPage() {
           />
         }
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Card flush>
           <Loaded query={market}>
             {({ data, slots }) => (
@@ -49,7 +50,7 @@ export function MarketPage() {
         <Loaded query={market} loading={null}>
           {({ share_percent, slots }) => <How share={share_percent} slots={slots} ofNode={node !== undefined} />}
         </Loaded>
-      </div>
+      </Sections>
     </>
   );
 }

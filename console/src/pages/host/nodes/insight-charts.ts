@@ -1,6 +1,6 @@
 /** Converts a node's figures over time to chart data. Pure. */
 import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
-import { decimalText } from "../../../locale.ts";
+import { decimalText, fixedText } from "../../../locale.ts";
 import { chartDollars, exactDollars, parseMicro } from "../../../money.ts";
 import type { ChartRow, Series } from "../../../ui/chart/chart-data.ts";
 import { bucketTick, momentTick } from "../../../ui/chart/labels.ts";
@@ -39,7 +39,7 @@ export const earningsOf = ({ earnings, earnings_slot_s }: NodeInsight): ChartRow
 /** A mark on an axis, with as many digits as its step needs: "0.05 %". */
 export const percentTick = (share: number, step: number = share): string => {
   const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step * 100) - 1e-9)) : 0;
-  return `${(share * 100).toFixed(digits)} %`;
+  return `${fixedText(share * 100, digits)} %`;
 };
 
 /** For example "42 %", "0.7 %", or "–" without measurements. Small shares are never shown as zero. */

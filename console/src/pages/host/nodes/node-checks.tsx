@@ -1,7 +1,9 @@
 /** Answers of a node that other hosts' nodes checked: each with its score and verdict. */
+
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { SpotCheck } from "../../../api/types.ts";
 import { checksQuery } from "../../../data/host.ts";
+import { fixedText } from "../../../locale.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
@@ -64,7 +66,7 @@ const COLUMNS: Column<SpotCheck>[] = [
     title: "Score",
     from: "sm",
     align: "right",
-    cell: ({ score, method }) => <span title={`Method: ${method}`}>{score === null ? "–" : score.toFixed(2)}</span>,
+    cell: ({ score, method }) => <span title={`Method: ${method}`}>{score === null ? "–" : fixedText(score, 2)}</span>,
   },
   {
     title: "Request",

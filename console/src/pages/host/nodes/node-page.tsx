@@ -10,6 +10,7 @@ import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { IdLine } from "../../../ui/drawer.tsx";
 import { Money } from "../../../ui/money.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
 import { BackToNodes } from "../back-to-nodes.tsx";
@@ -54,7 +55,7 @@ function Details({ node }: { node: NodeDetail }) {
           </>
         }
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         {quarantine !== null && state === "quarantined" && (
           <QuarantineNotice name={name} quarantine={quarantine} forHost />
         )}
@@ -87,7 +88,7 @@ function Details({ node }: { node: NodeDetail }) {
         </Card>
         <NodeJobs node={node} />
         <NodeChecks id={id} />
-      </div>
+      </Sections>
     </>
   );
 }

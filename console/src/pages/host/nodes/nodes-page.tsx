@@ -13,6 +13,7 @@ import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
 import { Cpu, Plus } from "../../../ui/icons.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
@@ -34,7 +35,7 @@ export function NodesPage() {
     <>
       <PageHeader title="Nodes" about="The machines that serve models for your host account." actions={add} />
       <RoleNote kind="host" need="work" />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Figures nodes={nodes} />
         {nodes.data?.data.map(
           ({ id, name, quarantine, state }) =>
@@ -68,7 +69,7 @@ export function NodesPage() {
             }
           </Loaded>
         </Card>
-      </div>
+      </Sections>
     </>
   );
 }

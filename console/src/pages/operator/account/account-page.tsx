@@ -9,6 +9,7 @@ import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Facts, IdLine } from "../../../ui/drawer.tsx";
 import { ArrowLeft } from "../../../ui/icons.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { AccountActions } from "../accounts/account-actions.tsx";
 import { AccountState, MoneyFacts } from "../accounts/account-facts.tsx";
@@ -54,7 +55,7 @@ function Details({ account }: { account: PlatformAccount }) {
         }
         actions={<AccountActions account={account} />}
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Activity
           id={id}
           range={range}
@@ -87,7 +88,7 @@ function Details({ account }: { account: PlatformAccount }) {
           </>
         )}
         <AccountAudit id={id} />
-      </div>
+      </Sections>
     </>
   );
 }

@@ -7,8 +7,9 @@ import { SuspensionDialog } from "./suspension.tsx";
 
 export function AccountActions({ account }: { account: PlatformAccount }) {
   const [task, setTask] = useState<"grant" | "suspension">();
-  const { kind, suspended_at } = account;
+  const { kind, suspended_at, deleted_at } = account;
   const done = (): void => setTask(undefined);
+  if (deleted_at !== null) return null;
   return (
     <div className="flex flex-wrap gap-2">
       {kind === "builder" && <Button onClick={() => setTask("grant")}>Grant credit</Button>}

@@ -7,7 +7,14 @@ import { Time } from "../../../ui/time.tsx";
 
 type Of<Field extends keyof PlatformAccount> = { account: Pick<PlatformAccount, Field> };
 
-export function AccountState({ account: { suspended_at } }: Of<"suspended_at">) {
+export function AccountState({ account: { suspended_at, deleted_at } }: Of<"suspended_at" | "deleted_at">) {
+  if (deleted_at !== null) {
+    return (
+      <>
+        <Badge tone="neutral">deleted</Badge> by its owner, <Time at={deleted_at} as="full" />
+      </>
+    );
+  }
   if (suspended_at === null) return <Badge tone="good">active</Badge>;
   return (
     <>

@@ -68,14 +68,22 @@ const COLUMNS: Column<PlatformAccount>[] = [
   {
     title: "State",
     from: "sm",
-    cell: ({ suspended_at }) =>
-      suspended_at === null ? <Badge tone="good">active</Badge> : <Badge tone="bad">suspended</Badge>,
+    cell: ({ suspended_at, deleted_at }) =>
+      deleted_at !== null ? (
+        <Badge tone="neutral">deleted</Badge>
+      ) : suspended_at === null ? (
+        <Badge tone="good">active</Badge>
+      ) : (
+        <Badge tone="bad">suspended</Badge>
+      ),
   },
   moneyColumn({
     title: "Balance",
     of: ({ balance_micro }) => balance_micro,
-    below: ({ suspended_at }) =>
-      suspended_at !== null && <span className="block text-xs text-bad @lg:hidden">suspended</span>,
+    below: ({ suspended_at, deleted_at }) =>
+      suspended_at !== null && (
+        <span className="block text-xs text-bad @lg:hidden">{deleted_at === null ? "suspended" : "deleted"}</span>
+      ),
   }),
   moneyColumn({ title: "Held", from: "lg", of: ({ held_micro }) => held_micro }),
   { title: "Created", from: "md", cell: ({ created_at }) => <Time at={created_at} as="day" /> },

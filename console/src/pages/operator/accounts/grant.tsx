@@ -2,7 +2,7 @@
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { useGrant } from "../../../data/platform-accounts.ts";
-import { exactDollars, wholeMicro } from "../../../money.ts";
+import { exactDollars, parseMicro, typedDollars, wholeMicro } from "../../../money.ts";
 import { readDollars } from "../../../typed-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
@@ -40,7 +40,7 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
           label="Amount ($)"
           name="amount"
           required
-          placeholder="25.00"
+          placeholder={typedDollars(parseMicro("25000000"))}
           error={problem ?? errorOfField(grant.error, "amount_micro")}
         />
         <TextField

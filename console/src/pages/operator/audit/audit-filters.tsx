@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { AuditFilter } from "../../../api/types.ts";
 import { Button } from "../../../ui/button.tsx";
 import { classes } from "../../../ui/classes.ts";
-import { SelectField, TextField } from "../../../ui/field.tsx";
+import { DateField, SelectField } from "../../../ui/field.tsx";
 import { SlidersHorizontal, X } from "../../../ui/icons.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { OUTCOMES } from "./search.ts";
@@ -81,22 +81,8 @@ export function AuditFilters({ filter, onChange }: Props) {
           options={ACTIONS}
           onChange={({ target }) => set("action", target.value)}
         />
-        <TextField
-          label="From"
-          hideLabel
-          title="From"
-          type="date"
-          value={filter.from ?? ""}
-          onChange={({ target }) => set("from", target.value)}
-        />
-        <TextField
-          label="To"
-          hideLabel
-          title="To"
-          type="date"
-          value={filter.to ?? ""}
-          onChange={({ target }) => set("to", target.value)}
-        />
+        <DateField label="From" value={filter.from ?? ""} onChange={({ target }) => set("from", target.value)} />
+        <DateField label="To" value={filter.to ?? ""} onChange={({ target }) => set("to", target.value)} />
         <SelectField
           label="Outcome"
           hideLabel

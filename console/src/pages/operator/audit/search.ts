@@ -1,6 +1,6 @@
 /** The audit log's filters as the address bar stores them, so that a view can be bookmarked and shared. */
 import type { AuditFilter } from "../../../api/types.ts";
-import { localDay } from "../../requests/search.ts";
+import { startOfLocalDay } from "../../requests/search.ts";
 import { ACTION_NAMES } from "./words.ts";
 
 /** The possible outcomes of an action. */
@@ -23,13 +23,7 @@ export function readAuditSearch(search: Record<string, unknown>): AuditFilter {
 export function apiFilterOf({ from, to, ...rest }: AuditFilter): AuditFilter {
   return {
     ...rest,
-    ...(from !== undefined && { from: startOf(from, 0) }),
-    ...(to !== undefined && { to: startOf(to, 1) }),
+    ...(from !== undefined && { from: startOfLocalDay(from, 0) }),
+    ...(to !== undefined && { to: startOfLocalDay(to, 1) }),
   };
-}
-
-function startOf(text: string, plusDays: number): string {
-  const day = localDay(text);
-  day?.setDate(day.getDate() + plusDays);
-  return day?.toISOString() ?? text;
 }

@@ -40,6 +40,8 @@ const ACTIONS: Record<string, Words> = {
   "request.read": plain("Look up a request", "looked up the request", "look up the request"),
   "account.suspend": plain("Suspend an account", "suspended", "suspend"),
   "account.restore": plain("Restore an account", "restored", "restore"),
+  "account.delete": plain("Delete an account", "deleted their account", "delete their account"),
+  "person.delete": plain("Delete a person", "deleted themselves,", "delete themselves,"),
   "account.alert": {
     name: "Set a low-credit alert",
     did: (details) => `set the low-credit alert${markWords(details)} for`,

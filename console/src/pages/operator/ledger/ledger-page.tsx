@@ -6,6 +6,7 @@ import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Check, RefreshCw, X } from "../../../ui/icons.tsx";
 import { Notice } from "../../../ui/notice.tsx";
+import { isAwaited, Sections } from "../../../ui/sections.tsx";
 import { Loaded, Loading } from "../../../ui/states.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
 
@@ -24,8 +25,10 @@ export function LedgerPage() {
           </Button>
         }
       />
-      <div className="flex flex-col gap-5">
-        <div role="status">{check.data !== undefined && <Verdict result={check.data} />}</div>
+      <Sections>
+        <div role="status" className="empty:hidden" data-loading={isAwaited(check) ? "" : undefined}>
+          {check.data !== undefined && <Verdict result={check.data} />}
+        </div>
         <Card flush>
           <Loaded query={check} loading={<Loading what="Checking the ledger" rows={8} />}>
             {({ checks }) => (
@@ -37,7 +40,7 @@ export function LedgerPage() {
             )}
           </Loaded>
         </Card>
-      </div>
+      </Sections>
     </>
   );
 }

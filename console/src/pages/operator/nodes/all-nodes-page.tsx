@@ -9,6 +9,7 @@ import { wordsOf } from "../../../nodes/quarantine.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Cpu } from "../../../ui/icons.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
@@ -31,7 +32,7 @@ export function AllNodesPage() {
         title="All nodes"
         about="The nodes of all hosts. A quarantined node receives no requests until it is released."
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Card flush>
           <NodeSearchBar key={searches} filter={filter} onChange={setFilter} hostName={ofHost?.account_name} />
           <PagedTable
@@ -46,7 +47,7 @@ export function AllNodesPage() {
           />
         </Card>
         <SpotChecks />
-      </div>
+      </Sections>
       <NodeDrawer
         id={open}
         onClose={() => show(undefined)}

@@ -1,8 +1,10 @@
 /** Spot checks of the last 30 days: by model with their cost, and by node with the evidence. */
+
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ModelChecks, NodeChecks } from "../../../api/types.ts";
 import { platformChecksQuery } from "../../../data/platform-nodes.ts";
+import { fixedText } from "../../../locale.ts";
 import { costShare } from "../../../nodes/check-cost.ts";
 import { Card } from "../../../ui/card.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
@@ -67,7 +69,7 @@ const NODES: Column<NodeChecks>[] = [
   { title: "Model", from: "sm", cell: ({ model }) => model },
   { title: "Checks", align: "right", cell: ({ checks }) => <Count of={checks} /> },
   { title: "Bad", align: "right", cell: ({ bad }) => <Count of={bad} /> },
-  { title: "Score", from: "md", align: "right", cell: ({ score }) => (score === null ? "–" : score.toFixed(2)) },
+  { title: "Score", from: "md", align: "right", cell: ({ score }) => (score === null ? "–" : fixedText(score, 2)) },
   { title: "Evidence", from: "md", align: "right", cell: ({ evidence }) => evidence ?? "–" },
   moneyColumn({ title: "Cost", from: "lg", of: ({ cost_micro }) => cost_micro }),
   { title: "Last check", from: "lg", cell: ({ last_at }) => <Time at={last_at} /> },

@@ -1,7 +1,7 @@
 /** Creating a payout of everything that hosts are owed. */
 import { useState } from "react";
 import { useCreatePayout } from "../../../data/payouts.ts";
-import { wholeMicro } from "../../../money.ts";
+import { parseMicro, typedDollars, wholeMicro } from "../../../money.ts";
 import { readDollars } from "../../../typed-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
@@ -47,7 +47,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
         <AmountField
           label="Minimum per host ($)"
           name="minimum"
-          placeholder="10.00"
+          placeholder={typedDollars(parseMicro("10000000"))}
           hint="Leave empty to pay every host that is owed money."
           error={problem ?? errorOfField(create.error, "minimum_micro")}
         />

@@ -10,6 +10,7 @@ import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Banknote, Plus } from "../../../ui/icons.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
@@ -38,7 +39,7 @@ export function PayoutsPage() {
         about="A payout collects the host earnings that are past the hold-back period. Export the CSV, send the money, then mark the payout as paid to record it in the ledger."
         actions={create}
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <Card flush>
           <PagedTable
             query={payouts}
@@ -61,7 +62,7 @@ export function PayoutsPage() {
             void navigate({ search: next === undefined ? {} : { node: next }, replace: true, resetScroll: false })
           }
         />
-      </div>
+      </Sections>
       {creating && <CreatePayoutDialog onClose={() => setCreating(false)} onCreated={show} />}
       <PayoutDrawer id={open} onClose={() => show(undefined)} />
     </>

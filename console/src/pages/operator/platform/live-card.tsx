@@ -5,12 +5,12 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { Skeleton } from "../../../ui/states.tsx";
 import { Count, count } from "../../../ui/time.tsx";
 import type { Load } from "./use-load.ts";
 
 const SERIES = [{ name: "Requests in flight", colour: 1 }];
 
+/** As high without figures as with them: what is below does not wait for the stream. */
 export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
   return (
     <Card
@@ -21,48 +21,46 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
         </span>
       }
     >
-      {now === undefined ? (
-        <Skeleton className="h-64 w-full" />
-      ) : (
-        <div className="grid grid-cols-1 gap-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
-          <dl className="grid grid-cols-2 content-start gap-4 lg:grid-cols-1">
-            <Figure name="Requests in flight">
-              <Count of={now.in_flight} />
-            </Figure>
-            <Figure name="Held">
-              <Money of={now.held_micro} />
-            </Figure>
-            <Figure name="Slots busy" wide>
-              <Count of={now.busy} />
-              <span className="text-sm font-normal"> of {count(now.slots)}</span>
-            </Figure>
-            <Figure name="Nodes" wide>
-              <span className="flex flex-wrap gap-x-3 text-sm font-normal">
-                {Object.entries(now.nodes).map(([state, nodes]) => (
-                  <span key={state}>
-                    {count(nodes ?? 0)} {state}
-                  </span>
-                ))}
-                {Object.keys(now.nodes).length === 0 && "none"}
-              </span>
-            </Figure>
-          </dl>
-          <Chart
-            kind="lines"
-            title="Requests in flight, last few minutes"
-            height={200}
-            series={SERIES}
-            format={count}
-            unit="requests"
-            whole
-            rows={samples.map(({ atMs, inFlight }) => ({
-              label: clockText(atMs),
-              at: atMs,
-              values: { "Requests in flight": inFlight },
-            }))}
-          />
-        </div>
-      )}
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
+        <dl className="grid grid-cols-2 content-start gap-4 lg:grid-cols-1">
+          <Figure name="Requests in flight">{now === undefined ? "–" : <Count of={now.in_flight} />}</Figure>
+          <Figure name="Held">{now === undefined ? "–" : <Money of={now.held_micro} />}</Figure>
+          <Figure name="Slots busy" wide>
+            {now === undefined ? (
+              "–"
+            ) : (
+              <>
+                <Count of={now.busy} />
+                <span className="text-sm font-normal"> of {count(now.slots)}</span>
+              </>
+            )}
+          </Figure>
+          <Figure name="Nodes" wide>
+            <span className="flex flex-wrap gap-x-3 text-sm font-normal">
+              {Object.entries(now?.nodes ?? {}).map(([state, nodes]) => (
+                <span key={state}>
+                  {count(nodes ?? 0)} {state}
+                </span>
+              ))}
+              {now === undefined ? "–" : Object.keys(now.nodes).length === 0 && "none"}
+            </span>
+          </Figure>
+        </dl>
+        <Chart
+          kind="lines"
+          title="Requests in flight, last few minutes"
+          height={200}
+          series={SERIES}
+          format={count}
+          unit="requests"
+          whole
+          rows={samples.map(({ atMs, inFlight }) => ({
+            label: clockText(atMs),
+            at: atMs,
+            values: { "Requests in flight": inFlight },
+          }))}
+        />
+      </div>
     </Card>
   );
 }

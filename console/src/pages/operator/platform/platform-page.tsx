@@ -4,6 +4,7 @@ import { platformPerformanceQuery, triageQuery } from "../../../data/platform.ts
 import { RANGES } from "../../../time-range.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
 import { Headline } from "./headline.tsx";
@@ -30,7 +31,7 @@ export function PlatformPage() {
         about="Whether the platform serves, what waits for a decision, and its load, errors and balances."
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <VerdictCard query={triage} />
         {triage.data !== undefined && <Inbox of={triage.data.inbox} />}
         <IncidentsCard />
@@ -46,11 +47,12 @@ export function PlatformPage() {
             <SpendLists performance={query.data} />
           </>
         )}
+        {query.data !== undefined && <MoneyStrip {...query.data} />}
+        {/* The last one: while the stream is not there nothing else waits for it. */}
         <Card title="Capacity by model" flush>
           {load.now === undefined ? <Skeleton className="m-4 h-40" /> : <CapacityTable load={load.now} />}
         </Card>
-        {query.data !== undefined && <MoneyStrip {...query.data} />}
-      </div>
+      </Sections>
     </>
   );
 }

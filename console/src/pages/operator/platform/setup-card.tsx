@@ -5,14 +5,16 @@ import { setupQuery } from "../../../data/platform.ts";
 import { Card } from "../../../ui/card.tsx";
 import { CheckField } from "../../../ui/field.tsx";
 import { Check } from "../../../ui/icons.tsx";
+import { Awaited } from "../../../ui/sections.tsx";
 import { stepsOf } from "./setup.ts";
 
 const STORED_AS = "tollgate.setup";
 
 export function SetupCard() {
-  const { data } = useQuery(setupQuery);
+  const setup = useQuery(setupQuery);
+  const { data } = setup;
   const [ticked, setTicked] = useState(readTicked);
-  if (data === undefined) return null;
+  if (data === undefined) return <Awaited query={setup} />;
   const steps = stepsOf(data, ticked);
   const done = steps.filter((one) => one.done).length;
   if (done === steps.length) return null;

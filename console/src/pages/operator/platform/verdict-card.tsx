@@ -42,7 +42,7 @@ function Words({ words: { state, title, meaning, since, cause, next, runbook } }
     >
       <p>{meaning}</p>
       {cause !== undefined && (
-        <dl className="mt-2 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+        <dl className="mt-2 grid gap-x-4 sm:grid-cols-[auto_1fr] sm:gap-y-1 max-sm:[&_dd]:mb-1.5">
           {since !== null && (
             <>
               <dt className="text-ink-soft">Since</dt>
@@ -77,5 +77,7 @@ const Unknown = ({ isUnread }: { isUnread: boolean }) =>
       Figures below may be old.
     </Notice>
   ) : (
-    <Skeleton className="h-18 w-full" />
+    <div data-loading="">
+      <Skeleton className="h-18 w-full" />
+    </div>
   );

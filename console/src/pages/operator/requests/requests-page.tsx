@@ -8,6 +8,7 @@ import { CopyButton } from "../../../ui/copy.tsx";
 import { DrawerSection, Fact, Facts } from "../../../ui/drawer.tsx";
 import { Search } from "../../../ui/icons.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
+import { Sections } from "../../../ui/sections.tsx";
 import { Empty, Loaded } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { FindRequest } from "../../requests/find-request.tsx";
@@ -25,7 +26,7 @@ export function PlatformRequestsPage() {
         title="Find a request"
         about="Look up a request of any account by its ID. Prompts and answers are never stored. The audit log records each look-up."
       />
-      <div className="flex flex-col gap-5">
+      <Sections>
         <div className="flex max-w-xl">
           <FindRequest onFound={(found) => void navigate({ search: { request: found } })} />
         </div>
@@ -56,7 +57,7 @@ export function PlatformRequestsPage() {
             </Loaded>
           )}
         </Card>
-      </div>
+      </Sections>
     </>
   );
 }

@@ -30,8 +30,9 @@ export function operatorAccountHandlers(
   const setSuspended =
     (verb: "suspend" | "restore"): Handlers<typeof operatorAccountRoutes>["suspendAccount"] =>
     async ({ who, params, body, refuse }) => {
-      const { id } = await find(params.id, refuse);
+      const { id, deletedAt } = await find(params.id, refuse);
       const { reason } = body();
+      if (deletedAt !== null) throw refuse("account_deleted");
       const act = { operator: who.email, action: `account.${verb}`, subject: publicId("acc", id), details: { reason } };
       await audit.record(act, () => directory.setSuspended(id, verb === "suspend"));
       return accountObject(await find(params.id, refuse));
@@ -51,10 +52,11 @@ export function operatorAccountHandlers(
     getAccount: async ({ params, refuse }) => accountObject(await find(params.id, refuse)),
 
     async grantCredit({ who, params, body, refuse }) {
-      const { id, kind } = await find(params.id, refuse);
+      const { id, kind, deletedAt } = await find(params.id, refuse);
       const { amount_micro, reason } = body();
       const amount = microAmount("amount_micro", amount_micro);
       if (kind !== "builder") throw refuse("not_a_builder");
+      if (deletedAt !== null) throw refuse("account_deleted");
       const act = {
         operator: who.email,
         action: "account.grant",
@@ -128,7 +130,7 @@ const tooMuch = (): Error =>
   breaksRule("amount_micro", `must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`);
 
 function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
-  const { id, kind, name, owners, members, suspendedAt, createdAt, balance, held } = account;
+  const { id, kind, name, owners, members, suspendedAt, deletedAt, createdAt, balance, held } = account;
   return {
     id: publicId("acc", id),
     object: "account",
@@ -139,6 +141,7 @@ function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
     balance_micro: exactMicro(balance),
     held_micro: exactMicro(held),
     suspended_at: suspendedAt === null ? null : seconds(suspendedAt),
+    deleted_at: deletedAt === null ? null : seconds(deletedAt),
     created_at: seconds(createdAt),
   };
 }

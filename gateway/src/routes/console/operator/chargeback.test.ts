@@ -368,7 +368,7 @@ describe("concurrent batches", () => {
     ]);
     await Promise.all(work);
     await create();
-    // Whatever came first: nobody is paid while their own account owes.
+    // In any order, nobody is paid while their own account owes money.
     const { rows } = await platform.pool.query(
       `select b.id from ledger_account b join account_owner o on o.account_id = b.id
          join account_owner p on p.identity_id = o.identity_id join ledger_account h on h.id = p.account_id and h.kind = 'host'

@@ -161,7 +161,7 @@ test("400 names the invalid field and its rule", async () => {
     [{ minimum_micro: "0" }, "minimum_micro", /from 1 to/],
     [{ minimum_micro: "1.5" }, "minimum_micro", /from 1 to/],
     [{ minimum_micro: {} }, "minimum_micro", /whole number of microdollars/],
-    // As it would be misspelt: everyone would be paid, whatever the amount.
+    // A misspelt field must be refused: otherwise everyone would be paid, whatever the amount.
     [{ minimum: "1000000" }, "minimum", /^"minimum" is an unknown field$/],
   ] as const) {
     const answer = await create(body);

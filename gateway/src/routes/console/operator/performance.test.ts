@@ -148,7 +148,7 @@ describe("one account", () => {
       ["grant", "5000000.000000"],
       ["usage", "-1.560000"],
     ]);
-    // Their order depends on the hour of the test: two hours ago may be yesterday.
+    // The order of the rows depends on the hour of the test: two hours ago may be yesterday.
     const [newest, oldest] = rows;
     assert.equal(newest?.balance_micro, "4999998.440000");
     assert.equal(oldest?.balance_micro, oldest?.amount_micro);

@@ -33,6 +33,9 @@ const NOTHING: Row = { body: {}, status: 400 };
 const SUSPENDED: Row["except"] = { "suspended builder": "account_suspended", "suspended host": "account_suspended" };
 const NO_OPERATORS: Row["except"] = { operator: "operator_excluded" };
 
+/** Everybody in the team but owners is refused by the handler. */
+const OWNERS: Row = { except: { member: "role_required", billing: "role_required", viewer: "role_required" } };
+
 let names = 0;
 
 const ROWS: Record<string, Row> = {
@@ -61,7 +64,12 @@ const ROWS: Record<string, Row> = {
   readScriptLogin: { status: 404, except: NO_OPERATORS },
   answerScriptLogin: { status: 404, except: NO_OPERATORS },
   openAccount: { except: SUSPENDED },
-  renameAccount: { except: { member: "role_required", billing: "role_required", viewer: "role_required" } },
+  renameAccount: OWNERS,
+  exportAccount: OWNERS,
+  getDeletion: OWNERS,
+  // Refused by the confirmation, so nothing is deleted.
+  deleteAccount: { ...OWNERS, body: { name: "not its name" }, status: 400 },
+  deletePerson: { body: { email: "other@example.test" }, status: 400 },
   readInvitation: NOTHING,
   acceptInvitation: NOTHING,
   // Everyone may leave; only owners remove others.
@@ -89,7 +97,7 @@ const ROWS: Record<string, Row> = {
   createPayout: { body: { note: "a test" } },
 };
 
-/** They change permissions, so they run last. */
+/** These operations change permissions, so they run last. */
 const LAST = ["openAccount", "signOut"];
 
 const THINGS: Record<string, Thing> = {

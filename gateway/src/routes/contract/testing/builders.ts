@@ -21,6 +21,7 @@ export async function callAccounts({ platform, people }: Fixture, { ask }: Cover
   await ask(browser, 200, "getMe");
   const { id } = (await open(201, "Work")).body;
   await ask(browser, 200, "renameAccount", { id, body: { name: "Play" } });
+  await ask(browser, 200, "setPreferences", { body: { locale: "de-DE", time_zone: "Europe/Berlin" } });
   for (let i = 1; i < 20; i++) await open(201, `Work ${i}`);
   await open(409, "One too many");
   await ask(browser, 400, "getBalance");
@@ -91,14 +92,14 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await emptySecrets(platform.pool, "api_key");
 }
 
-/** Its limits and its expiry are tested in keys/session-keys.test.ts. */
+/** The key's limits and its expiry are tested in keys/session-keys.test.ts. */
 export async function callPlayground({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   const { secret } = (await ask(browser, 201, "issuePlaygroundKey")).body;
   assert.equal((await platform.parts.apiKeys.authenticate(`Bearer ${secret}`))?.name, "Playground");
   const { sessionKeys } = platform.parts;
   const { issue } = sessionKeys;
-  // As if the session ended after the guard's check.
+  // Simulates a session that ends after the guard's check.
   sessionKeys.issue = async () => undefined;
   await ask(browser, 401, "issuePlaygroundKey");
   sessionKeys.issue = issue;

@@ -112,8 +112,14 @@ function declaredBy(operation: Operation): string[] {
 
 function checkSuccess({ id, answer: declared }: Operation, { status, headers, text, body }: Answer): void {
   assert.equal(status, declared.status ?? 200, `${id}: ${text}`);
-  const { json, csv, pdf, events } = declared;
-  const file = csv ? "text/csv" : pdf && "application/pdf";
+  const { json, csv, pdf, zip, events } = declared;
+  const file = csv
+    ? "text/csv"
+    : pdf
+      ? "application/pdf"
+      : zip
+        ? "application/zip"
+        : declared.file && "application/json";
   const type = json ? "application/json" : (file ?? (events ? "text/event-stream" : undefined));
   assert.equal(headers["content-type"]?.toString().split(";")[0], type, id);
   // Parsed from text, because the handler's result was checked before it was serialised.

@@ -36,7 +36,7 @@ export async function openEvents(app: FastifyInstance, browser: Browser, url: st
       }),
     close() {
       stream.destroy();
-      // As when a browser disconnects: the injected socket does not close by itself.
+      // Simulates a disconnecting browser: the injected socket does not close by itself.
       response.raw.res.emit("close");
     },
   };

@@ -1,0 +1,35 @@
+/** Exporting and deleting an account, or oneself. */
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { call } from "../api/client.ts";
+import { queryClient } from "./query-client.ts";
+import { leave, refreshSession } from "./session.ts";
+
+/** What would be lost, and what stands in the way. */
+export const deletionQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["deletion", id],
+    queryFn: () => call("GET /console/api/accounts/{id}/deletion", { path: { id } }),
+  });
+
+interface Proof {
+  typed: string;
+  /** Empty where no second factor is on. */
+  code: string;
+}
+
+const codeOf = ({ code }: Proof): { code?: string } => (code === "" ? {} : { code: code.replaceAll(/\s/g, "") });
+
+export const useDeleteAccount = (id: string) =>
+  useMutation({
+    mutationFn: (proof: Proof) =>
+      call("POST /console/api/accounts/{id}/delete", { path: { id }, body: { name: proof.typed, ...codeOf(proof) } }),
+    onError: () => queryClient.invalidateQueries({ queryKey: deletionQuery(id).queryKey }),
+    onSuccess: () => refreshSession(),
+  });
+
+export const useDeletePerson = () =>
+  useMutation({
+    mutationFn: (proof: Proof) =>
+      call("POST /console/api/me/delete", { body: { email: proof.typed, ...codeOf(proof) } }),
+    onSuccess: () => leave({}),
+  });

@@ -1,0 +1,55 @@
+/** The form that confirms a deletion: a name or address, typed, and a code where the second factor is on. */
+import type { UseMutationResult } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { FormActions } from "../../ui/dialog.tsx";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+
+interface Props<Data> {
+  mutation: UseMutationResult<Data, Error, { typed: string; code: string }>;
+  /** What has to be typed, and the field of the API that it is. */
+  expected: string;
+  field: "name" | "email";
+  twoFactor: boolean;
+  /** Whether something stands in the way. */
+  blocked?: boolean;
+  action: string;
+  onCancel: () => void;
+  onDone: () => void;
+  children?: ReactNode;
+}
+
+export function ConfirmDeletion<Data>(props: Props<Data>) {
+  const { mutation, expected, field, twoFactor, blocked = false, action, onCancel, onDone, children } = props;
+  const [typed, setTyped] = useState("");
+  const submit = (fields: FormData): void =>
+    mutation.mutate({ typed, code: textOf(fields, "code") }, { onSuccess: onDone });
+  return (
+    <Form onSubmit={submit} error={mutation.error} fields={[field, "code"]}>
+      {children}
+      <TextField
+        label={`Type “${expected}” to confirm`}
+        name={field}
+        autoComplete="off"
+        required
+        value={typed}
+        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+        error={errorOfField(mutation.error, field)}
+      />
+      {twoFactor && (
+        <TextField
+          label="Code"
+          name="code"
+          hint="From your authenticator app, or a backup code."
+          autoComplete="one-time-code"
+          required
+          maxLength={17}
+          error={errorOfField(mutation.error, "code")}
+        />
+      )}
+      <FormActions onCancel={onCancel} busy={mutation.isPending} disabled={blocked || typed !== expected} danger>
+        {action}
+      </FormActions>
+    </Form>
+  );
+}

@@ -1,0 +1,76 @@
+/** Deleting an account: what is lost and what stays, said before it is confirmed. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { Account } from "../../api/types.ts";
+import { deletionQuery, useDeleteAccount } from "../../data/deletion.ts";
+import { exactDollars, parseMicro } from "../../money.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { count } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { ConfirmDeletion } from "./confirm-deletion.tsx";
+
+interface Props {
+  account: Account;
+  twoFactor: boolean;
+  onClose: () => void;
+}
+
+export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, onClose }: Props) {
+  const plan = useQuery(deletionQuery(id));
+  const remove = useDeleteAccount(id);
+  const navigate = useNavigate();
+  const done = (): void => {
+    onClose();
+    toast(`Deleted ${name}`);
+    void navigate({ to: "/settings" });
+  };
+  return (
+    <Dialog open onClose={onClose} sticky title={`Delete ${name}?`} about="This cannot be undone. Export it first.">
+      <Loaded query={plan}>
+        {({ given_up_micro, keys, nodes, people, blockers }) => (
+          <ConfirmDeletion
+            mutation={remove}
+            expected={name}
+            field="name"
+            twoFactor={twoFactor}
+            blocked={blockers.length > 0}
+            action="Delete account"
+            onCancel={onClose}
+            onDone={done}
+          >
+            {blockers.map((why) => (
+              <Notice key={why} tone="warn" title="It cannot be deleted yet">
+                {why}
+              </Notice>
+            ))}
+            <ul className="flex list-disc flex-col gap-1.5 pl-5 text-ink-soft">
+              <li>{givenUp(kind, parseMicro(given_up_micro))}</li>
+              <li>
+                {kind === "builder"
+                  ? `${many(keys, "API key")} ${keys === 1 ? "stops" : "stop"} working at once.`
+                  : `${many(keys, "host token")} ${keys === 1 ? "stops" : "stop"} working at once, and ${many(nodes, "node")} ${nodes === 1 ? "is" : "are"} retired.`}
+              </li>
+              <li>{`${many(people, "person", "people")} ${people === 1 ? "loses" : "lose"} access, you too. Everybody in the team gets an email.`}</li>
+              <li>
+                Names, labels, settings, notifications and the saved card are deleted. Amounts, tokens and times of
+                requests stay in the ledger under {id}, because the platform has to keep its books.
+              </li>
+            </ul>
+          </ConfirmDeletion>
+        )}
+      </Loaded>
+    </Dialog>
+  );
+}
+
+function givenUp(kind: Account["kind"], amount: bigint): string {
+  const what = kind === "builder" ? "credit" : "earnings";
+  if (amount <= 0n) return `There ${kind === "builder" ? "is no credit" : "are no earnings"} left to give up.`;
+  const how =
+    kind === "builder" ? "Use it first, or ask the operator for a refund." : "Wait for the next payout to get them.";
+  return `You give up ${exactDollars(amount)} of ${what}. ${how}`;
+}
+
+const many = (size: number, one: string, more = `${one}s`): string => `${count(size)} ${size === 1 ? one : more}`;

@@ -1,0 +1,59 @@
+/** How this person's numbers, dates and times are written, in the console and in emails. */
+import type { Me } from "../../api/types.ts";
+import { useSetPreferences } from "../../data/security.ts";
+import { browserLocale, browserZone, LOCALES, localeLabel, momentText, timeZones, zoneName } from "../../locale.ts";
+import { exactDollars } from "../../money.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { errorOfField, SelectField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { toast } from "../../ui/toast.tsx";
+
+const EXAMPLE = 1_234_500_000_000_000n;
+
+export function FormatsCard({ of: { locale, time_zone: timeZone } }: { of: Me["identity"] }) {
+  const set = useSetPreferences();
+  const submit = (fields: FormData): void =>
+    set.mutate(
+      { locale: textOf(fields, "locale") || null, time_zone: textOf(fields, "time_zone") || null },
+      { onSuccess: () => toast("Formats changed") },
+    );
+  const withOwn = (all: readonly string[], own: string | null): string[] =>
+    own === null || all.includes(own) ? [...all] : [own, ...all];
+  return (
+    <Card title="Numbers, dates and times">
+      <p className="mb-4 max-w-prose text-ink-soft">
+        For the console, for amounts that you type, and for emails to you. Now: {exactDollars(EXAMPLE)} ·{" "}
+        {momentText(Date.now())} · {zoneName(Date.now())}. Billing days and months are in UTC for everybody, and pages
+        say so.
+      </p>
+      <div className="max-w-sm">
+        <Form onSubmit={submit} error={set.error} fields={["locale", "time_zone"]}>
+          <SelectField
+            label="Number and date format"
+            name="locale"
+            defaultValue={locale ?? ""}
+            options={[
+              { value: "", label: `As this browser (${localeLabel(browserLocale())})` },
+              ...withOwn(LOCALES, locale).map((tag) => ({ value: tag, label: localeLabel(tag) })),
+            ]}
+            error={errorOfField(set.error, "locale")}
+          />
+          <SelectField
+            label="Time zone"
+            name="time_zone"
+            defaultValue={timeZone ?? ""}
+            options={[
+              { value: "", label: `As this browser (${browserZone()})` },
+              ...withOwn(timeZones(), timeZone).map((name) => ({ value: name, label: name })),
+            ]}
+            error={errorOfField(set.error, "time_zone")}
+          />
+          <Button type="submit" className="self-start" busy={set.isPending}>
+            Save
+          </Button>
+        </Form>
+      </div>
+    </Card>
+  );
+}

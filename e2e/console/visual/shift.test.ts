@@ -1,0 +1,112 @@
+/**
+ * While a page loads, nothing that is shown already moves: its answers are released one at a time, in the order of the questions on one
+ * screen and in the opposite order on another, and Chromium's own layout shifts are added up. No time is measured.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type { Page } from "playwright-core";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBeside, openBrowser } from "../browser.ts";
+import { ALL_PAGES } from "./pages.ts";
+import { type Role, readMoment } from "./recording.ts";
+import { type HeldAnswers, type Replay, ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
+import { isThere, type Stop } from "./tour.ts";
+
+/** Of all shifts of a page together, however far apart: stricter than the cumulative layout shift, which forgets after a second. */
+const SHIFT_MAX = 0.05;
+
+const LOADS = [
+  { width: 1280, height: 800, order: "first question first", next: (held: HeldAnswers) => held.shift() },
+  { width: 375, height: 740, order: "last question first", next: (held: HeldAnswers) => held.pop() },
+];
+
+interface Shift {
+  value: number;
+  moved: string[];
+}
+
+/** Runs in the page before its own code. */
+const WATCH = `
+  globalThis.shifts = [];
+  new PerformanceObserver((list) => list.getEntries().forEach(({ value, hadRecentInput, sources }) => {
+    if (hadRecentInput) return;
+    const moved = sources.map(({ node, previousRect, currentRect }) => {
+      const name = node?.nodeType === 1 ? node.tagName.toLowerCase() + " " + node.textContent.trim().slice(0, 40) : node?.textContent;
+      return name + " y " + previousRect.y + " to " + currentRect.y + ", x " + previousRect.x + " to " + currentRect.x;
+    });
+    shifts.push({ value, moved });
+  })).observe({ type: "layout-shift", buffered: true });
+`;
+
+/** A shift is reported with the frame after it. */
+const twoFrames = (page: Page): Promise<void> =>
+  page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
+
+describe("visual: layout shift", NEEDS_CHROMIUM, () => {
+  let replay: Replay;
+  let browser: BrowserSession;
+  before(async () => {
+    buildConsole();
+    replay = await startReplay();
+    browser = await openBrowser({ baseUrl: replay.baseUrl });
+  });
+  after(async () => {
+    await browser?.close();
+    await replay?.close();
+  });
+
+  for (const [as, stops] of ALL_PAGES) {
+    for (const stop of stops) {
+      test(`${stop.path} of the ${as} moves nothing while it loads`, async () => {
+        for (const { width, height, order, next } of LOADS) {
+          let shifts: Shift[] = [];
+          await replay.unlessMissing(async () => {
+            shifts = await loadStepwise(as, stop, { width, height, next });
+          });
+          const sum = shifts.reduce((total, { value }) => total + value, 0);
+          console.log(`${stop.path} ${width} px: ${sum.toFixed(3)}`);
+          assert.ok(
+            sum <= SHIFT_MAX,
+            `${stop.path}, ${width} pixels wide, ${order}: ${JSON.stringify(shifts, null, 1)}`,
+          );
+        }
+      });
+    }
+  }
+
+  async function loadStepwise(
+    as: Role,
+    stop: Stop,
+    { width, height, next }: { width: number; height: number; next: (held: HeldAnswers) => HeldAnswers[0] | undefined },
+  ): Promise<Shift[]> {
+    const { baseUrl } = replay;
+    const session = await openBeside(browser, { baseUrl, width, height, timeZone: TIME_ZONE });
+    const { page, context } = session;
+    const held: HeldAnswers = [];
+    replay.hold(held);
+    try {
+      await context.addCookies([{ name: ROLE_COOKIE, value: as, url: baseUrl }]);
+      await context.clock.setFixedTime(readMoment());
+      await page.addInitScript(WATCH);
+      await page.goto(`/console${stop.path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      let there = false;
+      void isThere(page, stop).then(() => {
+        there = true;
+      });
+      while (!there || held.length > 0) {
+        await eventually("the page has its data, or asks for more", () => there || held.length > 0);
+        await twoFrames(page);
+        next(held)?.release();
+        await twoFrames(page);
+      }
+      await page.locator("#root .animate-breathe.bg-sunken").first().waitFor({ state: "detached" });
+      await twoFrames(page);
+      return await page.evaluate<Shift[]>("shifts");
+    } finally {
+      for (const { release } of held) release();
+      replay.hold(undefined);
+      await session.close();
+    }
+  }
+});

@@ -1,0 +1,218 @@
+/**
+ * Deleting an account: what it would do, what stands in its way, and the deletion itself, which is one transaction. The ledger keeps
+ * what was used, earned and paid, under the account's ID; names, labels and people go.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { NewId, Uuid } from "../base/ids.ts";
+import { publicId } from "../base/ids.ts";
+import { exactMicro, type Pico } from "../base/money.ts";
+import { ACCOUNT_KINDS } from "../base/states.ts";
+import { ACCOUNT_TOPIC, announce, TEAM_TOPIC } from "../db/broadcast.ts";
+import { inTransaction } from "../db/pool.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
+import { type Actor, lockForOwner, MEMBERS } from "./team-rows.ts";
+
+/** The migration that made the columns. */
+export const DELETION_SCHEMA = 53;
+/** A checkout page of the payment provider can be paid for so long. */
+const CHECKOUT_HOURS = 24;
+const BATCH_ROWS = 1000;
+const NAME = "Deleted account";
+const KEY_NAME = "deleted";
+
+const PlanRow = row({
+  kind: z.enum(ACCOUNT_KINDS),
+  balance: column.pico,
+  inFlight: column.count,
+  openPayouts: column.count,
+  openPayments: column.count,
+  quarantined: column.count,
+  keys: column.count,
+  nodes: column.count,
+  people: column.count,
+});
+
+/** Why an account cannot be deleted now. */
+export type Blocker = { code: "account_owes" | "deletion_blocked"; why: string };
+
+export interface DeletionPlan extends z.infer<typeof PlanRow> {
+  blockers: Blocker[];
+}
+
+/** Who was in its team, and the secrets that are revoked: gateways that remember them have to be told. */
+interface Deleted {
+  people: string[];
+  keys: Uuid[];
+  tokens: Uuid[];
+}
+
+export interface Deletion {
+  plan(accountId: Uuid): Promise<DeletionPlan>;
+  /** Deletes the account unless its plan has blockers. */
+  delete(accountId: Uuid, by: Actor): Promise<Deleted | Blocker | "role_required">;
+  /** Takes names and labels out of the request records of deleted accounts, some at a time. */
+  sweep(): Promise<void>;
+}
+
+const PLAN = `select a.kind, l.balance,
+    (select count(*)::int from hold where account_id = $1) as "inFlight",
+    (select count(*)::int from payout p join payout_batch b on b.id = p.batch_id
+      where p.account_id = $1 and p.amount > 0 and b.paid_at is null) as "openPayouts",
+    (select count(*)::int from payment_checkout
+      where account_id = $1 and (state = 'pending'
+         or state = 'open' and (pack = 'automatic' or created_at > now() - interval '${CHECKOUT_HOURS} hours'))) as "openPayments",
+    (select count(*)::int from node n join node_quarantine q on q.node_id = n.id
+      where n.account_id = $1 and q.released_at is null) as quarantined,
+    (select count(*)::int from api_key where account_id = $1 and revoked_at is null)
+      + (select count(*)::int from host_token where account_id = $1 and revoked_at is null) as keys,
+    (select count(*)::int from node where account_id = $1 and state <> 'retired') as nodes,
+    (select count(*)::int from ${MEMBERS} p where p.account_id = $1) as people
+  from account a join ledger_account l on l.id = a.id where a.id = $1`;
+
+/** Everything that is about people or was named by them, and that no sum is made of. */
+const FORGOTTEN = [
+  ...["account_owner", "account_member", "account_invitation", "account_event", "credit_alert", "auto_topup"],
+  ...["notification", "notification_settings", "refused_hour", "refused_last", "unfunded_hour"],
+];
+
+export function openDeletion({ pool, newId }: { pool: pg.Pool; newId: NewId }): Deletion {
+  return {
+    plan: (accountId) => planOf(pool, accountId),
+
+    async delete(accountId, by) {
+      const outcome = await inTransaction(pool, async (client) => {
+        if (!(await lockForOwner(client, accountId, by))) return "role_required";
+        // Requests, payouts and payments that come from now on wait for this row, and find the account suspended.
+        await client.query("select from ledger_account where id = $1 for update", [accountId]);
+        const plan = await planOf(client, accountId);
+        const [blocker] = plan.blockers;
+        if (blocker !== undefined) return blocker;
+        const emails = await queryRows(
+          client,
+          Address,
+          `select i.email from ${MEMBERS} p join identity i on i.id = p.identity_id where p.account_id = $1 order by 1`,
+          [accountId],
+        );
+        await client.query(
+          `update account set name = $2, deleted_at = now(), suspended_at = coalesce(suspended_at, now()) where id = $1`,
+          [accountId, NAME],
+        );
+        const [keys, tokens] = [
+          await revokeAll(client, "api_key", accountId),
+          await revokeAll(client, "host_token", accountId),
+        ];
+        await client.query(
+          `update node set state = 'retired', name = id::text, hardware = '{}',
+                           state_changed_at = case when state = 'retired' then state_changed_at else now() end
+            where account_id = $1`,
+          [accountId],
+        );
+        for (const table of FORGOTTEN) await client.query(`delete from ${table} where account_id = $1`, [accountId]);
+        await client.query(
+          `insert into operator_action (id, operator, action, subject, details, outcome) values ($1, $2, $3, $4, $5, 'done')`,
+          [
+            newId(),
+            `owner ${publicId("usr", by.identityId)}`,
+            "account.delete",
+            publicId("acc", accountId),
+            detailsOf(plan),
+          ],
+        );
+        return { people: emails.map(({ email }) => email), keys, tokens };
+      });
+      if (typeof outcome === "object" && "people" in outcome) {
+        for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) await announce(pool, topic, accountId);
+      }
+      return outcome;
+    },
+
+    async sweep() {
+      const text = "select id from account where deleted_at is not null and forgotten_at is null order by deleted_at";
+      for (const { id } of await queryRows(pool, Id, text, [])) await forgetRequests(pool, id);
+    },
+  };
+}
+
+const Address = row({ email: z.string() });
+const Id = row({ id: column.uuid });
+const Label = row({ label: z.string() });
+const Last = row({ last: column.uuid.nullable() });
+
+/** Returns those that worked until now. */
+async function revokeAll(client: pg.PoolClient, table: "api_key" | "host_token", accountId: Uuid): Promise<Uuid[]> {
+  const open = await queryRows(client, Id, `select id from ${table} where account_id = $1 and revoked_at is null`, [
+    accountId,
+  ]);
+  const text = `update ${table} set name = $2, revoked_at = coalesce(revoked_at, now()) where account_id = $1`;
+  await client.query(text, [accountId, KEY_NAME]);
+  return open.map(({ id }) => id);
+}
+
+async function planOf(db: pg.Pool | pg.PoolClient, accountId: Uuid): Promise<DeletionPlan> {
+  const plan = await queryOne(db, PlanRow, PLAN, [accountId]);
+  return { ...plan, blockers: blockersOf(plan) };
+}
+
+function blockersOf({ balance, inFlight, openPayouts, openPayments, quarantined }: z.infer<typeof PlanRow>): Blocker[] {
+  const blocked = (is: boolean, why: string): Blocker[] => (is ? [{ code: "deletion_blocked", why }] : []);
+  return [
+    ...blocked(
+      inFlight > 0,
+      `The account has ${inFlight} ${inFlight === 1 ? "request" : "requests"} in flight. Wait until they end, then try again.`,
+    ),
+    ...(balance < 0n
+      ? [
+          {
+            code: "account_owes",
+            why: "The account's balance is negative. It can be deleted once the debt is paid.",
+          } as const,
+        ]
+      : []),
+    ...blocked(
+      openPayments > 0,
+      `A payment for this account is not finished. A checkout page that was opened can be paid for ${CHECKOUT_HOURS} hours.`,
+    ),
+    ...blocked(
+      openPayouts > 0,
+      "A payout to this account is being sent. Wait until the operator has marked it as paid.",
+    ),
+    ...blocked(quarantined > 0, "A node of this account is in quarantine. An operator has to decide about it first."),
+  ];
+}
+
+/** For the audit log: what the account gave up, without anything personal. */
+const detailsOf = ({ kind, balance, keys, nodes, people }: z.infer<typeof PlanRow>) => ({
+  kind,
+  given_up_micro: exactMicro(balance as Pico),
+  keys,
+  nodes,
+  people,
+});
+
+/** Each step leaves sums and records in agreement, and may be the last: the next sweep goes on. */
+async function forgetRequests(pool: pg.Pool, accountId: Uuid): Promise<void> {
+  for (;;) {
+    const found = await queryRow(pool, Label, "select label from label_day where account_id = $1 limit 1", [accountId]);
+    if (found === undefined) break;
+    const values = [accountId, found.label];
+    await inTransaction(pool, async (client) => {
+      await client.query("update request set label = null where account_id = $1 and label = $2", values);
+      await client.query("delete from label_day where account_id = $1 and label = $2", values);
+    });
+  }
+  for (let last: Uuid | null = null; ; ) {
+    const step: z.infer<typeof Last> = await queryOne(
+      pool,
+      Last,
+      `with page as (select id from request where account_id = $1 and ($2::uuid is null or id > $2) order by id limit ${BATCH_ROWS}),
+            done as (update request r set key_name = $3, client = '' from page
+                      where r.id = page.id and r.account_id = $1 and (r.key_name <> $3 or r.client <> ''))
+       select max(id::text)::uuid as last from page`,
+      [accountId, last, KEY_NAME],
+    );
+    if (step.last === null) break;
+    last = step.last;
+  }
+  await pool.query("update account set forgotten_at = now() where id = $1", [accountId]);
+}

@@ -1,0 +1,102 @@
+/** Exporting and deleting an account, and oneself. */
+import { CODE_RULE, type deletionRoutes, EMAIL_RULE, NAME_RULE } from "@tollgate/api/console/deletion.ts";
+import type { Membership } from "../../accounts/accounts.ts";
+import type { Caller } from "../../accounts/ask.ts";
+import type { SignedIn } from "../../accounts/identities.ts";
+import { publicId } from "../../base/ids.ts";
+import { exactMicro } from "../../base/money.ts";
+import { zipOf } from "../../base/zip.ts";
+import { breaksRule, type Fault } from "../../faults.ts";
+import type { OpenCall } from "../../http/call.ts";
+import { requireRole } from "../../http/guards.ts";
+import { singlePage } from "../../http/lists/pages.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { Parts } from "../parts.ts";
+import { meObject, sessionObject } from "./accounts.ts";
+import { accountFiles } from "./export.ts";
+import { callerOf, keep, refusing } from "./sign-in.ts";
+
+export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> {
+  const { identities, apiKeys, hostTokens, payments, now } = parts;
+  const { deletion, leaving } = identities;
+
+  /** An account that they own, suspended or not. */
+  const owned = async (who: SignedIn, name: string, refuse: (code: "not_found") => Fault): Promise<Membership> => {
+    const theirs = await identities.accountsOf(who.identityId);
+    const account = theirs.find(({ id }) => publicId("acc", id) === name);
+    if (account === undefined) throw refuse("not_found");
+    requireRole(account, "own");
+    return account;
+  };
+  /** The second factor of whoever has one: a session alone deletes nothing. */
+  const prove = async (asked: { who: SignedIn; call: OpenCall }, code: string | null | undefined): Promise<void> => {
+    const { identityId, twoFactor } = asked.who;
+    if (!twoFactor) return;
+    if (code == null) throw breaksRule("code", CODE_RULE);
+    const caller: Caller = callerOf(asked);
+    await identities.twoFactor.prove(code, { identityId, caller });
+  };
+
+  return refusing<Handlers<typeof deletionRoutes>>({
+    async exportAccount(asked) {
+      const account = await owned(asked.who, asked.params.id, asked.refuse);
+      return { name: `${publicId("acc", account.id)}.zip`, text: zipOf(accountFiles(parts, asked, account)) };
+    },
+
+    async getDeletion({ who, params, refuse }) {
+      const { id } = await owned(who, params.id, refuse);
+      const { kind, balance, keys, nodes, people, blockers } = await deletion.plan(id);
+      return {
+        object: "account_deletion",
+        account: publicId("acc", id),
+        kind,
+        given_up_micro: exactMicro(balance),
+        keys,
+        nodes,
+        people,
+        blockers: blockers.map(({ why }) => why),
+      };
+    },
+
+    async deleteAccount(asked) {
+      const { who, params, refuse } = asked;
+      const { id, name } = await owned(who, params.id, refuse);
+      const { name: typed, code } = asked.body();
+      if (typed !== name) throw breaksRule("name", NAME_RULE);
+      const [blocker] = (await deletion.plan(id)).blockers;
+      if (blocker !== undefined) throw refuse(blocker.code, { message: blocker.why });
+      await prove(asked, code);
+      // The provider forgets the card before the account is gone: later nobody could ask it to.
+      await payments?.removeMethod(id);
+      const outcome = await deletion.delete(id, who);
+      if (outcome === "role_required") throw refuse("role_required");
+      if ("code" in outcome) throw refuse(outcome.code, { message: outcome.why });
+      for (const key of outcome.keys) await apiKeys.revoke(id, key);
+      for (const token of outcome.tokens) await hostTokens.revoke(id, token);
+      identities.tellDeleted(outcome.people, { accountId: id, by: who.email, at: new Date(now()) });
+      return { deleted: publicId("acc", id) };
+    },
+
+    async exportPerson({ who }) {
+      const me = await meObject(identities, who);
+      const sessions = singlePage((await identities.sessions.of(who.identityId)).map((one) => sessionObject(one, who)));
+      const text = `${JSON.stringify({ ...me, sessions: sessions.data }, undefined, 2)}\n`;
+      return { name: `${publicId("usr", who.identityId)}.json`, text: once(text) };
+    },
+
+    async deletePerson(asked) {
+      const { who, refuse } = asked;
+      const { email, code } = asked.body();
+      if (email.toLowerCase() !== who.email) throw breaksRule("email", EMAIL_RULE);
+      await prove(asked, code);
+      const outcome = await leaving.leave(who);
+      if (outcome !== "gone") throw refuse(outcome.code, { message: outcome.why });
+      const { cookies } = await identities.signIn.leave(callerOf(asked));
+      return keep(asked, { deleted: publicId("usr", who.identityId), cookies });
+    },
+  });
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}

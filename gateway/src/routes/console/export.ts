@@ -1,0 +1,114 @@
+/** Everything that an account has, as files: those that its pages offer one by one, and its settings and lists as JSON. */
+import type { Membership } from "../../accounts/accounts.ts";
+import type { SignedIn } from "../../accounts/identities.ts";
+import { timeOf } from "../../base/ids.ts";
+import { DAY_MS } from "../../base/time.ts";
+import type { ZipEntry } from "../../base/zip.ts";
+import type { OpenCall } from "../../http/call.ts";
+import type { TextFile } from "../../http/routes.ts";
+import type { Parts } from "../parts.ts";
+import { accountObject } from "./accounts.ts";
+import { earningHandlers } from "./earnings.ts";
+import { hostHandlers } from "./host.ts";
+import { invoiceHandlers } from "./invoices.ts";
+import { keyHandlers } from "./keys.ts";
+import { moneyHandlers } from "./money.ts";
+import { notificationHandlers } from "./notifications.ts";
+import { paymentHandlers } from "./payments.ts";
+import { refusalHandlers } from "./refusals.ts";
+import { requestHandlers } from "./requests.ts";
+import { statementHandlers } from "./statement.ts";
+import { teamHandlers } from "./team.ts";
+
+const PAGE_ROWS = 100;
+const USAGE_DAYS = 400;
+
+interface Caller {
+  who: SignedIn;
+  call: OpenCall;
+}
+/** A handler of a declared route that reads. Its guard's answer and its query are given here. */
+type Reads<Answer> = (asked: never) => Promise<Answer>;
+type Page = { data: unknown[]; next_cursor: string | null };
+
+export async function* accountFiles(
+  parts: Parts,
+  { who, call }: Caller,
+  account: Membership,
+): AsyncGenerator<ZipEntry> {
+  const ask = <Answer>(read: Reads<Answer>, query: object = {}): Promise<Answer> =>
+    read({ who, call, account, query, params: {}, refuse: unexpected } as never);
+  const json = (name: string, read: () => Promise<unknown>): ZipEntry => ({ name, text: jsonOf(read) });
+  const list = (name: string, read: Reads<Page>): ZipEntry => json(name, () => allOf((query) => ask(read, query)));
+  const file = async (folder: string, read: Reads<TextFile>, query?: object): Promise<ZipEntry> => {
+    const { name, text } = await ask(read, query);
+    // Files of an account are text: only the whole of them is not.
+    return { name: `${folder}${name}`, text: text as AsyncIterable<string> };
+  };
+  const { now } = parts;
+  const team = teamHandlers(parts);
+  const notifications = notificationHandlers(parts);
+  const invoices = invoiceHandlers(parts);
+  yield json("account.json", async () => ({
+    exported_at: new Date(now()).toISOString(),
+    account: accountObject(account),
+    team: await ask(team.getTeam),
+    notifications: await ask(notifications.getNotificationSettings),
+  }));
+  yield list("notifications.json", notifications.listNotifications as Reads<Page>);
+  const months = monthsFrom(timeOf(account.id), now());
+  if (account.kind === "builder") {
+    const { getCredits, exportStatement } = statementHandlers(parts);
+    yield json("credit.json", () => ask(getCredits));
+    yield list("keys.json", keyHandlers(parts).listKeys as Reads<Page>);
+    yield await file("", requestHandlers(parts).exportRequests);
+    yield await file("", exportStatement);
+    const since = new Date(Math.max(timeOf(account.id), now() - USAGE_DAYS * DAY_MS));
+    yield json("usage-by-day-and-model.json", async () => {
+      const { data } = await ask(moneyHandlers(parts).getUsage, { by: "day", split: "model", from: since });
+      return data;
+    });
+    yield json("refused-calls.json", () => ask(refusalHandlers(parts).listRefusals));
+    const { payments } = parts;
+    if (payments !== undefined) {
+      yield list("payments.json", paymentHandlers({ ...parts, payments }).listPayments as Reads<Page>);
+    }
+    for (const month of months) yield await file("invoices/", invoices.getInvoice, { month });
+    return;
+  }
+  const host = hostHandlers(parts);
+  const earnings = earningHandlers(parts);
+  yield list("host-tokens.json", host.listHostTokens as Reads<Page>);
+  yield list("nodes.json", host.listNodes as Reads<Page>);
+  yield await file("", earnings.exportEarnings);
+  yield list("withheld-shares.json", earnings.listWithheld as Reads<Page>);
+  for (const month of months) yield await file("statements/", invoices.getHostStatement, { month });
+}
+
+async function* jsonOf(read: () => Promise<unknown>): AsyncGenerator<string> {
+  yield `${JSON.stringify(await read(), undefined, 2)}\n`;
+}
+
+async function allOf(read: (query: object) => Promise<Page>): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { data, next_cursor: next } = await read({ limit: PAGE_ROWS, cursor });
+    all.push(...data);
+    if (next === null) return all;
+    cursor = next;
+  }
+}
+
+/** `2026-10`, `2026-11`: from the month of one moment to that of the other. */
+function monthsFrom(startMs: number, endMs: number): string[] {
+  const months: string[] = [];
+  const at = new Date(startMs);
+  at.setUTCDate(1);
+  for (; at.getTime() <= endMs; at.setUTCMonth(at.getUTCMonth() + 1)) months.push(at.toISOString().slice(0, 7));
+  return months;
+}
+
+/** Reading one's own account is not refused. */
+function unexpected(code: string): never {
+  throw new Error(`an export was refused: ${code}`);
+}
