@@ -79,7 +79,7 @@ export const PAGES = [
 ];
 
 /** Where people and nodes of a long past are. */
-export interface PastIds {
+interface PastIds {
   builder: string;
   node: string;
 }

@@ -60,7 +60,7 @@ class LightNode {
     this.connection.send(gateway, { kind: "accepted", job: id });
     this.#jobs.set(id, job);
     if (pace.delayMs > 0) return;
-    // An agent joins what nobody watches.
+    // For an answer that is not streamed, an agent joins the output into one piece.
     const deltas = stream
       ? Array.from({ length: words }, (_, seq) => ({ job: id, seq, channel: "answer" as const, text: WORD }))
       : [{ job: id, seq: 0, channel: "answer" as const, text: WORD.repeat(words) }];

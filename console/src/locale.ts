@@ -2,7 +2,7 @@
  * Formats numbers and dates as the person chose in the settings, or as their browser does. Hours count to 24; digits and the calendar are
  * the API's, so that amounts and days are the same in every language. Words around them stay English. Times other than local ones say UTC.
  */
-export interface Choice {
+interface Choice {
   locale: string | null;
   time_zone: string | null;
 }
