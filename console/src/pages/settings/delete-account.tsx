@@ -49,8 +49,8 @@ export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, on
               <li>{givenUp(kind, parseMicro(given_up_micro))}</li>
               <li>
                 {kind === "builder"
-                  ? `${many(keys, "API key")} ${keys === 1 ? "stops" : "stop"} working at once.`
-                  : `${many(keys, "host token")} ${keys === 1 ? "stops" : "stop"} working at once, and ${many(nodes, "node")} ${nodes === 1 ? "is" : "are"} retired.`}
+                  ? `${many(keys, "API key")} ${keys === 1 ? "stops" : "stop"} working immediately.`
+                  : `${many(keys, "host token")} ${keys === 1 ? "stops" : "stop"} working immediately, and ${many(nodes, "node")} ${nodes === 1 ? "is" : "are"} retired.`}
               </li>
               <li>{`${many(people, "person", "people")} ${people === 1 ? "loses" : "lose"} access, you too. Everybody in the team gets an email.`}</li>
               <li>
