@@ -40,7 +40,7 @@ export interface DeletionPlan extends z.infer<typeof PlanRow> {
   blockers: Blocker[];
 }
 
-/** Who was in its team, and the secrets that are revoked: gateways that remember them have to be told. */
+/** The members of its team, and the secrets to revoke: gateways that cached them must be notified. */
 interface Deleted {
   people: string[];
   keys: Uuid[];

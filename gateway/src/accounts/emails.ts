@@ -16,7 +16,7 @@ export interface Emails {
   alreadyHere(to: string): void;
   /** An invitation to a team. `by` is the inviter's verified address, because a name could be chosen to mislead. */
   invitation(to: string, invitation: { token: string; role: Role; by: string }): void;
-  /** To everybody who was in its team. */
+  /** Sent to every member of the account's team. */
   accountDeleted(to: string, deleted: { accountId: Uuid; by: string; at: Date }): void;
   /** Resolves when no email is in flight. */
   idle(): Promise<void>;

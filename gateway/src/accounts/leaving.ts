@@ -30,7 +30,7 @@ export function openLeaving({ pool, newId }: { pool: pg.Pool; newId: NewId }): L
       const left: Uuid[] = [];
       const outcome = await inTransaction(pool, async (client) => {
         if (operator) {
-          // As `removeOperator` does: two at once wait for each other.
+          // Concurrent calls wait for each other, as in `removeOperator`.
           const text = "select id from identity where operator order by id for update";
           const operators = await queryRows(client, Operator, text, []);
           if (operators.length <= 1) return ONLY_OPERATOR;

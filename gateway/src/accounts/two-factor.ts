@@ -60,7 +60,7 @@ export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFac
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       await ask(caller, { path, body: { code } }).catch((error: Error) => {
-        // Of two at once with one backup code, one loses.
+        // One of two concurrent uses of a backup code fails.
         const isLost = error instanceof UnknownAuthError && error.status === CONFLICT;
         throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
       });

@@ -37,5 +37,5 @@ export function styleOf({ locale, timeZone }: Choice): Style {
   };
 }
 
-/** For readers that nobody is known of: webhooks, and names of purchases. */
+/** For texts without a known reader: webhooks, and names of purchases. */
 export const PLAIN: Style = styleOf({ locale: null, timeZone: null });

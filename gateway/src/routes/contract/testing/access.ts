@@ -33,7 +33,7 @@ const NOTHING: Row = { body: {}, status: 400 };
 const SUSPENDED: Row["except"] = { "suspended builder": "account_suspended", "suspended host": "account_suspended" };
 const NO_OPERATORS: Row["except"] = { operator: "operator_excluded" };
 
-/** Everybody in the team but owners is refused by the handler. */
+/** The handler refuses every member of the team except owners. */
 const OWNERS: Row = { except: { member: "role_required", billing: "role_required", viewer: "role_required" } };
 
 let names = 0;
