@@ -5,7 +5,7 @@
  *   npm run sim -- --traffic
  */
 import { drawPlan } from "./draw-plan.ts";
-import type { PlanItem, Plan } from "./plan.ts";
+import type { Plan, PlanItem } from "./plan.ts";
 import { plainRequest } from "./scenes.ts";
 import { simulate } from "./simulate.ts";
 import type { TokenCounting } from "./tokens.ts";
@@ -87,7 +87,7 @@ export async function trafficTable(tokens: TokenCounting): Promise<string> {
   const names = Object.values(KINDS);
   const lines = [
     `| gateways | nodes | requests a second | ${names.join(" | ")} |`,
-    "|---".repeat(3 + names.length) + "|",
+    `${"|---".repeat(3 + names.length)}|`,
   ];
   for (const row of ROWS) {
     const traffic = await planeTraffic(row, tokens);

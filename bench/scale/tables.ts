@@ -1,7 +1,14 @@
 /** The computed tables of docs/scale.md; a test compares them with the page. */
 import { ASSUMED, MEASURED } from "./constants.ts";
 import { BUCKET_COUNT, placeAccounts } from "./placement.ts";
-import { bottlenecksInOrder, CAPACITY_PER_PART, nodesOfOneRegion, ledgerServerCapacity, type PlatformSize, platformSizeAt } from "./platform-size.ts";
+import {
+  bottlenecksInOrder,
+  CAPACITY_PER_PART,
+  ledgerServerCapacity,
+  nodesOfOneRegion,
+  type PlatformSize,
+  platformSizeAt,
+} from "./platform-size.ts";
 import { simulateSweeps } from "./sweeps.ts";
 
 /** Multiples of the streams that were measured on one gateway. */

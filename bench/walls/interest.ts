@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { STATE_REQUEST, toNode } from "@tollgate/protocol/subjects.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { cpuCount, residentMemoryMib, cpuSpentUs } from "../gateway/usage.ts";
+import { cpuCount, cpuSpentUs, residentMemoryMib } from "../gateway/usage.ts";
 
 const SERVERS = 3;
 const AT_ONCE = 100;

@@ -232,5 +232,5 @@ test("parses hostile texts in linear time", () => {
 
 test("shows nesting beyond the limit as text", () => {
   assert.match(read(`${">".repeat(40)} deep`), /\(>{24} deep\)+$/);
-  assert.ok(read("- ".repeat(30) + "deep").includes("- - deep"));
+  assert.ok(read(`${"- ".repeat(30)}deep`).includes("- - deep"));
 });
