@@ -7,15 +7,17 @@ import { fileURLToPath } from "node:url";
 import { readPage } from "./doc-tests/page.ts";
 import { guidePages, QUICK_STARTS } from "./doc-tests/pages.ts";
 
-const WORDS_MAX = { readme: 700, docs: 40_000, scale: 3_700 };
+const WORDS_MAX = { readme: 700, docs: 39_000, scale: 3_700 };
 /** Mostly tables, which are looked up and not read. */
 const SCALE = "docs/scale.md";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const PAGES = guidePages(root);
 const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
+/** The names of tests in docs/threats.md are evidence: they are looked up and not read. */
+const TESTS = /`[^`|]+\.test\.ts` › [^|<]*/g;
 const wordsIn = (files: string[]): number =>
-  files.reduce((sum, file) => sum + (textOf(file).match(/\S+/g)?.length ?? 0), 0);
+  files.reduce((sum, file) => sum + (textOf(file).replaceAll(TESTS, "").match(/\S+/g)?.length ?? 0), 0);
 
 test("every fence of every guide has a known language and attributes, without prompts and jq", () => {
   const mistakes = PAGES.flatMap((file) => readPage(textOf(file)).mistakes.map((mistake) => `${file}, ${mistake}`));

@@ -34,9 +34,9 @@ const PlanRow = row({
 });
 
 /** Why an account cannot be deleted now. */
-export type Blocker = { code: "account_owes" | "deletion_blocked"; why: string };
+type Blocker = { code: "account_owes" | "deletion_blocked"; why: string };
 
-export interface DeletionPlan extends z.infer<typeof PlanRow> {
+interface DeletionPlan extends z.infer<typeof PlanRow> {
   blockers: Blocker[];
 }
 

@@ -14,7 +14,7 @@ const SOMEBODY = "deleted person";
 const Place = row({ id: column.uuid, name: z.string(), isOwner: z.boolean(), isOnly: z.boolean(), owes: z.boolean() });
 const Operator = row({ id: column.uuid });
 
-export interface LeaveRefusal {
+interface LeaveRefusal {
   code: "last_owner" | "account_owes" | "deletion_blocked";
   why: string;
 }

@@ -6,12 +6,12 @@ import type { Uuid } from "../base/ids.ts";
 import { queryOne, queryRow, row } from "../db/rows.ts";
 
 /** The migration that made the columns. */
-export const PREFERENCES_SCHEMA = 53;
+const PREFERENCES_SCHEMA = 53;
 
 const Chosen = row({ locale: z.string().nullable(), timeZone: z.string().nullable() });
 export type Chosen = z.infer<typeof Chosen>;
 
-export const NOTHING_CHOSEN: Chosen = { locale: null, timeZone: null };
+const NOTHING_CHOSEN: Chosen = { locale: null, timeZone: null };
 
 export interface Preferences {
   of(identityId: Uuid): Promise<Chosen>;

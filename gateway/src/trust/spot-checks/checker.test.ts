@@ -4,9 +4,9 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { Verdict } from "../reliability.ts";
-import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL } from "./checker-rig.ts";
 import { openCheckReader } from "./reader.ts";
 import { checksOf, pruneChecks } from "./store.ts";
+import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL } from "./testing-rig.ts";
 
 describe("spot checks", () => {
   let db: TestDatabase;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL, vectorOf } from "./checker-rig.ts";
+import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL, vectorOf } from "./testing-rig.ts";
 
 describe("spot checks of hosts who know them", () => {
   let db: TestDatabase;
