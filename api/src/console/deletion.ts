@@ -71,7 +71,8 @@ export const deletionRoutes = routes({
     guard: "signedIn",
     path: ACCOUNT_PATH,
     answer: {
-      description: "What would be given up, revoked and retired, and what stands in the way.",
+      description:
+        "The credit or earnings that are lost, the keys and nodes that stop working, and the reasons why the account cannot be deleted now.",
       json: DeletionPlan,
       example: {
         object: "account_deletion",

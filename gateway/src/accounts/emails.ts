@@ -87,7 +87,7 @@ export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
         text: lines(
           `${by} deleted the account ${publicId("acc", accountId)} at ${at.toISOString().slice(0, 16).replace("T", " ")} UTC. You were in its team.`,
           "Its API keys and host tokens are revoked, and its nodes are retired. The ledger keeps what was used, earned and paid, without names.",
-          "If you did not expect this, tell the operator of the platform. A deleted account cannot be restored.",
+          "If you did not expect this, write to the operator of the platform. A deleted account cannot be restored.",
         ),
       }),
     async idle() {
