@@ -199,7 +199,7 @@ const ask = (roll: Uniform): Asked => ({ temperature: pick(TEMPERATURES, roll), 
 const benchOf = ({ temperature, tokens }: Asked): VerifierBench => ({
   model: "m",
   method: "text",
-  class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens }),
+  class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens, outputTokensMax: 200 }, "text"),
 });
 
 function logprobsOf(

@@ -53,7 +53,7 @@ export class Calibration {
 
   /** Adds the score once the node has given more scores, or immediately while there are too few to judge any node. */
   offer(nodeId: string, bench: VerifierBench, reading: Reading): void {
-    if (!this.#isSettled(bench)) {
+    if (!this.isSettled(bench)) {
       this.add(bench, reading);
       return;
     }
@@ -96,7 +96,7 @@ export class Calibration {
   }
 
   /** Whether every identity can be judged: enough readings are left without those of any one of them. */
-  #isSettled(bench: VerifierBench): boolean {
+  isSettled(bench: VerifierBench): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(bench)) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
   }

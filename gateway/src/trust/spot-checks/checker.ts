@@ -15,7 +15,7 @@ import type { Verdict } from "../reliability.ts";
 import { Calibration, type VerifierBench } from "./calibration.ts";
 import { answerAgain, type CheckJobs, compare, type Subject, type Verification, verify } from "./check-jobs.ts";
 import { isDrawn, nextDue } from "./sampling.ts";
-import { classOf } from "./score.ts";
+import { classOf, type Score } from "./score.ts";
 import { badness, factorsOf, hasFailed, isPressed, isSuspected, strength, type TestState } from "./sequential-test.ts";
 import type { CheckStore } from "./store.ts";
 import { subjectOf } from "./subject.ts";
@@ -155,8 +155,6 @@ class Checker implements SpotChecks {
   async #check(node: RosterNode, drawn: Subject): Promise<void> {
     const { clock, newId } = this.#options;
     const subject = await this.#counted(drawn);
-    const kind =
-      subject.model.kind === "embedding" ? "vectors" : classOf({ ...subject, outputTokens: subject.completionTokens });
     const verifier = this.#verifiers.pick(subject.model.id, [node]);
     if (verifier === undefined) return this.#drop();
     const over = new AbortController();
@@ -170,7 +168,7 @@ class Checker implements SpotChecks {
         signal: over.signal,
         embed: (texts) => this.#embed(run, texts),
       };
-      const run: Run = { id: newId(), node, subject, kind, verifier, jobs, tokens: 0, cost: 0n };
+      const run: Run = { id: newId(), node, subject, verifier, jobs, tokens: 0, cost: 0n };
       await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
     } finally {
       stopTimer();
@@ -189,12 +187,32 @@ class Checker implements SpotChecks {
     const decided = decide(opinions);
     // Only when another node had an opinion too, so that a verifier's own word gains nothing.
     if (opinions.third != null) this.#verifiers.mark(verifier, decided.verifierErred);
-    const calibrates = this.#calibrates(run, said, decided);
+    const calibrates = !(await this.#learns(run, said)) && this.#calibrates(run, said, decided);
     const badnessOfFirst = opinions.first.factors && badness(opinions.first.factors);
     const state = await this.#record(run, said, { ...decided, badness: badnessOfFirst, calibrates });
     const { score } = said;
     if (score !== undefined && calibrates && !isSuspected(state) && !isPressed(state))
       this.#calibration.offer(node.id, benchOf(run, said), { identity: node.nodeRecord.hostAccountId, score });
+  }
+
+  /**
+   * While there are too few comparisons to judge anybody, a third node answers too, and the two verifiers' answers are compared with each
+   * other. So nodes that cheat have no part in the first sample, also where only they give answers of the kind.
+   */
+  async #learns(run: Run, first: Verification): Promise<boolean> {
+    const bench = benchOf(run, first);
+    if (first.own === undefined || this.#calibration.isSettled(bench)) return false;
+    if (run.third === undefined) await this.#third(run);
+    const score = await this.#amongVerifiers(run, first);
+    if (score !== undefined) this.#calibration.add(bench, { identity: run.verifier.nodeRecord.hostAccountId, score });
+    return true;
+  }
+
+  /** How alike the verifiers' own answers are. Undefined: there are no two that can be compared like the checked answer. */
+  async #amongVerifiers({ jobs, thirdsOwn }: Run, { own, method }: Verification): Promise<Score | undefined> {
+    if (own === undefined || thirdsOwn === undefined) return undefined;
+    const compared = await compare(jobs, [own, thirdsOwn], { byMeaning: method === "meaning" });
+    return compared.method === method ? compared.score : undefined;
   }
 
   /** Whether the score belongs to the sample by which others are judged. What one verifier alone said does not. */
@@ -231,11 +249,10 @@ class Checker implements SpotChecks {
    * are compared, theirs are compared with each other.
    */
   async #control(run: Run, first: Verification): Promise<Opinion | null> {
-    const { node, subject, verifier, jobs, thirdsOwn } = run;
+    const { node, subject, verifier, jobs } = run;
     if (first.own !== undefined) {
-      if (thirdsOwn === undefined) return null;
-      const { method, score } = await compare(jobs, [first.own, thirdsOwn], { byMeaning: first.method === "meaning" });
-      return method === first.method ? this.#opinion(run, verifier, { ...first, score }) : null;
+      const score = await this.#amongVerifiers(run, first);
+      return score === undefined ? null : this.#opinion(run, verifier, { ...first, score });
     }
     const by = run.third ?? this.#verifiers.pick(subject.model.id, [node, verifier]);
     const own = by && (await answerAgain(jobs, by, subject));
@@ -329,7 +346,7 @@ class Checker implements SpotChecks {
         verifierId: run.verifier.nodeRecord.nodeId,
         model: subject.model.id,
         method: said.method,
-        class: run.kind,
+        class: benchOf(run, said).class,
         score: said.score,
         badness: decided.badness,
         verdict: decided.verdict,
@@ -401,7 +418,6 @@ interface Run {
   id: Uuid;
   node: RosterNode;
   subject: Subject;
-  kind: string;
   /** Accounts of the node's host. */
   verifier: RosterNode;
   third?: RosterNode;
@@ -419,8 +435,8 @@ type Decided = Partial<Pick<CheckVerdict, "factors">> & {
   calibrates: boolean;
 };
 
-const benchOf = ({ subject, kind }: Run, { method }: Verification): VerifierBench => ({
+const benchOf = ({ subject }: Run, { method }: Verification): VerifierBench => ({
   model: subject.model.id,
   method,
-  class: kind,
+  class: classOf({ ...subject, outputTokens: subject.completionTokens }, method),
 });

@@ -24,13 +24,15 @@ describe("score", () => {
 
 describe("the calibration class of an answer", () => {
   const of = (sampling: Parameters<typeof classOf>[0]["sampling"], formatted = false, outputTokens = 100) =>
-    classOf({ sampling, formatted, outputTokens });
+    classOf({ sampling, formatted, outputTokens, outputTokensMax: 200 }, "text");
   test("separates temperatures, formats and lengths", () => {
     assert.equal(of({ temperature: 0 }), "greedy-long");
     assert.equal(of({ temperature: 1, top_p: 0.05 }), "greedy-long");
     assert.equal(of({ temperature: 0.5 }), "cool-long");
     assert.equal(of({ temperature: 1 }, false, 20), "warm-short");
-    assert.equal(of({ temperature: 1 }, false, 7), "warm-brief");
+    assert.equal(of({ temperature: 1 }, false, 7), "warm-short", "the node chose the length");
+    const capped = { sampling: { temperature: 1 }, formatted: false, outputTokens: 7, outputTokensMax: 7 };
+    assert.deepEqual([classOf(capped, "text"), classOf(capped, "words")], ["warm-brief", "warm"]);
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });

@@ -14,6 +14,7 @@
  * in which honest answers differ more and a cheat is found later, but found.
  */
 import type { Sampling } from "@tollgate/protocol/frames.ts";
+import type { CheckMethod } from "../../base/states.ts";
 
 export interface Score {
   mean: number;
@@ -50,15 +51,26 @@ export const BRIEF_TOKENS = 8;
 /** Above it honest answers vary too much. */
 const TEMPERATURE_MAX = 1.2;
 
-/** The class within which answers are compared. Options that the request leaves to the engine form their own class. */
-export function classOf(asked: { sampling: Sampling; formatted: boolean; outputTokens: number }): string {
-  const { sampling, formatted, outputTokens } = asked;
-  return `${formatted ? "format" : heatOf(sampling)}-${lengthOf(outputTokens)}`;
+interface Answered {
+  sampling: Sampling;
+  formatted: boolean;
+  outputTokens: number;
+  /** The request's cap. */
+  outputTokensMax: number;
 }
 
-function lengthOf(tokens: number): "brief" | "short" | "long" {
-  if (tokens < BRIEF_TOKENS) return "brief";
-  return tokens < LONG_TOKENS ? "short" : "long";
+/** The class within which scores are comparable. Options that the request leaves to the engine form their own class. */
+export function classOf(answered: Answered, method: CheckMethod): string {
+  const heat = answered.formatted ? "format" : heatOf(answered.sampling);
+  if (method === "vectors") return method;
+  // The node decides on the length, and could choose a class without a sample.
+  return method === "text" || method === "next" ? `${heat}-${lengthOf(answered)}` : heat;
+}
+
+/** Brief is only what the request's cap made brief: other brief answers are compared. */
+function lengthOf({ outputTokens, outputTokensMax }: Answered): "brief" | "short" | "long" {
+  if (outputTokensMax < BRIEF_TOKENS) return "brief";
+  return outputTokens < LONG_TOKENS ? "short" : "long";
 }
 
 function heatOf(sampling: Sampling): "bent" | "open" | "greedy" | "cool" | "warm" {

@@ -49,7 +49,10 @@ class Checks {
     const bench: VerifierBench = {
       model: "m",
       method: "text",
-      class: classOf({ sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens }),
+      class: classOf(
+        { sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens, outputTokensMax: 200 },
+        "text",
+      ),
     };
     // Both verifiers score the same answer with the same draws; only the verifier's noise differs.
     const score = scoreOf(answerLogprobs(answer, u));

@@ -177,7 +177,7 @@ export class CheckerRig {
       body: { messages: [{ role: "user", content: "say something" }] },
       outputTokensMax: 100,
       promptTokens: 5,
-      completionTokens: 17,
+      completionTokens: wordsOf(text),
       text,
       reasoning: "",
       vectors: [],
@@ -185,10 +185,6 @@ export class CheckerRig {
     });
     await this.checks.settled();
   }
-
-  /** The node answers as briefly as this, and is checked. */
-  checkBrief = (node: RosterNode, text: string, of: Partial<DrawnAnswer> = {}): Promise<void> =>
-    this.check(node, text, { completionTokens: wordsOf(text), ...of });
 
   /** The node's vectors of these texts are checked. */
   checkVectors = (node: RosterNode, input: string[], vectors: Float32Array[]): Promise<void> =>
