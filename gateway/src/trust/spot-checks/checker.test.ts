@@ -1,11 +1,13 @@
 /** Checks from the draw to the quarantine, with a real database and verifiers that the test controls. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { pico } from "../../base/money.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { Verdict } from "../reliability.ts";
 import { openCheckReader } from "./reader.ts";
-import { checksOf, pruneChecks } from "./store.ts";
+import { addCheck, NEW_TEST, NO_FACTORS } from "./sequential-test.ts";
+import { checksOf, openCheckStore, pruneChecks } from "./store.ts";
 import { CheckerRig, EMBEDDING, HONEST, JUNK, MODEL } from "./testing-rig.ts";
 
 describe("spot checks", () => {
@@ -160,6 +162,39 @@ describe("spot checks", () => {
   });
 
   const reader = () => openCheckReader({ pool: db.pool, isThere: () => true });
+
+  test("add up the evidence of several gateways", async () => {
+    const stores = [openCheckStore(db.pool), openCheckStore(db.pool), openCheckStore(db.pool)];
+    const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
+    const factors = NO_FACTORS.map(() => 2);
+    let expected = NEW_TEST;
+    for (let round = 1; round <= 4; round++) {
+      const at = new Date(round * 86_400_000);
+      const written = stores.map((store) =>
+        store.record(
+          {
+            ...{
+              id: rig.newId(),
+              requestId: rig.newId(),
+              nodeId: node.nodeRecord.nodeId,
+              model: MODEL,
+              at,
+              answers: 5,
+            },
+            ...{ verifierId: verifier.nodeRecord.nodeId, method: "text", class: "greedy-short", score: undefined },
+            ...{ badness: 2, verdict: "ok", calibrates: false, tokens: 7, cost: pico(3n) },
+          },
+          { factors, confirmedBad: false },
+        ),
+      );
+      await Promise.all(written);
+      for (const _ of stores) expected = addCheck(expected, { at: at.getTime(), factors, confirmedBad: false });
+    }
+    const { rows } = await db.pool.query("select evidence from spot_check_test");
+    assert.deepEqual(rows, [{ evidence: expected.evidence }]);
+    assert.deepEqual(await checksOf(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 60 }, checked: 12 });
+    assert.deepEqual((await db.pool.query("select count(*)::int as n from spot_check")).rows, [{ n: 12 }]);
+  });
 
   test("delete old checks and keep their results", async () => {
     const [node] = rig.nodes as [RosterNode];

@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import type { Pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
-import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { Reading, VerifierBench } from "./calibration.ts";
 import type { Score } from "./score.ts";
@@ -84,6 +83,8 @@ const CALIBRATING_MAX = 20_000;
 const BAD_SCORES_MAX = 20;
 
 export function openCheckStore(pool: pg.Pool): CheckStore {
+  /** By node and model, the state of the test as this gateway last wrote it. */
+  const known = new Map<string, TestState>();
   return {
     async calibration(since) {
       const rows = await queryRows(
@@ -108,20 +109,31 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         score,
       }));
     },
-    record: (check, noted) =>
-      inTransaction(pool, async (client) => {
-        const state = noted === undefined ? NEW_TEST : await step(client, check, noted);
-        await insert(client, { ...check, calibrates: check.calibrates && !isSuspected(state) && !isPressed(state) });
-        await client.query(
-          `with counted as (
-             insert into spot_check_model (node_id, model, answers) values ($1, $2, $3)
-             on conflict (node_id, model) do update set answers = spot_check_model.answers + $3)
-           insert into spot_check_node (node_id, checked) values ($1, 1)
-           on conflict (node_id) do update set checked = spot_check_node.checked + 1`,
-          [check.nodeId, check.model, check.answers],
-        );
-        return state;
-      }),
+    async record(check, noted) {
+      if (noted === undefined) {
+        await pool.query(TRAP, valuesOf(check, check.calibrates));
+        return NEW_TEST;
+      }
+      const key = `${check.nodeId} ${check.model}`;
+      // Usually nobody else checked the node: then one statement does everything.
+      let before = known.get(key) ?? (await read(pool, check));
+      for (;;) {
+        const state = addCheck(before, { ...noted, at: check.at.getTime() });
+        const calibrates = check.calibrates && !isSuspected(state) && !isPressed(state);
+        const values = [
+          ...valuesOf(check, calibrates),
+          ...stateValues(state),
+          before.at && new Date(before.at),
+          before.evidence,
+        ];
+        const { rowCount } = await pool.query(CHECK, values);
+        if (rowCount === 1) {
+          known.set(key, state);
+          return state;
+        }
+        before = await read(pool, check);
+      }
+    },
     badScores: (nodeId, model, since) =>
       queryRows(
         pool,
@@ -133,59 +145,64 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
   };
 }
 
-async function insert(client: pg.PoolClient, check: CheckRecord): Promise<void> {
-  const { score } = check;
-  await client.query(
-    `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
-                             badness, verdict, calibrates, read_tokens, cost_pico, at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-    [
-      check.id,
-      check.requestId,
-      check.nodeId,
-      check.verifierId,
-      check.model,
-      check.method,
-      check.class,
-      score?.mean ?? null,
-      score?.opening ?? null,
-      score?.tail ?? null,
-      score?.tokens ?? 0,
-      check.badness ?? null,
-      check.verdict,
-      check.calibrates,
-      check.tokens,
-      check.cost.toString(),
-      check.at,
-    ],
-  );
-}
+const valuesOf = (check: CheckRecord, calibrates: boolean): unknown[] => [
+  check.id,
+  check.requestId,
+  check.nodeId,
+  check.verifierId,
+  check.model,
+  check.method,
+  check.class,
+  check.score?.mean ?? null,
+  check.score?.opening ?? null,
+  check.score?.tail ?? null,
+  check.score?.tokens ?? 0,
+  check.badness ?? null,
+  check.verdict,
+  calibrates,
+  check.tokens,
+  check.cost.toString(),
+  check.at,
+  check.answers,
+];
 
-/** Under the row's lock, so that concurrent checks of several gateways add up. */
-async function step(client: pg.PoolClient, check: CheckRecord, noted: Omit<Noted, "at">): Promise<TestState> {
-  const key = [check.nodeId, check.model];
+const stateValues = ({ evidence, badSince, confirmed, watch }: TestState): unknown[] => [
+  evidence,
+  badSince === null ? null : new Date(badSince),
+  confirmed,
+  watch,
+];
+
+/** What every check writes, if `passed` has its one row. */
+const WRITTEN = `counted as (
+    insert into spot_check_model (node_id, model, answers) select $3, $5, $18::bigint from passed
+    on conflict (node_id, model) do update set answers = spot_check_model.answers + excluded.answers),
+  checked as (
+    insert into spot_check_node (node_id, checked) select $3, 1 from passed
+    on conflict (node_id) do update set checked = spot_check_node.checked + 1)
+  insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
+                          badness, verdict, calibrates, read_tokens, cost_pico, at)
+  select $1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::text, $6::text, $7::text, $8::float8, $9::float8, $10::float8, $11::int,
+         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from passed`;
+
+const TRAP = `with passed as (select 1), ${WRITTEN}`;
+
+/** Nothing is written if the test is not as it was: another gateway recorded a check meanwhile. */
+const CHECK = `with passed as (
+    insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch)
+    values ($3, $5, $17, $19, $20, $21, $22)
+    on conflict (node_id, model) do update
+      set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
+          watch = excluded.watch
+      where spot_check_test.at = $23::timestamptz and spot_check_test.evidence = $24
+    returning 1), ${WRITTEN}`;
+
+async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<TestState> {
   const found = await queryRow(
-    client,
+    pool,
     Test,
-    `select at, evidence, bad_since as "badSince", confirmed, watch from spot_check_test
-      where node_id = $1 and model = $2 for update`,
-    key,
+    `select at, evidence, bad_since as "badSince", confirmed, watch from spot_check_test where node_id = $1 and model = $2`,
+    [nodeId, model],
   );
-  const before = found && { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null };
-  const after = addCheck(before ?? NEW_TEST, { ...noted, at: check.at.getTime() });
-  await client.query(
-    `insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch) values ($1, $2, $3, $4, $5, $6, $7)
-     on conflict (node_id, model) do update
-       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
-           watch = excluded.watch`,
-    [
-      ...key,
-      check.at,
-      after.evidence,
-      after.badSince === null ? null : new Date(after.badSince),
-      after.confirmed,
-      after.watch,
-    ],
-  );
-  return after;
+  return found ? { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null } : NEW_TEST;
 }
