@@ -46,6 +46,8 @@ const WAITS_SECONDS = 3;
 /** Eight workers take long to start on a busy machine. */
 const START_MS_MAX = 300_000;
 const CREDIT = 1_000_000_000_000_000_000n;
+/** Of nodes that are known: they serve keys that opted out of checks. A light node cannot score an answer, and would be checked all the time. */
+const RECORD = { answers: 100_000, checked: 5_000 };
 const TRAITS = { requests: 100_000_000, tokens: 1_000_000_000_000, inFlight: 100_000 };
 
 const { values } = parseArgs({
@@ -171,9 +173,12 @@ async function tellWaits(running: Running, scenario: Scenario, pace: AnswerPace)
   const connection = await findPrivatePostgres({ dataDir: running.dataDir });
   const pool = new pg.Pool({ ...connection, max: 1 });
   const waits = await sampleConnections(pool, load(running, { ...scenario, seconds: WAITS_SECONDS }, pace));
+  const { rows: checks } = await pool.query("select count(*)::int as count from transfer where kind = 'verification'");
   await pool.end();
   const told = [...waits].toSorted(([, a], [, b]) => b - a).map(([what, count]) => `${what} ${count.toFixed(2)}`);
-  console.log(`\nconnections on average, with ${running.workers} workers: ${told.join(", ")}\n`);
+  console.log(
+    `\nconnections on average, with ${running.workers} workers: ${told.join(", ")}; ${checks[0]?.count} checks so far\n`,
+  );
 }
 
 interface Running {
@@ -224,6 +229,7 @@ async function openAccounts(query: Query, port: number): Promise<TargetAddress[]
     const models = { chat: MODEL, embedding: MODEL };
     addresses.push({ port, models, headers: { authorization: `Bearer ${token}` } });
   }
+  await query("update api_key set spot_checks = false");
   return addresses;
 }
 
@@ -241,6 +247,12 @@ async function joinNode(
     const { url, jwt, seed } = await client.credentials(id);
     logins.push({ id, url, jwt, seed, slots, model: MODEL });
   }
+  await query("insert into spot_check_node (node_id, checked) select id, $1 from node on conflict do nothing", [
+    RECORD.checked,
+  ]);
+  const answered =
+    "insert into spot_check_model (node_id, model, answers) select id, $1, $2 from node on conflict do nothing";
+  await query(answered, [MODEL, RECORD.answers]);
   child.process.on("message", ({ type, what }: { type: string; what: string }) => {
     if (type === "trouble") console.error(`node ${number}: ${what}`);
   });
