@@ -14,7 +14,7 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { openHost } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { PEPPER, type Query } from "@tollgate/stage/database.ts";
 import pg from "pg";
@@ -34,6 +34,7 @@ import {
 } from "../gateway/usage.ts";
 import { sampleConnections } from "../ledger/sample-connections.ts";
 import type { NodeLogin } from "../streams/node-connection.ts";
+import { openAccounts } from "./accounts.ts";
 import type { AnswerPace, ClientsMessage, LoadReport, NodesMessage } from "./messages.ts";
 import { tableHead, tableRow, type WorkerFigures } from "./report.ts";
 
@@ -45,10 +46,6 @@ const WARM_SECONDS = 6;
 const WAITS_SECONDS = 3;
 /** Eight workers take long to start on a busy machine. */
 const START_MS_MAX = 300_000;
-const CREDIT = 1_000_000_000_000_000_000n;
-/** Of nodes that are known: they serve keys that opted out of checks. A light node cannot score an answer, and would be checked all the time. */
-const RECORD = { answers: 100_000, checked: 5_000 };
-const TRAITS = { requests: 100_000_000, tokens: 1_000_000_000_000, inFlight: 100_000 };
 
 const { values } = parseArgs({
   options: {
@@ -130,7 +127,7 @@ async function measureWith(workers: number): Promise<void> {
     const database = new pg.Client(await findPrivatePostgres({ dataDir: dir }));
     await database.connect();
     const query: Query = async (sql, of = []) => (await database.query(sql, of)).rows;
-    const addresses = await openAccounts(query, port);
+    const addresses = await openAccounts(query, { port, model: MODEL, count: Math.max(accounts, clientCount) });
     const nodes = Array.from({ length: nodeCount }, (_, i) => start("node-process", i));
     const clients = Array.from({ length: clientCount }, (_, i) => start("client-process", i));
     for (const [i, node] of nodes.entries()) await joinNode(node, { query, port, number: i });
@@ -222,17 +219,6 @@ async function startGateway(workers: number, dir: string): Promise<{ gateway: Be
   return { gateway, port };
 }
 
-async function openAccounts(query: Query, port: number): Promise<TargetAddress[]> {
-  const addresses: TargetAddress[] = [];
-  for (let i = 0; i < Math.max(accounts, clientCount); i++) {
-    const { token } = await makeKey(query, await openBuilder(query, CREDIT), { ...NO_LIMITS, ...TRAITS });
-    const models = { chat: MODEL, embedding: MODEL };
-    addresses.push({ port, models, headers: { authorization: `Bearer ${token}` } });
-  }
-  await query("update api_key set spot_checks = false");
-  return addresses;
-}
-
 async function joinNode(
   child: BenchProcess,
   { query, port, number }: { query: Query; port: number; number: number },
@@ -247,12 +233,6 @@ async function joinNode(
     const { url, jwt, seed } = await client.credentials(id);
     logins.push({ id, url, jwt, seed, slots, model: MODEL });
   }
-  await query("insert into spot_check_node (node_id, checked) select id, $1 from node on conflict do nothing", [
-    RECORD.checked,
-  ]);
-  const answered =
-    "insert into spot_check_model (node_id, model, answers) select id, $1, $2 from node on conflict do nothing";
-  await query(answered, [MODEL, RECORD.answers]);
   child.process.on("message", ({ type, what }: { type: string; what: string }) => {
     if (type === "trouble") console.error(`node ${number}: ${what}`);
   });

@@ -1,0 +1,34 @@
+/** Accounts that the load asks as, and what makes the nodes ones that may serve them. */
+import { makeKey, NO_LIMITS, openBuilder } from "@tollgate/stage/accounts.ts";
+import type { Query } from "@tollgate/stage/database.ts";
+import type { TargetAddress } from "../gateway/load.ts";
+
+const CREDIT = 1_000_000_000_000_000_000n;
+const TRAITS = { requests: 100_000_000, tokens: 1_000_000_000_000, inFlight: 100_000 };
+
+/**
+ * Nodes are known from their first moment: they may serve keys that opted out of checks. A light node cannot score an answer, and would be
+ * checked all the time. A gateway may read a node's record right after it was registered, so both are written together.
+ */
+const knownNodes = (model: string): string => `
+  create function bench_known() returns trigger language plpgsql as $$ begin
+    insert into spot_check_node (node_id, checked) values (new.id, 5000);
+    insert into spot_check_model (node_id, model, answers) values (new.id, '${model}', 100000);
+    return new;
+  end $$;
+  create trigger bench_known after insert on node for each row execute function bench_known()`;
+
+export async function openAccounts(
+  query: Query,
+  { port, model, count }: { port: number; model: string; count: number },
+): Promise<TargetAddress[]> {
+  const addresses: TargetAddress[] = [];
+  for (let i = 0; i < count; i++) {
+    const { token } = await makeKey(query, await openBuilder(query, CREDIT), { ...NO_LIMITS, ...TRAITS });
+    const models = { chat: model, embedding: model };
+    addresses.push({ port, models, headers: { authorization: `Bearer ${token}` } });
+  }
+  await query("update api_key set spot_checks = false");
+  await query(knownNodes(model));
+  return addresses;
+}
