@@ -196,7 +196,7 @@ class Checker implements SpotChecks {
   }
 
   /**
-   * While there are too few comparisons to judge anybody, a third node answers too, and the two verifiers' answers are compared with each
+   * While there are too few comparisons to judge a node, a third node answers too, and the two verifiers' answers are compared with each
    * other. So nodes that cheat have no part in the first sample, also where only they give answers of the kind.
    */
   async #learns(run: Run, first: Verification): Promise<boolean> {

@@ -115,7 +115,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         return NEW_TEST;
       }
       const key = `${check.nodeId} ${check.model}`;
-      // Usually nobody else checked the node: then one statement does everything.
+      // Usually no other gateway checked the node: then one statement does everything.
       let before = known.get(key) ?? (await read(pool, check));
       for (;;) {
         const state = addCheck(before, { ...noted, at: check.at.getTime() });
