@@ -37,6 +37,8 @@ describe("200", () => {
       operator: false,
       email_verified: false,
       two_factor: false,
+      locale: null,
+      time_zone: null,
     });
     assert.deepEqual(me.accounts, []);
     const { rows } = await platform.pool.query("select image from identity where email = 'new@example.test'");

@@ -154,7 +154,7 @@ test("the status shows incidents in public words, with operators' updates", asyn
   assert.doesNotMatch(JSON.stringify(status), /plane/);
   assert.match(
     feedOf(status, "https://x.test/status"),
-    /<title>No requests were served: a part of the platform did not work<\/title><updated>2026-11-15T00:00:00Z<.*We are on it\./s,
+    /<title>No requests were served: a part of the platform failed<\/title><updated>2026-11-15T00:00:00Z<.*We are on it\./s,
   );
 });
 
