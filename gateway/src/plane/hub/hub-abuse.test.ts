@@ -39,7 +39,7 @@ describe("before CONNECT", () => {
     peer.say("CONN");
     await peer.hears("INFO");
     time.advance(4_999);
-    assert.doesNotMatch(peer.heard, /ERR/);
+    assert.doesNotMatch(peer.heard, /-ERR/);
     time.advance(1);
     await peer.hears("-ERR 'Authentication Timeout'\r\n");
     await once(peer.socket, "end");
@@ -63,12 +63,12 @@ describe("before CONNECT", () => {
     const client = await connectClient(t, await hub.mint("n1"));
     await client.flush();
     await strangers[0]?.hears("-ERR 'Authentication Timeout'");
-    assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
+    assert.doesNotMatch(strangers[1]?.heard ?? "", /-ERR/);
     // The client no longer counts as unauthenticated, so the next one only fills the limit.
     const next = rawPeer(t, hub);
     await next.hears("INFO");
     await client.flush();
-    assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
+    assert.doesNotMatch(strangers[1]?.heard ?? "", /-ERR/);
   });
 
   test("closes unauthenticated connections of the same address first", { skip: oneLoopback }, async (t) => {
@@ -82,7 +82,7 @@ describe("before CONNECT", () => {
       strangers.push(stranger);
     }
     await strangers[0]?.hears("-ERR 'Authentication Timeout'");
-    for (const peer of [elsewhere, strangers[1], strangers[2]]) assert.doesNotMatch(peer?.heard ?? "", /ERR/);
+    for (const peer of [elsewhere, strangers[1], strangers[2]]) assert.doesNotMatch(peer?.heard ?? "", /-ERR/);
   });
 
   test("refuses connections beyond the limit for one address", {

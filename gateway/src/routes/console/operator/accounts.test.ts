@@ -66,6 +66,7 @@ describe("200", () => {
       balance_micro: "5000000.000000",
       held_micro: "0.000000",
       suspended_at: null,
+      deleted_at: null,
     });
     const keys = await send("GET", `${ACCOUNTS}/${account}/keys`);
     assert.ok((keys.body.data as { id: string }[]).some(({ id }) => id === key));
