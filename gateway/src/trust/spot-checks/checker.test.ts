@@ -168,6 +168,13 @@ describe("spot checks", () => {
     const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
     const factors = NO_FACTORS.map(() => 2);
     let expected = NEW_TEST;
+    // A time with microseconds, as the database writes it.
+    await db.pool.query(
+      `insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
+       values ($1, $2, '1970-01-01 00:00:00.000001Z', $3, 0, 0)`,
+      [node.nodeRecord.nodeId, MODEL, NEW_TEST.evidence],
+    );
+    expected = { ...NEW_TEST, at: 0 };
     for (let round = 1; round <= 4; round++) {
       const at = new Date(round * 86_400_000);
       const written = stores.map((store) =>

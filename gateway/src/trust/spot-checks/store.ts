@@ -81,6 +81,8 @@ const Bad = row({ at: column.moment, score: z.number().nullable(), method: z.str
 /** Over all models, methods and classes. */
 const CALIBRATING_MAX = 20_000;
 const BAD_SCORES_MAX = 20;
+/** Each time another gateway recorded its own check, so that many are not met. */
+const TRIES_MAX = 20;
 
 export function openCheckStore(pool: pg.Pool): CheckStore {
   /** By node and model, the state of the test as this gateway last wrote it. */
@@ -117,14 +119,13 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
       const key = `${check.nodeId} ${check.model}`;
       // Usually no other gateway checked the node: then one statement does everything.
       let before = known.get(key) ?? (await read(pool, check));
-      for (;;) {
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
         const state = addCheck(before, { ...noted, at: check.at.getTime() });
         const calibrates = check.calibrates && !isSuspected(state) && !isPressed(state);
         const values = [
           ...valuesOf(check, calibrates),
           ...stateValues(state),
-          before.at && new Date(before.at),
-          before.evidence,
+          ...[before.evidence, before.confirmed, before.watch],
         ];
         const { rowCount } = await pool.query(CHECK, values);
         if (rowCount === 1) {
@@ -133,6 +134,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         }
         before = await read(pool, check);
       }
+      throw new Error(`check ${check.id} was not recorded: other gateways changed the node's test ${TRIES_MAX} times`);
     },
     badScores: (nodeId, model, since) =>
       queryRows(
@@ -194,7 +196,7 @@ const CHECK = `with passed as (
     on conflict (node_id, model) do update
       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
           watch = excluded.watch
-      where spot_check_test.at = $23::timestamptz and spot_check_test.evidence = $24
+      where spot_check_test.evidence = $23 and spot_check_test.confirmed = $24 and spot_check_test.watch = $25
     returning 1), ${WRITTEN}`;
 
 async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<TestState> {
