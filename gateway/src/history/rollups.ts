@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { performanceTable } from "../db/closed-days.ts";
 import { isAway } from "../db/errors.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
@@ -10,11 +11,15 @@ const RUN_AFTER_MS = 3_000;
 const LOOK_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 const AT_ONCE_MAX = 20_000;
+/** As long as the finest slot: a row of it is then written once or twice. */
+const MERGE_EVERY_MS = 300_000;
+const PARTS_AT_ONCE_MAX = 20_000;
 
 const BACKLOG = `select count(*)::int as waiting,
   (select uuid_time(request_id) from unrolled order by request_id limit 1) as oldest from unrolled`;
 
 const Rolled = row({ rolled: column.count.nullable() });
+const Merged = row({ merged: column.count.nullable() });
 const Waiting = row({ waiting: column.count, oldest: column.moment.nullable() });
 
 /** Ended requests that are in no rollup yet. */
@@ -29,6 +34,8 @@ export interface Rollups {
   soon(): void;
   /** Counts all ended requests and returns their number. One gateway at a time; another's run counts as done. */
   run(): Promise<number>;
+  /** Merges the counts of slots that have ended into their rows and returns how many rows they were. It waits for no other gateway. */
+  merge(): Promise<number>;
   /** The backlog at the latest check, which runs every minute; undefined before the first. */
   backlog(): Backlog | undefined;
   stop(): Promise<void>;
@@ -58,6 +65,23 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     });
     return running;
   };
+  let merging: Promise<number> | undefined;
+  const mergeAll = async (): Promise<number> => {
+    if ((await performanceTable(pool)) === "performance") return 0;
+    let total = 0;
+    for (;;) {
+      const text = "select history_merge_performance($1) as merged";
+      const { merged } = await queryOne(pool, Merged, text, [PARTS_AT_ONCE_MAX]);
+      total += merged ?? 0;
+      if (merged !== PARTS_AT_ONCE_MAX) return total;
+    }
+  };
+  const merge = (): Promise<number> => {
+    merging ??= mergeAll().finally(() => {
+      merging = undefined;
+    });
+    return merging;
+  };
   const trying = (what: string, work: () => Promise<unknown>): void => {
     work().catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, `${what} failed`));
   };
@@ -77,6 +101,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
       isDue = true;
       trying("looking for requests to add to the rollups", look);
     }),
+    clock.every(MERGE_EVERY_MS, () => trying("merging rollups", merge)),
     clock.every(FORGET_EVERY_MS, () => trying("deleting old rollups", () => forget(pool))),
   ];
   return {
@@ -84,15 +109,16 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
       isDue = true;
     },
     run,
+    merge,
     backlog: () => backlog,
     async stop() {
       for (const stop of stops) stop();
-      await running?.catch(() => {});
+      await Promise.all([running?.catch(() => {}), merging?.catch(() => {})]);
     },
   };
 }
 
-/** Deletes slots older than every range, as in history_roll_up.sql. Days stay. */
+/** Deletes slots older than every range, as in history_merge_performance.sql. Days stay. */
 async function forget(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from performance

@@ -387,6 +387,7 @@ const NOT_JOURNALED: Record<string, string[]> = {
     "performance",
     "performance_all",
     "performance_day",
+    "performance_part",
     "closed_day",
     "late_day",
     "ledger_closing",
