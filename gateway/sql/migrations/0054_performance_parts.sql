@@ -34,4 +34,4 @@ select p.scope, p.subject, g.grain, date_bin(g.length, p.slot, timestamptz '2000
   from performance_part p
  cross join (values ('5min', interval '5 minutes'), ('hour', interval '1 hour'), ('day', interval '1 day')) as g (grain, length);
 
--- functions: 4e0461ac5a48b0ec02032e4c46396a7d3ba12cfb7903c01d97d3130373e3ae38
+-- functions: f2864fc61dd82b53408d2a3fc39626c8aa0c04bfb8a264f7d56d59115aee0d23
