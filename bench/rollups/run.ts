@@ -6,7 +6,7 @@
  * `--past`: records that are rolled up and merged before, so that the rows have what a running platform's have.
  * A feeder writes records at the rate, as settlements leave them (one transaction every quarter of a second, all durable); the gateway's
  * own job runs in another process with one connection. Each line is a second. At the end what was counted is merged, which a gateway does
- * every five minutes: after a shorter run it costs more for each record. The load of the settlements themselves is not here: `npm run
+ * every five minutes or when 50,000 parts have piled up. The load of the settlements themselves is not here: `npm run
  * bench -- ledger` has that.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";

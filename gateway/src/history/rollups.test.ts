@@ -315,7 +315,7 @@ describe("performance rollups", () => {
     );
   });
 
-  test("merge counts of slots that have ended, every five minutes", async (t) => {
+  test("merge counts of slots that have ended every five minutes, and all where too many have piled up", async (t) => {
     const clock = manualClock(Date.now());
     const asked: Promise<unknown>[] = [];
     const query = (text: string, values: unknown[]) => {
@@ -337,10 +337,33 @@ describe("performance rollups", () => {
       return (await db.pool.query(text, [account])).rows.map(({ ahead }) => ahead);
     };
     assert.deepEqual(await parts(), [false, true]);
-    clock.advance(300_000);
-    await mine.merge();
-    assert.ok(asked.length > 0);
+    /** Until the merge that the clock starts, if it starts one, is over. */
+    const ticks = async (ms: number): Promise<void> => {
+      clock.advance(ms);
+      for (let seen = -1; seen < asked.length; await turn()) {
+        seen = asked.length;
+        await Promise.all(asked);
+        await turn();
+      }
+    };
+    await ticks(270_000);
+    assert.deepEqual(await parts(), [false, true]);
+    await ticks(30_000);
     assert.deepEqual(await parts(), [true]);
+    // More than readers should have to add up.
+    const { rows } = await db.pool.query(
+      `insert into performance_part
+       select 'account', $1, now(), $1, 'many', 1, 1, 0, 0, 1, 1, 1, 1, 1, '{}', '{}' from generate_series(1, 50000) returning 1`,
+      [account],
+    );
+    assert.equal(rows.length, 50_000);
+    await ticks(30_000);
+    assert.deepEqual(await parts(), []);
+    const { rows: merged } = await db.pool.query(
+      "select requests::int from performance where subject = $1 and model = 'many' and grain = 'day'",
+      [account],
+    );
+    assert.deepEqual(merged, [{ requests: 50_000 }]);
   });
 
   test("run every minute when requests wait", async (t) => {

@@ -14,12 +14,17 @@ const AT_ONCE_MAX = 20_000;
 /** As long as the finest slot: a row of it is then written once or twice. */
 const MERGE_EVERY_MS = 300_000;
 const PARTS_AT_ONCE_MAX = 20_000;
+/** Parts cost their readers: above this number those of the running slot are merged too. */
+const PARTS_MAX = 50_000;
+const COUNT_PARTS_EVERY_MS = 30_000;
+const PARTS = `select count(*)::int as parts from performance_part`;
 
 const BACKLOG = `select count(*)::int as waiting,
   (select uuid_time(request_id) from unrolled order by request_id limit 1) as oldest from unrolled`;
 
 const Rolled = row({ rolled: column.count.nullable() });
 const Merged = row({ merged: column.count.nullable() });
+const Parts = row({ parts: column.count });
 const Waiting = row({ waiting: column.count, oldest: column.moment.nullable() });
 
 /** Ended requests that are in no rollup yet. */
@@ -34,7 +39,10 @@ export interface Rollups {
   soon(): void;
   /** Counts all ended requests and returns their number. One gateway at a time; another's run counts as done. */
   run(): Promise<number>;
-  /** Merges the counts of slots that have ended into their rows and returns how many rows they were. It waits for no other gateway. */
+  /**
+   * Merges parts of slots that have ended, or all parts where too many have piled up, and returns how many they were. It waits for no other
+   * gateway.
+   */
   merge(): Promise<number>;
   /** The backlog at the latest check, which runs every minute; undefined before the first. */
   backlog(): Backlog | undefined;
@@ -65,19 +73,22 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     });
     return running;
   };
+  let mergesAt = clock.now() + MERGE_EVERY_MS;
   let merging: Promise<number> | undefined;
-  const mergeAll = async (): Promise<number> => {
+  const mergeParts = async (isDue: boolean): Promise<number> => {
     if ((await performanceTable(pool)) === "performance") return 0;
+    const tooMany = (await queryOne(pool, Parts, PARTS)).parts > PARTS_MAX;
+    if (!isDue && !tooMany) return 0;
     let total = 0;
     for (;;) {
-      const text = "select history_merge_performance($1) as merged";
-      const { merged } = await queryOne(pool, Merged, text, [PARTS_AT_ONCE_MAX]);
+      const text = "select history_merge_performance($1, $2) as merged";
+      const { merged } = await queryOne(pool, Merged, text, [PARTS_AT_ONCE_MAX, tooMany ? "infinity" : null]);
       total += merged ?? 0;
       if (merged !== PARTS_AT_ONCE_MAX) return total;
     }
   };
-  const merge = (): Promise<number> => {
-    merging ??= mergeAll().finally(() => {
+  const merge = (isDue = true): Promise<number> => {
+    merging ??= mergeParts(isDue).finally(() => {
       merging = undefined;
     });
     return merging;
@@ -101,7 +112,11 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
       isDue = true;
       trying("looking for requests to add to the rollups", look);
     }),
-    clock.every(MERGE_EVERY_MS, () => trying("merging rollups", merge)),
+    clock.every(COUNT_PARTS_EVERY_MS, () => {
+      const isDue = clock.now() >= mergesAt;
+      if (isDue) mergesAt = clock.now() + MERGE_EVERY_MS;
+      trying("merging rollups", () => merge(isDue));
+    }),
     clock.every(FORGET_EVERY_MS, () => trying("deleting old rollups", () => forget(pool))),
   ];
   return {
@@ -109,7 +124,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
       isDue = true;
     },
     run,
-    merge,
+    merge: () => merge(),
     backlog: () => backlog,
     async stop() {
       for (const stop of stops) stop();
