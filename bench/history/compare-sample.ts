@@ -26,6 +26,7 @@ export async function compareSample(pool: pg.Pool): Promise<void> {
       [hour],
     );
     await client.query("select history_roll_up($1)", [requests + 1]);
+    await client.query("select history_merge_performance(10000000, 'infinity')");
     const found = await client.query(
       `select (select count(*)::int from seeded) as rows, (select count(*)::int from (${SLOTS} except table seeded) d) as missing,
               (select count(*)::int from (table seeded except ${SLOTS}) d) as more`,

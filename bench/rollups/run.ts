@@ -1,11 +1,13 @@
 /**
  * Whether the job behind the console's figures keeps up with history that is written beside it, and how far it is behind.
  *
- *   npm run bench -- rollups [--rate 12000] [--seconds 30] [--accounts 101]
+ *   npm run bench -- rollups [--rate 12000] [--seconds 30] [--past 0]
  *
+ * `--past`: records that are rolled up and merged before, so that the rows have what a running platform's have.
  * A feeder writes records at the rate, as settlements leave them (one transaction every quarter of a second, all durable); the gateway's
- * own job runs in another process with one connection. Each line is a second. The load of the settlements themselves is not here:
- * `npm run bench -- ledger` has that.
+ * own job runs in another process with one connection. Each line is a second. At the end what was counted is merged, which a gateway does
+ * every five minutes or when 50,000 parts have piled up. The load of the settlements themselves is not here: `npm run
+ * bench -- ledger` has that.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,13 +30,18 @@ import { settleText } from "../history/seed-requests.ts";
 const FEED_EVERY_MS = 250;
 const FEED_MS_MAX = 500;
 const DRAIN_MS_MAX = 120_000;
+const PAST_AT_ONCE = 50_000;
 const log = createLog("silent");
 const SQL = fileURLToPath(new URL("../../gateway/sql", import.meta.url));
 
 const { values } = parseArgs({
-  options: { rate: { type: "string", default: "12000" }, seconds: { type: "string", default: "30" } },
+  options: {
+    rate: { type: "string", default: "12000" },
+    seconds: { type: "string", default: "30" },
+    past: { type: "string", default: "0" },
+  },
 });
-const [rate, seconds] = [Number(values.rate), Number(values.seconds)];
+const [rate, seconds, past] = [Number(values.rate), Number(values.seconds), Number(values.past)];
 
 const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
 await chmod(dataDir, 0o711);
@@ -44,12 +51,35 @@ const alone = openPool(postgres.connection, { log, sizeMax: 1 });
 try {
   await migrate(pool, { directory: SQL, log });
   await openAccounts(pool);
+  await makePast();
   await measure();
 } finally {
   await alone.end();
   await pool.end();
   await postgres.stop();
   await rm(dataDir, { recursive: true, force: true });
+}
+
+/** Records of the last minutes, rolled up and merged. */
+async function makePast(): Promise<void> {
+  for (let first = 0; first < past; first += PAST_AT_ONCE) {
+    const rows = Math.min(PAST_AT_ONCE, past - first);
+    const span = { rows, fromMs: Date.now() - 1_000, toMs: Date.now() };
+    await alone.query(
+      settleText({ table: "request", fromMs: span.fromMs, toMs: span.toMs, first: 0, end: rows }, span),
+    );
+    await alone.query("select history_roll_up($1)", [rows]);
+  }
+  await mergeAll();
+}
+
+/** Merges what was counted, the running slot too. */
+async function mergeAll(): Promise<number> {
+  for (let merged = 0; ; ) {
+    const { rows } = await alone.query("select history_merge_performance(20000, 'infinity') as merged");
+    if (rows[0].merged === 0) return merged;
+    merged += rows[0].merged;
+  }
 }
 
 async function measure(): Promise<void> {
@@ -106,6 +136,10 @@ async function measure(): Promise<void> {
   await rollups.stop();
   const [fedIn, all] = [seconds, (performance.now() - begunAt) / 1000];
   const us = (spent: number, before: number, of: number): string => ((spent - before) / 1000 / of).toFixed(1);
+  const spentOnRuns = processorTimeNs(server);
+  const parts = await mergeAll();
+  const spentOnMerging = processorTimeNs(server);
+  const { rows: counted } = await pool.query("select count(*)::int as rows from performance");
   const during = lags.slice(0, seconds).toSorted((a, b) => a - b);
   console.log(
     `\n${fed} records in ${fedIn} s (${Math.round(fed / fedIn)} a second); ${rolled} rolled up after ${all.toFixed(0)} s.`,
@@ -114,7 +148,7 @@ async function measure(): Promise<void> {
     `Lag while they came: median ${during[during.length >> 1]?.toFixed(1)} s, greatest ${during.at(-1)?.toFixed(1)} s.`,
   );
   console.log(
-    `µs of PostgreSQL's processor time a record: the job ${us(processorTimeNs(server), spentBefore.job, rolled)}, the feeder ${us(processorTimeNs(feeder), spentBefore.feeder, fed)}.`,
+    `µs of PostgreSQL's processor time a record: the job's runs ${us(spentOnRuns, spentBefore.job, rolled)}, merging ${us(spentOnMerging, spentOnRuns, rolled)} (${parts} parts into ${counted[0]?.rows} rows), the feeder ${us(processorTimeNs(feeder), spentBefore.feeder, fed)}.`,
   );
   feeding.release();
 }

@@ -17,8 +17,8 @@ export const MEASURED = {
   pacedNatsUs: 925,
   /** `npm run bench -- ledger`: the most holds and settlements a second of a single account, before entries were derived. */
   pairsOfOneAccount: 12_200,
-  /** `npm run bench -- insight`: requests a second that the rollup job processes on one connection. */
-  rolledUpPerSecond: 17_650,
+  /** `npm run bench -- rollups`, 19 November 2026, a busy machine: what one connection counts and merges in a second of processor time. */
+  rolledUpPerSecond: 42_000,
   /** `npm run bench -- streams`: streams open at once through one gateway. */
   streams: 10_000,
   /** `npm run bench -- walls`, 19 November 2026, a busy machine: microseconds of a gateway's processor for one report of a node, over NATS. */

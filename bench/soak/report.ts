@@ -200,7 +200,7 @@ function picturesOf(samples: Sample[]): Record<string, Panel[]> {
       panel("PostgreSQL's memory", ["PostgreSQL memory"]),
       panel("Processor time of a request, PostgreSQL", ["PostgreSQL CPU a request"]),
       tablesPanel(samples, "Records and their indexes, MiB", ["request"]),
-      tablesPanel(samples, "Rollups, MiB", ["performance", "usage_hour", "label_day"]),
+      tablesPanel(samples, "Rollups, MiB", ["performance", "performance_part", "usage_hour", "label_day"]),
       tablesPanel(samples, "Queues, MiB", ["hold", "unrolled"]),
       panel("Spool and journal", ["spool and journal"]),
     ],

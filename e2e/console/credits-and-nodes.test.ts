@@ -190,7 +190,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     const node = page.url().match(/node_\w+/)?.[0] ?? "";
     await eventually("its requests are counted", async () => {
       const [row] = await platform.query<{ requests: string }>(
-        "select coalesce(sum(requests), 0)::text as requests from performance where scope = 'node' and grain = 'day'",
+        "select coalesce(sum(requests), 0)::text as requests from performance_with_parts where scope = 'node' and grain = 'day'",
       );
       return Number(row?.requests) >= 2;
     });

@@ -7,11 +7,12 @@ const PLATFORM = "00000000-0000-0000-0000-000000000000";
 const SAMPLE_MS = 60_000;
 
 export async function performAgain(query: Platform["query"], days: number): Promise<void> {
-  await query("truncate performance, label_day, unrolled, node_presence");
+  await query("truncate performance, performance_part, label_day, unrolled, node_presence");
   await query(
     "insert into unrolled (request_id, outcome) select id, outcome from request where not starts_with(outcome, 'rate_limit_')",
   );
   await query("select history_roll_up(100000)");
+  await query("select history_merge_performance(1000000, 'infinity')");
   // Nodes are as busy as their requests made them.
   await query(
     `with grains (grain, length) as (values ('5min', interval '5 minutes'), ('hour', '1 hour'), ('day', '1 day')),

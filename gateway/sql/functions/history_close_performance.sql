@@ -1,4 +1,4 @@
--- since: 0037
+-- since: 0054
 -- Works out the performance of all models together of one UTC day, the newest that is to be closed, by hours and by the day, and writes down
 -- that of the day by model in the same form. Returns the day; null when there is none, or somebody else is at it. Histograms are added up by one integer for each number, as in
 -- `history_roll_up`: the row's number, which histogram (1 bit), and the bucket (11).
@@ -21,7 +21,12 @@ begin
   end if;
   begins := closing::timestamp at time zone 'UTC';
   ends := (closing + 1)::timestamp at time zone 'UTC';
-  delete from late_day where what = 'performance' and day = closing;
+  -- Parts of the day are merged first. What is added meanwhile marks the day, and a mark is removed only if nothing was left to merge after.
+  perform pg_advisory_xact_lock(hashtext('history_merge_performance'));
+  loop
+    delete from late_day where what = 'performance' and day = closing;
+    exit when history_merge_performance(20000, ends) = 0;
+  end loop;
   delete from performance_all where grain in ('hour', 'day') and slot >= begins and slot < ends;
   delete from performance_day where slot = begins;
 

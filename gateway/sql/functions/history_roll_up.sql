@@ -1,9 +1,10 @@
+-- since: 0054
 -- Counts requests that ended into the rollups of performance and labels, at most `p_limit` of them, and no more than 100,000. Returns how
 -- many; null when somebody else is at it.
--- Of an account there are rows of each key and one of all keys together. Slots too old for any range to show are not made.
--- A request counts in up to twelve rows: four series (key, account, platform, node), three grains each. So requests are summed once into
--- groups of five minutes, one of their key and one of their node, and only these groups are added to the rows. A number of a
+-- A request counts in up to four series: its key, its account, the platform, its node. So requests are summed once into
+-- groups of five minutes, one of their key and one of their node, and only these groups are added up to the series. A number of a
 -- histogram is one integer with its row's: which histogram (1 bit) and the bucket (11) come last.
+-- Sums of performance are added as rows (`performance_part`), and no row is rewritten: history_merge_performance does that later.
 -- Guarantees: each is counted once, whoever calls this and however often; one caller at a time; all of it or nothing.
 
 create or replace function history_roll_up(p_limit integer) returns integer language plpgsql
@@ -61,7 +62,7 @@ begin
             select (of_node << 12) | 2048 | duration from placed where duration is not null and of_node is not null) numbers
      group by number
   ), spread as materialized (
-    select g.*, s.scope, s.subject, s.of_key_id, r.grain, g.slot * 300 / r.seconds as unit, r.seconds
+    select g.*, s.scope, s.subject, s.of_key_id
       from grouped g
      cross join lateral (select 'account' as scope, g.account_id as subject, g.key_id as of_key_id where g.account_id is not null
                          union all
@@ -70,55 +71,32 @@ begin
                          select 'platform', nobody, nobody where g.account_id is not null
                          union all
                          select 'node', g.node_id, nobody where g.account_id is null) s
-     cross join (values ('5min', 300, interval '3 days'), ('hour', 3600, '100 days'), ('day', 86400, '1000 years')) as r (grain, seconds, kept)
-     where to_timestamp((g.slot + 1) * 300) > now() - r.kept
   ), summed as materialized (
     select row_number() over () as number, s.*
-      from (select scope, subject, of_key_id as key_id, model, grain, unit, to_timestamp(unit * seconds) as slot,
+      from (select scope, subject, of_key_id as key_id, model, slot,
                    sum(requests) as requests, sum(ok) as ok, sum(closed) as closed, sum(failed) as failed,
                    sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
                    sum(flow_tokens) as flow_tokens, sum(flow_ms) as flow_ms, sum(busy_ms) as busy_ms
-              from spread group by 1, 2, 3, 4, 5, 6, seconds) s
+              from spread group by 1, 2, 3, 4, 5) s
   ), members as materialized (
     select m.place, s.number
       from spread m
-      join summed s on (s.scope, s.subject, s.key_id, s.model, s.grain, s.unit)
-                       = (m.scope, m.subject, m.of_key_id, m.model, m.grain, m.unit)
+      join summed s on (s.scope, s.subject, s.key_id, s.model, s.slot) = (m.scope, m.subject, m.of_key_id, m.model, m.slot)
   ), counted as materialized (
-    -- What is counted now and what is there already. Rows that are there are found by their key alone: told as a range of it, because
-    -- the planner takes the index of grain and slot for as good.
-    select number, sum(count)::bigint as count
-      from (select (m.number << 12) | f.bucket as number, f.count
-              from members m join fine f on f.place = m.place
-            union all
-            select (s.number << 12) | n.number, n.count
-              from summed s
-             cross join lateral (select p.ttft, p.duration from performance p
-                                  where (p.scope, p.subject, p.grain, p.slot, p.key_id, p.model)
-                                        >= (s.scope, s.subject, s.grain, s.slot, s.key_id, s.model)
-                                    and (p.scope, p.subject, p.grain, p.slot, p.key_id, p.model)
-                                        <= (s.scope, s.subject, s.grain, s.slot, s.key_id, s.model) offset 0) p
-             cross join lateral (select t >> 40 as number, t & ((1::bigint << 40) - 1) as count from unnest(p.ttft) as t
-                                 union all
-                                 select (d >> 40) | 2048, d & ((1::bigint << 40) - 1) from unnest(p.duration) as d) n) numbers
-     group by number
+    select (m.number << 12) | f.bucket as number, sum(f.count)::bigint as count
+      from members m join fine f on f.place = m.place
+     group by 1
   ), histograms as materialized (
     select number >> 12 as number,
            coalesce(array_agg((number & 2047) << 40 | count) filter (where number & 2048 = 0), '{}') as ttft,
            coalesce(array_agg((number & 2047) << 40 | count) filter (where number & 2048 <> 0), '{}') as duration
       from (select number, count from counted order by number) counted group by number >> 12
   ), performed as (
-    insert into performance as p (scope, subject, grain, slot, key_id, model, requests, ok, closed, failed, prompt_tokens,
+    insert into performance_part (scope, subject, slot, key_id, model, requests, ok, closed, failed, prompt_tokens,
                                   completion_tokens, flow_tokens, flow_ms, busy_ms, ttft, duration)
-    select scope, subject, grain, slot, key_id, model, requests, ok, closed, failed, prompt_tokens, completion_tokens,
+    select scope, subject, to_timestamp(slot * 300), key_id, model, requests, ok, closed, failed, prompt_tokens, completion_tokens,
            flow_tokens, flow_ms, busy_ms, coalesce(ttft, '{}'), coalesce(duration, '{}')
       from summed left join histograms using (number)
-    on conflict (scope, subject, grain, slot, key_id, model) do update
-      set requests = p.requests + excluded.requests, ok = p.ok + excluded.ok, closed = p.closed + excluded.closed,
-          failed = p.failed + excluded.failed, prompt_tokens = p.prompt_tokens + excluded.prompt_tokens,
-          completion_tokens = p.completion_tokens + excluded.completion_tokens,
-          flow_tokens = p.flow_tokens + excluded.flow_tokens, flow_ms = p.flow_ms + excluded.flow_ms,
-          busy_ms = p.busy_ms + excluded.busy_ms, ttft = excluded.ttft, duration = excluded.duration
   ), labelled as (
     insert into label_day as d (account_id, day, label, requests, prompt_tokens, completion_tokens, charge_pico)
     select account_id, (created_at at time zone 'UTC')::date, label, sum(sign), sum(sign * prompt_tokens),

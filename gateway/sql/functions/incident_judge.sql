@@ -1,3 +1,4 @@
+-- since: 0054
 -- Opens and closes incidents by what was seen: a model that no node could serve in two slots or more on end, up to slot
 -- `p_this`, `p_previous` being the last one that was sampled before it; and one that failed a fifth of twenty requests or more
 -- in five minutes. For availability_sample, which has the turn.
@@ -28,9 +29,10 @@ begin
 
   -- A request is counted in the five minutes that it began in, when it has ended: the past may get worse for a while.
   for bad in
-    select model, slot from performance
+    select model, slot from performance_with_parts
      where scope = 'platform' and subject = '00000000-0000-0000-0000-000000000000' and grain = '5min'
-       and slot >= running - 3 * five and slot <= running and ok + failed >= 20 and failed * 5 >= ok + failed
+       and slot >= running - 3 * five and slot <= running
+     group by model, slot having sum(ok + failed) >= 20 and sum(failed) * 5 >= sum(ok + failed)
      order by slot, model
   loop
     update incident set began_at = least(began_at, bad.slot), last_at = greatest(last_at, bad.slot), ended_at = null

@@ -2,26 +2,38 @@
 -- Tells what a statement changed in one row of a table that people, providers and operators change, so that it can be entered again after a
 -- failover that lost it. A gateway's session gets it as a message of level INFO and writes it to the gateway's journal once it is
 -- committed; any other session tells all gateways by a notification. Arguments: columns that do not matter.
+-- Of a session that is no gateway's, a transaction whose first change finds no gateway connected tells nothing: nobody would write it down,
+-- and a hundred thousand rows of one statement would be as many notifications.
 -- Guarantees: all changes of a transaction have one id, which is in history_change if and only if they are committed.
 
 create or replace function journal_change() returns trigger language plpgsql set timezone to 'UTC' set bytea_output to 'hex' as $$
 declare
   mode constant text := coalesce(current_setting('tollgate.journal', true), '');
+  -- The transaction's id, or 'unheard'.
+  change text := nullif(current_setting('tollgate.change', true), '');
   skipped constant text[] := coalesce(tg_argv, '{}');
-  before jsonb := case when tg_op <> 'INSERT' then to_jsonb(old) - skipped end;
-  after jsonb := case when tg_op <> 'DELETE' then to_jsonb(new) - skipped end;
-  change uuid;
+  before jsonb;
+  after jsonb;
   line text;
   part constant integer := 1500;
 begin
-  if mode = 'off' or before = after then
+  if mode = 'off' or mode <> 'on' and change = 'unheard' then
     return null;
   end if;
-  change := nullif(current_setting('tollgate.change', true), '');
-  if change is null then
+  before := case when tg_op <> 'INSERT' then to_jsonb(old) - skipped end;
+  after := case when tg_op <> 'DELETE' then to_jsonb(new) - skipped end;
+  if before = after then
+    return null;
+  end if;
+  if mode <> 'on' and change is null
+     and not exists (select from pg_stat_activity where datname = current_database() and application_name ^@ 'tollgate broadcast') then
+    perform set_config('tollgate.change', 'unheard', true);
+    return null;
+  end if;
+  if change is null or change = 'unheard' then
     change := gen_random_uuid();
-    perform set_config('tollgate.change', change::text, true);
-    insert into history_change (id) values (change);
+    perform set_config('tollgate.change', change, true);
+    insert into history_change (id) values (change::uuid);
   end if;
   line := jsonb_build_object('id', change, 'at', extract(epoch from clock_timestamp()), 'table', tg_table_name,
                              'before', before, 'after', after);

@@ -1,4 +1,4 @@
--- since: 0032
+-- since: 0054
 -- Something is written into a rollup long after its hour: the sums of that day, where it is closed, are no longer right, and are not read
 -- from this transaction's end on. A settlement of a request that was just made only compares two times for it: a request takes a quarter
 -- of an hour at most, and its lease a minute more.
@@ -10,7 +10,7 @@ create or replace function rollup_comes_late() returns trigger language plpgsql 
 declare
   at timestamptz;
 begin
-  if tg_table_name = 'performance' then
+  if tg_argv[0] = 'performance' then
     at := new.slot;
   elsif tg_op = 'DELETE' then
     at := old.hour;
@@ -30,3 +30,7 @@ create or replace trigger usage_goes_late after delete on usage_hour for each ro
 create or replace trigger performance_comes_late after insert or update on performance for each row
   when (new.grain <> '5min' and new.slot < clock_timestamp() - case new.grain when 'day' then interval '36 hours' else interval '12 hours' end)
   execute function rollup_comes_late('performance');
+
+-- Parts are marked when they are added: from then on readers of that day add them up with its hours.
+create or replace trigger performance_comes_late after insert on performance_part for each row
+  when (new.slot < clock_timestamp() - interval '12 hours') execute function rollup_comes_late('performance');

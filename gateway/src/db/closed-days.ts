@@ -19,6 +19,10 @@ export const hasClosedDays = (db: pg.Pool | pg.PoolClient): Promise<boolean> => 
 /** Whether closed days have performance by model, which a later migration adds. */
 export const hasDaysByModel = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "performance_day");
 
+/** The performance of requests with what the rollup job has not merged yet, which a later migration keeps apart. */
+export const performanceTable = async (db: pg.Pool | pg.PoolClient): Promise<string> =>
+  (await isThere(db, "performance_with_parts")) ? "performance_with_parts" : "performance";
+
 const isThere = async (db: pg.Pool | pg.PoolClient, table: string): Promise<boolean> =>
   (await queryOne(db, There, `select to_regclass('${table}') is not null as "isThere"`)).isThere;
 

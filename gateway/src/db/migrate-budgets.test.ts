@@ -92,7 +92,7 @@ test("migrating from 0020 keeps all rows, rolls up the last 90 days and counts e
   );
   assert.equal(await value("select history_roll_up(100)"), 2);
   const { rows } = await pool.query(
-    `select sum(requests)::int as requests, sum(ok)::int as ok, sum(prompt_tokens)::int as prompt_tokens from performance
+    `select sum(requests)::int as requests, sum(ok)::int as ok, sum(prompt_tokens)::int as prompt_tokens from performance_with_parts
       where scope = 'account' and grain = 'hour' and key_id = $1`,
     [KEY],
   );

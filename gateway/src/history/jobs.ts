@@ -3,6 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
+import { performanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { inSpan, LAST_ID, lookBack, ownPage, recordsOf } from "./look-back.ts";
 
@@ -47,7 +48,7 @@ const PLAIN = ownPage(COLUMNS, "node_id");
  * only those of the page are read. It counts failures together whatever their outcome, so single outcomes are searched by day. The last two
  * hours or days are always read, because the rollup lags by a few seconds. `$8`: days to look back.
  */
-function filteredText(unit: "hour" | "day"): string {
+function filteredText(unit: "hour" | "day", table: string): string {
   const counted =
     "case when $7::text is null then requests when $7 = 'ok' then ok when $7 = 'client_closed' then closed else failed end";
   const within = (
@@ -63,10 +64,10 @@ function filteredText(unit: "hour" | "day"): string {
   ), slots as materialized (
     select slot as start, case grain when 'day' then interval '1 day' else interval '1 hour' end as length,
            ${unit === "hour" ? `sum(${counted})` : "0"} as there
-      from performance, kept
+      from ${table}, kept
      where scope = 'node' and subject = $1 and (grain = 'hour' and slot >= hours_from or grain = 'day' and slot < hours_from)
-       and slot < last and ($6::text is null or model = $6) and ${counted} > 0 and ${within("slot")}
-     group by slot, grain
+       and slot < last and ($6::text is null or model = $6) and ${within("slot")}
+     group by slot, grain having sum(${counted}) > 0
     union all
     select start, interval '1 ${unit}', 0 from kept, generate_series(last, now(), interval '1 ${unit}') as h (start)
      where ${within("start")}
@@ -94,7 +95,7 @@ export function openJobs({ pool }: { pool: pg.Pool }): Jobs {
       const span = [nodeId, before ?? LAST_ID, limit, from ?? null, to ?? null];
       if (model === undefined && outcome === undefined) return await queryRows(pool, Job, PLAIN, span);
       const filter = [model ?? null, outcome ?? null];
-      const text = filteredText(COUNTED.has(outcome) ? "hour" : "day");
+      const text = filteredText(COUNTED.has(outcome) ? "hour" : "day", await performanceTable(pool));
       return await lookBack(limit, (days) => queryRows(pool, Job, text, [...span, ...filter, days]));
     },
   };

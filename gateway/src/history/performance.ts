@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
 import { DAY_MS, startOfDay } from "../base/time.ts";
-import { hasClosedDays, hasDaysByModel, parted } from "../db/closed-days.ts";
+import { hasClosedDays, hasDaysByModel, parted, performanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { type Histogram, percentiles, readHistograms, readPacked } from "./histogram.ts";
 
@@ -131,12 +131,15 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
     const perKey = scope === "account" && (by.includes("key") || keyIds !== undefined);
     const spans = by.includes("slot") ? [{ grain, from, to }] : coarsest({ grain, from, to });
     const isByModel = by.includes("model") || model !== undefined;
-    const isClosed = grain !== "5min" && (await (isByModel ? hasDaysByModel : hasClosedDays)(pool));
+    const [table, isClosed] = await Promise.all([
+      performanceTable(pool),
+      grain !== "5min" && (isByModel ? hasDaysByModel : hasClosedDays)(pool),
+    ]);
     const readings = spans.map((span) => {
       const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
       // Closed days have no hours by model or by key.
       const text = isClosed && (span.grain === "day" || !(isByModel || perKey)) ? closedSumsText : sumsText;
-      return queryRows(pool, Sum, text({ by, perKey, isByModel, percentilesOf }), values);
+      return queryRows(pool, Sum, text({ by, perKey, isByModel, percentilesOf, table }), values);
     });
     const parts = (await Promise.all(readings)).flat().map(partOf);
     const [first, ...others] = asOne;
@@ -182,28 +185,30 @@ interface Reading {
   perKey: boolean;
   isByModel: boolean;
   percentilesOf: readonly Measured[];
+  /** `performance`, or the view of it that includes parts. */
+  table: string;
 }
 
 /**
  * Histograms are sent unmerged, because merging them on the server costs ten times as much as reading them. Queries that do not group by
  * key read the rows of all keys together, which are fewer.
  */
-function sumsText({ perKey, ...sums }: Reading): string {
+function sumsText({ perKey, table, ...sums }: Reading): string {
   return summed(
     sums,
     "array_send",
-    `performance where ${among("grain = $3 and slot >= $4 and slot < $5", perKey)} and ${OF_MODEL}`,
+    `${table} where ${among("grain = $3 and slot >= $4 and slot < $5", perKey)} and ${OF_MODEL}`,
   );
 }
 
 /** The same from closed days, in the form that is sent as it is kept: of all models together there is a row, or one of each. */
-function closedSumsText({ perKey, isByModel, ...sums }: Reading): string {
+function closedSumsText({ perKey, isByModel, table, ...sums }: Reading): string {
   const open = among("grain = $3 and slot >= open.begins and slot < open.ends", perKey);
   const whole = isByModel
     ? `performance_day where ${among("slot = whole.begins", perKey)} and ${OF_MODEL}`
     : `performance_all where ${among("grain = $3 and slot >= whole.begins and slot < whole.ends", perKey)}`;
   return `with ${parted("performance", "$4::timestamptz", "$5::timestamptz")}
-    ${summed(sums, "array_send", `open cross join lateral (select * from performance where ${open} and ${OF_MODEL} offset 0) p`)}
+    ${summed(sums, "array_send", `open cross join lateral (select * from ${table} where ${open} and ${OF_MODEL} offset 0) p`)}
     union all
     ${summed(sums, "", `whole cross join lateral (select * from ${whole} offset 0) p`)}`;
 }

@@ -7,6 +7,7 @@ import { dollars } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock, patientClock, turn } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { COST, holdOf, newId, settlementOf } from "../ledger/testing.ts";
 import { bucketOf, middleOf } from "./histogram.ts";
@@ -17,6 +18,10 @@ test("a week has seven UTC days, as in sums of usage", () => {
   const { from, to } = slotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
   assert.deepEqual([from.toISOString(), to.toISOString()], ["2026-11-12T00:00:00.000Z", "2026-11-18T07:00:00.000Z"]);
 });
+
+const anHourAgo = (): number => Date.now() - 3_600_000;
+/** Its slot has not begun, whenever the test runs. */
+const idInFuture = (): Uuid => newIds({ ...systemClock, now: () => Date.now() + 600_000 }, systemRandom())();
 
 describe("performance rollups", () => {
   let db: TestDatabase;
@@ -206,6 +211,7 @@ describe("performance rollups", () => {
     await ledger.hold(hold);
     await ledger.settle(settlementOf(hold, null));
     await rollups.run();
+    await rollups.merge();
     const { rows } = await db.pool.query("select distinct grain from performance where subject = $1 order by 1", [
       account,
     ]);
@@ -213,6 +219,151 @@ describe("performance rollups", () => {
       rows.map(({ grain }) => grain),
       ["day", "hour"],
     );
+  });
+
+  test("add their counts as rows and rewrite none, however much was counted before", async () => {
+    const account = await openAccount();
+    const rewritten: number[] = [];
+    const served = async (): Promise<void> => {
+      for (let i = 0; i < 3; i++) {
+        const hold = { ...holdOf(account), id: newIds({ ...systemClock, now: anHourAgo }, systemRandom())() };
+        await ledger.hold(hold);
+        await ledger.settle({ ...settlementOf(hold, null), ttftMs: 100 * i, durationMs: 200 * i });
+      }
+    };
+    await rollups.run();
+    for (let run = 0; run < 3; run++) {
+      await served();
+      const client = await db.pool.connect();
+      try {
+        await client.query("begin");
+        assert.equal((await client.query("select history_roll_up(100) as rolled")).rows[0].rolled, 3);
+        const text =
+          "select coalesce(sum(n_tup_upd), 0)::int as n from pg_stat_xact_user_tables where starts_with(relname, 'performance')";
+        rewritten.push((await client.query(text)).rows[0].n);
+        await client.query("commit");
+      } finally {
+        client.release();
+      }
+    }
+    assert.deepEqual(rewritten, [0, 0, 0]);
+  });
+
+  test("show the same figures before, during and after a merge that another breaks off, with several gateways", async () => {
+    const account = await openAccount();
+    const keys = [newId(), newId()];
+    const serve = async (): Promise<void> => {
+      for (let i = 0; i < 6; i++) {
+        const hold = {
+          ...holdOf(account),
+          keyId: keys[i % 2] as Uuid,
+          id: newIds({ ...systemClock, now: anHourAgo }, systemRandom())(),
+        };
+        await ledger.hold(hold);
+        await ledger.settle({ ...settlementOf(hold, null), ttftMs: 100 * i, durationMs: 2000 * i });
+      }
+      await rollups.run();
+    };
+    const figures = async (): Promise<unknown> => {
+      const query = { scope: "account" as const, subjects: [account], from: new Date(0), to: new Date() };
+      const performance = openPerformance(db);
+      const of = (grain: "5min" | "hour" | "day") =>
+        performance.each({ ...query, grain }, { all: [], byKey: ["key"], bySlot: ["slot"] });
+      return await Promise.all([of("5min"), of("hour"), of("day")]);
+    };
+    const parts = async (): Promise<number> =>
+      Number(
+        (await db.pool.query("select count(*) as n from performance_part where subject = $1", [account])).rows[0].n,
+      );
+    const others = [1, 2, 3].map(() =>
+      openRollups({ pool: db.pool, clock: manualClock(Date.now()), log: createLog("silent") }),
+    );
+    for (let round = 0; round < 3; round++) {
+      await serve();
+      await serve();
+      const was = await figures();
+      assert.ok((await parts()) > 0);
+      // A gateway that dies in the middle of a merge.
+      const dying = await db.pool.connect();
+      dying.on("error", () => {});
+      await dying.query("begin");
+      await dying.query("select history_merge_performance(1000)");
+      assert.deepEqual(await figures(), was);
+      const { rows } = await dying.query("select pg_backend_pid() as pid");
+      await db.pool.query("select pg_terminate_backend($1, 10000)", [rows[0].pid]);
+      dying.release(true);
+      assert.deepEqual(await figures(), was);
+      await Promise.all([rollups.merge(), ...others.map((each) => each.merge())]);
+      await rollups.merge();
+      assert.equal(await parts(), 0);
+      assert.deepEqual(await figures(), was);
+    }
+    const { rows } = await db.pool.query(
+      "select grain, sum(requests)::int as requests from performance where subject = $1 and key_id = any ($2) group by 1 order by 1",
+      [account, keys],
+    );
+    assert.deepEqual(
+      rows,
+      ["5min", "day", "hour"].map((grain) => ({ grain, requests: 36 })),
+    );
+    for (const each of others) await each.stop();
+    assert.deepEqual(
+      (await checkLedger(db.pool)).filter(
+        ({ name, differences }) => name.includes("rollups") && differences.length > 0,
+      ),
+      [],
+    );
+  });
+
+  test("merge counts of slots that have ended every five minutes, and all where too many have piled up", async (t) => {
+    const clock = manualClock(Date.now());
+    const asked: Promise<unknown>[] = [];
+    const query = (text: string, values: unknown[]) => {
+      const answer = db.pool.query(text, values);
+      asked.push(answer);
+      return answer;
+    };
+    const mine = openRollups({ pool: { query } as unknown as typeof db.pool, clock, log: createLog("silent") });
+    t.after(() => mine.stop());
+    const account = await openAccount();
+    for (const id of [newIds({ ...systemClock, now: anHourAgo }, systemRandom())(), idInFuture()]) {
+      const hold = { ...holdOf(account), id };
+      await ledger.hold(hold);
+      await ledger.settle(settlementOf(hold, null));
+    }
+    await rollups.run();
+    const parts = async (): Promise<unknown[]> => {
+      const text = "select slot > now() as ahead from performance_part where subject = $1 group by 1 order by 1";
+      return (await db.pool.query(text, [account])).rows.map(({ ahead }) => ahead);
+    };
+    assert.deepEqual(await parts(), [false, true]);
+    /** Until the merge that the clock starts, if it starts one, is over. */
+    const ticks = async (ms: number): Promise<void> => {
+      clock.advance(ms);
+      for (let seen = -1; seen < asked.length; await turn()) {
+        seen = asked.length;
+        await Promise.all(asked);
+        await turn();
+      }
+    };
+    await ticks(270_000);
+    assert.deepEqual(await parts(), [false, true]);
+    await ticks(30_000);
+    assert.deepEqual(await parts(), [true]);
+    // More than readers should have to add up.
+    const { rows } = await db.pool.query(
+      `insert into performance_part
+       select 'account', $1, now(), $1, 'many', 1, 1, 0, 0, 1, 1, 1, 1, 1, '{}', '{}' from generate_series(1, 50000) returning 1`,
+      [account],
+    );
+    assert.equal(rows.length, 50_000);
+    await ticks(30_000);
+    assert.deepEqual(await parts(), []);
+    const { rows: merged } = await db.pool.query(
+      "select requests::int from performance where subject = $1 and model = 'many' and grain = 'day'",
+      [account],
+    );
+    assert.deepEqual(merged, [{ requests: 50_000 }]);
   });
 
   test("run every minute when requests wait", async (t) => {

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { performanceTable } from "../db/closed-days.ts";
 import { isAway } from "../db/errors.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
@@ -10,11 +11,20 @@ const RUN_AFTER_MS = 3_000;
 const LOOK_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 const AT_ONCE_MAX = 20_000;
+/** As long as the finest slot: a row of it is then written once or twice. */
+const MERGE_EVERY_MS = 300_000;
+const PARTS_AT_ONCE_MAX = 20_000;
+/** Parts cost their readers: above this number those of the running slot are merged too. */
+const PARTS_MAX = 50_000;
+const COUNT_PARTS_EVERY_MS = 30_000;
+const PARTS = `select count(*)::int as parts from performance_part`;
 
 const BACKLOG = `select count(*)::int as waiting,
   (select uuid_time(request_id) from unrolled order by request_id limit 1) as oldest from unrolled`;
 
 const Rolled = row({ rolled: column.count.nullable() });
+const Merged = row({ merged: column.count.nullable() });
+const Parts = row({ parts: column.count });
 const Waiting = row({ waiting: column.count, oldest: column.moment.nullable() });
 
 /** Ended requests that are in no rollup yet. */
@@ -29,6 +39,11 @@ export interface Rollups {
   soon(): void;
   /** Counts all ended requests and returns their number. One gateway at a time; another's run counts as done. */
   run(): Promise<number>;
+  /**
+   * Merges parts of slots that have ended, or all parts where too many have piled up, and returns how many they were. It waits for no other
+   * gateway.
+   */
+  merge(): Promise<number>;
   /** The backlog at the latest check, which runs every minute; undefined before the first. */
   backlog(): Backlog | undefined;
   stop(): Promise<void>;
@@ -58,6 +73,26 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     });
     return running;
   };
+  let mergesAt = clock.now() + MERGE_EVERY_MS;
+  let merging: Promise<number> | undefined;
+  const mergeParts = async (isDue: boolean): Promise<number> => {
+    if ((await performanceTable(pool)) === "performance") return 0;
+    const tooMany = (await queryOne(pool, Parts, PARTS)).parts > PARTS_MAX;
+    if (!isDue && !tooMany) return 0;
+    let total = 0;
+    for (;;) {
+      const text = "select history_merge_performance($1, $2) as merged";
+      const { merged } = await queryOne(pool, Merged, text, [PARTS_AT_ONCE_MAX, tooMany ? "infinity" : null]);
+      total += merged ?? 0;
+      if (merged !== PARTS_AT_ONCE_MAX) return total;
+    }
+  };
+  const merge = (isDue = true): Promise<number> => {
+    merging ??= mergeParts(isDue).finally(() => {
+      merging = undefined;
+    });
+    return merging;
+  };
   const trying = (what: string, work: () => Promise<unknown>): void => {
     work().catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, `${what} failed`));
   };
@@ -77,6 +112,11 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
       isDue = true;
       trying("looking for requests to add to the rollups", look);
     }),
+    clock.every(COUNT_PARTS_EVERY_MS, () => {
+      const isDue = clock.now() >= mergesAt;
+      if (isDue) mergesAt = clock.now() + MERGE_EVERY_MS;
+      trying("merging rollups", () => merge(isDue));
+    }),
     clock.every(FORGET_EVERY_MS, () => trying("deleting old rollups", () => forget(pool))),
   ];
   return {
@@ -84,15 +124,16 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
       isDue = true;
     },
     run,
+    merge: () => merge(),
     backlog: () => backlog,
     async stop() {
       for (const stop of stops) stop();
-      await running?.catch(() => {});
+      await Promise.all([running?.catch(() => {}), merging?.catch(() => {})]);
     },
   };
 }
 
-/** Deletes slots older than every range, as in history_roll_up.sql. Days stay. */
+/** Deletes slots older than every range, as in history_merge_performance.sql. Days stay. */
 async function forget(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from performance

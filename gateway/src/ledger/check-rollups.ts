@@ -29,6 +29,7 @@ const NOBODY = "'00000000-0000-0000-0000-000000000000'::uuid";
 const FIGURES = "requests, ok, closed, failed, prompt_tokens, completion_tokens, flow_tokens, flow_ms, busy_ms".split(
   ", ",
 );
+const ADDED_FIGURES = FIGURES.map((figure) => `sum(${figure})`).join(", ");
 /** The count of a histogram and the sum of its buckets. */
 const numbersOf = (histogram: string): string =>
   `(select coalesce(sum(n & ((1::bigint << 40) - 1)), 0), coalesce(sum((n >> 40) * (n & ((1::bigint << 40) - 1))), 0) from unnest(${histogram}) as n)`;
@@ -71,8 +72,8 @@ const slots = (keptFrom: string): string => `(
    cross join lateral (select outcome = 'ok' and completion_tokens > 1 and duration_ms > ttft_ms) f (flows)
    group by 1, 2, 3, 4, 5)`;
 
-/** `keptFrom`: the start of the oldest month whose records all exist. */
-export const rollupChecks = (keptFrom: string): Check[] => [
+/** `keptFrom`: the start of the oldest month whose records all exist. `performance`: the table or view that has all of its counts. */
+export const rollupChecks = (keptFrom: string, performance: string): Check[] => [
   {
     name: "the rollups by label are the sums of their requests",
     counts: "select count(*) from label_day",
@@ -89,17 +90,18 @@ export const rollupChecks = (keptFrom: string): Check[] => [
   },
   {
     name: "the performance rollups are the sums of their requests",
-    counts: "select count(*) from performance",
+    counts: `select count(*) from ${performance}`,
     differs: `select format('%s (%s of %s), %s %s, key %s, %s: rollup %s, requests %s', (coalesce(p.slot, r.slot) at time zone 'UTC')::date,
                             coalesce(p.grain, r.grain), coalesce(p.slot, r.slot) at time zone 'UTC', coalesce(p.scope, r.scope),
                             coalesce(p.subject, r.subject), coalesce(p.key_id, r.key_id), coalesce(p.model, r.model), p.sums, r.sums)
                 from (select scope, subject, grain, slot, key_id, model,
-                             (${FIGURES.join(", ")}, t.numbers, t.buckets, d.numbers, d.buckets)::text as sums
-                        from performance p
+                             (${ADDED_FIGURES}, sum(t.numbers), sum(t.buckets), sum(d.numbers), sum(d.buckets))::text as sums
+                        from ${performance} p
                        cross join lateral ${numbersOf("p.ttft")} as t (numbers, buckets)
                        cross join lateral ${numbersOf("p.duration")} as d (numbers, buckets)
                        where slot >= ${keptFrom}
-                         and slot >= now() - case grain when '5min' then ${FIVES_KEPT} when 'hour' then ${HOURS_KEPT} else '1000 years' end) p
+                         and slot >= now() - case grain when '5min' then ${FIVES_KEPT} when 'hour' then ${HOURS_KEPT} else '1000 years' end
+                       group by 1, 2, 3, 4, 5, 6) p
                 full join (
                   select s.scope, s.subject, g.grain, date_bin(g.length, c.slot, ${ORIGIN}) as slot, s.key_id, c.model,
                          (${[...FIGURES, ...NUMBERS].map((figure) => `sum(${figure})`).join(", ")})::text as sums
@@ -141,38 +143,50 @@ export const CHECKS_OF_DAYS: Check[] = [
 ];
 
 /** A closed day's histogram, added up from the arrays of all rows with the same keys. */
-const packed = (histogram: string, keys: string, rows: string): string => `(
+const packed = (histogram: string, { performance, keys, rows }: Omit<OfPerformance, "table">): string => `(
   select ${keys}, string_agg(int2send(bucket::int2) || int4send(count::int4), '' order by bucket) as bytes
     from (select ${keys}, n >> 40 as bucket, sum(n & ((1::bigint << 40) - 1)) as count
-            from performance p, unnest(p.${histogram}) as n where ${rows} group by ${keys}, n >> 40) numbers
+            from ${performance} p, unnest(p.${histogram}) as n where ${rows} group by ${keys}, n >> 40) numbers
    group by ${keys})`;
 
-/** `rows`: the rows of the rollup that the sums are computed from. */
-const ofPerformance = (table: string, keys: string, rows: string, kept = "true"): Check => ({
+interface OfPerformance {
+  table: string;
+  keys: string;
+  /** The rows of the rollup that the sums are computed from. */
+  rows: string;
+  kept?: string;
+  performance: string;
+}
+
+const ofPerformance = ({ table, kept = "true", ...of }: OfPerformance): Check => ({
   name: `the totals in ${table} are the sums of the rollups that they summarize`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, rollups %s', (coalesce(s.slot, p.slot) at time zone 'UTC')::date,
                           coalesce(s.keys, p.keys), s.sums, p.sums)
-              from (select slot, (${keys})::text as keys, (${FIGURES.join(", ")}, md5(ttft), md5(duration))::text as sums
+              from (select slot, (${of.keys})::text as keys, (${FIGURES.join(", ")}, md5(ttft), md5(duration))::text as sums
                       from ${table} where ${kept}) s
-              full join (select slot, (${keys})::text as keys,
+              full join (select slot, (${of.keys})::text as keys,
                                 (${FIGURES.join(", ")}, md5(coalesce(t.bytes, '')), md5(coalesce(d.bytes, '')))::text as sums
-                           from (select ${keys}, ${FIGURES.map((figure) => `sum(${figure}) as ${figure}`).join(", ")}
-                                   from performance where (${rows}) and ${kept} group by ${keys}) p
-                           left join ${packed("ttft", keys, rows)} t using (${keys})
-                           left join ${packed("duration", keys, rows)} d using (${keys})) p on p.slot = s.slot and p.keys = s.keys
+                           from (select ${of.keys}, ${FIGURES.map((figure) => `sum(${figure}) as ${figure}`).join(", ")}
+                                   from ${of.performance} where (${of.rows}) and ${kept} group by ${of.keys}) p
+                           left join ${packed("ttft", of)} t using (${of.keys})
+                           left join ${packed("duration", of)} d using (${of.keys})) p on p.slot = s.slot and p.keys = s.keys
              where s.sums is distinct from p.sums
                and (coalesce(s.slot, p.slot) at time zone 'UTC')::date in ${closedDays("performance")}`,
 });
 
-export const CHECK_OF_PERFORMANCE: Check = ofPerformance(
-  "performance_all",
-  "scope, subject, grain, slot, key_id",
-  `grain = 'day' or grain = 'hour' and key_id = ${NOBODY}`,
-  `(grain = 'day' or slot >= now() - ${HOURS_KEPT})`,
-);
-export const CHECK_OF_PERFORMANCE_DAYS: Check = ofPerformance(
-  "performance_day",
-  "scope, subject, slot, key_id, model",
-  "grain = 'day'",
-);
+export const checkOfPerformance = (performance: string): Check =>
+  ofPerformance({
+    table: "performance_all",
+    keys: "scope, subject, grain, slot, key_id",
+    rows: `grain = 'day' or grain = 'hour' and key_id = ${NOBODY}`,
+    kept: `(grain = 'day' or slot >= now() - ${HOURS_KEPT})`,
+    performance,
+  });
+export const checkOfPerformanceDays = (performance: string): Check =>
+  ofPerformance({
+    table: "performance_day",
+    keys: "scope, subject, slot, key_id, model",
+    rows: "grain = 'day'",
+    performance,
+  });

@@ -5,13 +5,13 @@
 import type pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
-import { hasClosedDays, hasDaysByModel } from "../db/closed-days.ts";
+import { hasClosedDays, hasDaysByModel, performanceTable } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import {
-  CHECK_OF_PERFORMANCE,
-  CHECK_OF_PERFORMANCE_DAYS,
   CHECKS_OF_DAYS,
   type Check,
+  checkOfPerformance,
+  checkOfPerformanceDays,
   rollupChecks,
 } from "./check-rollups.ts";
 import { hasReserve } from "./reserve.ts";
@@ -304,9 +304,10 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     const books = await ledgerViews(client);
     const results: CheckResult[] = [];
     const checks = [...CHECKS, ...((await hasReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE)];
-    checks.push(...rollupChecks(KEPT_FROM));
-    if (await hasClosedDays(client)) checks.push(...CHECKS_OF_DAYS, CHECK_OF_PERFORMANCE);
-    if (await hasDaysByModel(client)) checks.push(CHECK_OF_PERFORMANCE_DAYS);
+    const performance = await performanceTable(client);
+    checks.push(...rollupChecks(KEPT_FROM, performance));
+    if (await hasClosedDays(client)) checks.push(...CHECKS_OF_DAYS, checkOfPerformance(performance));
+    if (await hasDaysByModel(client)) checks.push(checkOfPerformanceDays(performance));
     for (const { name, counts, differs } of checks) {
       signal?.throwIfAborted();
       const { count: checked } = await queryOne(client, Count, `${books}select (${counts}) as count`);

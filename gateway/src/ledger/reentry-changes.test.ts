@@ -8,6 +8,7 @@ import pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { seeded } from "../base/testing.ts";
 import { changeParts, DESCRIBES_CHANGES, watchChanges } from "../db/changes.ts";
+import { broadcastConnection } from "../db/connected.ts";
 import { clientConfig } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
@@ -261,7 +262,7 @@ describe("changes that a failover lost", () => {
 
   test("are entered once by gateways that have them from the same command", async () => {
     const journal: string[] = [];
-    const listener = new pg.Client(clientConfig(lost.connection, "listener"));
+    const listener = new pg.Client(clientConfig(lost.connection, broadcastConnection()));
     clients.push(listener);
     await listener.connect();
     const put = changeParts((change) => journal.push(change));
@@ -280,6 +281,41 @@ describe("changes that a failover lost", () => {
     assert.equal(journal.length, 1);
     assert.deepEqual((await enter([journal, journal])).entered, { node: 1 });
     await assertSame();
+  });
+
+  test("are told by a command only while a gateway is connected that would write them down", async () => {
+    const database = await openTestDatabase();
+    const command = new pg.Client(clientConfig(database.connection, "command"));
+    const listener = new pg.Client(clientConfig(database.connection, broadcastConnection()));
+    const reader = new pg.Client(clientConfig(database.connection, "reader"));
+    try {
+      for (const client of [command, reader]) await client.connect();
+      const heard: string[] = [];
+      const end = Promise.withResolvers<void>();
+      reader.on("notification", ({ payload = "" }) => {
+        if (payload === "end") end.resolve();
+        else heard.push(payload);
+      });
+      await reader.query("listen tollgate");
+      const act = (subject: string, rows: number) =>
+        command.query(
+          `insert into operator_action (id, at, operator, action, subject, outcome)
+           select gen_random_uuid(), now(), 'o@x.example', 'key.limits', $1, 'done' from generate_series(1, $2::int)`,
+          [subject, rows],
+        );
+      await act("alone", 100);
+      assert.deepEqual((await command.query("select count(*)::int as n from history_change")).rows, [{ n: 0 }]);
+      await listener.connect();
+      await act("connected", 2);
+      assert.deepEqual((await command.query("select count(*)::int as n from history_change")).rows, [{ n: 1 }]);
+      await command.query("notify tollgate, 'end'");
+      await end.promise;
+      assert.equal(heard.length, 2);
+      for (const payload of heard) assert.match(payload, /^change .*"subject": "connected"/);
+    } finally {
+      for (const client of [command, listener, reader]) await client.end();
+      await database.close();
+    }
   });
 
   test("leave alone what was changed after the failover, and are listed", async () => {
@@ -387,6 +423,7 @@ const NOT_JOURNALED: Record<string, string[]> = {
     "performance",
     "performance_all",
     "performance_day",
+    "performance_part",
     "closed_day",
     "late_day",
     "ledger_closing",

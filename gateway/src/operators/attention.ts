@@ -4,6 +4,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { plainArray } from "../db/arrays.ts";
+import { performanceTable } from "../db/closed-days.ts";
 import { column, queryRows } from "../db/rows.ts";
 import { LISTED_NODE, ListedNodeRow, toNode } from "../fleet/fleet.ts";
 import type { NodeRules } from "../fleet/rules.ts";
@@ -54,9 +55,9 @@ const Found = ListedNodeRow.extend({
 const VERSION = String.raw`string_to_array(substring(n.agent from '^(?:tollgate-host/)?(\d{1,6}\.\d{1,6}\.\d{1,6})'), '.')::int[]`;
 
 /** `$1` grain, `$2` from, `$3` to, `$4` connected, `$5` answers that end a probation, `$6` our version, `$7` limit, `$8` sanctions. */
-const LOOK = `
+const lookText = (performance: string): string => `
   with failing as (
-    select subject as id, sum(failed)::float8 as failed, sum(ok + failed)::float8 as ended from performance
+    select subject as id, sum(failed)::float8 as failed, sum(ok + failed)::float8 as ended from ${performance}
      where scope = 'node' and grain = $1 and slot >= $2 and slot < $3 group by 1
     having sum(failed) >= ${FAILED_MIN} and sum(failed) > ${FAILED_SHARE} * sum(ok + failed)
   ), judged as (
@@ -88,7 +89,7 @@ export function openAttention(options: { pool: pg.Pool; rules: NodeRules; versio
       const { probationAnswers, hostSanction } = rules;
       const [ours] = /^\d+\.\d+\.\d+/.exec(version) ?? ["0.0.0"];
       const values = [grain, from, to, plainArray(connected), probationAnswers, ours, limit, hostSanction];
-      const rows = await queryRows(pool, Found, LOOK, values);
+      const rows = await queryRows(pool, Found, lookText(await performanceTable(pool)), values);
       return { total: rows[0]?.total ?? 0, nodes: rows.map((found) => shown(found, { rules, version })) };
     },
   };
