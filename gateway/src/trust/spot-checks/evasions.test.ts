@@ -75,6 +75,38 @@ describe("spot checks of hosts who know them", () => {
     });
   });
 
+  describe("an answer of a length that honest answers do not have", () => {
+    const LONG = { completionTokens: 90 };
+    const calibrateLong = async (): Promise<void> => {
+      for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, LONG);
+    };
+
+    test("is scored among those of other lengths, so that a node that gives only short ones is barred", async () => {
+      await calibrateLong();
+      const [cheat] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
+    });
+
+    test("is no way out for nodes of many identities that give such answers together", async () => {
+      await calibrateLong();
+      const cheats = await Promise.all(Array.from({ length: 8 }, () => rig.openNode()));
+      rig.nodes = [...rig.nodes, ...cheats];
+      for (const cheat of cheats) cheat.slots = 0;
+      for (let round = 0; round < 25; round++)
+        for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK);
+      assert.equal(new Set(rig.barred.map(([id]) => id)).size, 8);
+    });
+
+    test("is judged among answers of its length once other hosts give them too", async () => {
+      for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, i % 8 < 4 ? LONG : {});
+      assert.deepEqual(rig.barred, []);
+      const [cheat] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      assert.equal(rig.barred.length, 1);
+    });
+  });
+
   describe("a verifier", () => {
     test("is drawn by host, so that a host with many nodes gets no more checks", async () => {
       const [node, large] = rig.nodes as [RosterNode, RosterNode];
