@@ -253,6 +253,21 @@ describe("the reserve", () => {
     assert.deepEqual(released, { reserve: 0n, platform: -SHARE }, "what the reserve spent, the platform pays");
   });
 
+  test("pays a verifier from the platform's share instead of waiting for the reserve", async () => {
+    await serve(await parties(), "node_failed");
+    const verifier = await open("host");
+    const other = await db.pool.connect();
+    try {
+      await other.query("begin");
+      await other.query("select from ledger_reserve for update");
+      const paid = await moved(() => reserve.payCheck({ id: newId(), hostId: verifier, amount: pico(5n) }));
+      assert.deepEqual(paid, { reserve: 0n, platform: -5n });
+    } finally {
+      await other.query("rollback");
+      other.release();
+    }
+  });
+
   test("refuses manual changes, deletions and second releases of a withheld share", async () => {
     const served = await parties();
     const id = await serve(served, "node_failed");

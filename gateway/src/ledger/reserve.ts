@@ -73,6 +73,8 @@ const LIST = `select w.request_id as "requestId", w.host_account_id as "hostId",
    and (not $3 or w.released_at is null) and ($4::uuid is null or w.request_id < $4)
  order by w.request_id desc limit $5`;
 
+const PAY_CHECK = { name: "ledger_pay_check", text: "select ledger_pay_check($1, $2, $3) as code" };
+
 const OF_NODE = "array(select request_id from withheld_share where node_id = $1 and released_at is null)";
 
 export function openReserve({ pool }: { pool: pg.Pool }): Reserve {
@@ -91,8 +93,7 @@ export function openReserve({ pool }: { pool: pg.Pool }): Reserve {
     },
     async payCheck({ id, hostId, amount }) {
       invariant(amount > 0n, "a check is paid a positive amount");
-      const text = "select ledger_pay_check($1, $2, $3) as code";
-      const { code } = await queryOne(pool, Code, text, [id, hostId, amount.toString()]);
+      const { code } = await queryOne(pool, Code, PAY_CHECK, [id, hostId, amount.toString()]);
       return code === 1 ? "paid" : code === 2 ? "repeated" : "no_host";
     },
   };

@@ -4,13 +4,14 @@ import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import type { Pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
+import { plainArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { Reading, VerifierBench } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import { addCheck, isPressed, isSuspected, NEW_TEST, type Noted, type TestState } from "./sequential-test.ts";
 
-/** The migration that creates the last of the tables. */
-export const SPOT_CHECKS_SCHEMA = 51;
+/** The migration that gives the tables their current form. */
+export const SPOT_CHECKS_SCHEMA = 54;
 
 interface CheckRecord {
   id: Uuid;
@@ -58,7 +59,7 @@ const Calibrating = row({
   tokens: z.number(),
 });
 const Test = row({
-  at: column.moment,
+  at: column.moment.nullable(),
   evidence: z.array(z.number()),
   badSince: column.moment.nullable(),
   confirmed: z.number(),
@@ -71,8 +72,8 @@ export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof No
   queryOne(
     pool,
     NodeChecks,
-    `select coalesce((select jsonb_object_agg(model, answers) from spot_check_model where node_id = $1), '{}') as answers,
-            coalesce((select checked from spot_check_node where node_id = $1), 0)::float8 as checked`,
+    `select coalesce(jsonb_object_agg(model, answers), '{}') as answers, coalesce(sum(checked), 0)::float8 as checked
+       from spot_check_test where node_id = $1`,
     [nodeId],
   );
 
@@ -113,7 +114,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
     },
     async record(check, noted) {
       if (noted === undefined) {
-        await pool.query(TRAP, valuesOf(check, check.calibrates));
+        await queryRow(pool, Written, TRAP, valuesOf(check, check.calibrates));
         return NEW_TEST;
       }
       const key = `${check.nodeId} ${check.model}`;
@@ -125,10 +126,9 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         const values = [
           ...valuesOf(check, calibrates),
           ...stateValues(state),
-          ...[before.evidence, before.confirmed, before.watch],
+          ...[plainArray(before.evidence), before.confirmed, before.watch],
         ];
-        const { rowCount } = await pool.query(CHECK, values);
-        if (rowCount === 1) {
+        if ((await queryRow(pool, Written, CHECK, values)) !== undefined) {
           known.set(key, state);
           return state;
         }
@@ -164,40 +164,48 @@ const valuesOf = (check: CheckRecord, calibrates: boolean): unknown[] => [
   calibrates,
   check.tokens,
   check.cost.toString(),
-  check.at,
+  check.at.toISOString(),
   check.answers,
 ];
 
 const stateValues = ({ evidence, badSince, confirmed, watch }: TestState): unknown[] => [
-  evidence,
-  badSince === null ? null : new Date(badSince),
+  plainArray(evidence),
+  badSince === null ? null : new Date(badSince).toISOString(),
   confirmed,
   watch,
 ];
 
-/** What every check writes, if `passed` has its one row. */
-const WRITTEN = `counted as (
-    insert into spot_check_model (node_id, model, answers) select $3, $5, $18::bigint from passed
-    on conflict (node_id, model) do update set answers = spot_check_model.answers + excluded.answers),
-  checked as (
-    insert into spot_check_node (node_id, checked) select $3, 1 from passed
-    on conflict (node_id) do update set checked = spot_check_node.checked + 1)
-  insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
+/** What every check writes, if its node's row could be changed. */
+const INSERT = `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
                           badness, verdict, calibrates, read_tokens, cost_pico, at)
   select $1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::text, $6::text, $7::text, $8::float8, $9::float8, $10::float8, $11::int,
-         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from passed`;
+         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from changed
+  returning true as "isWritten"`;
+const COUNTED = "answers = spot_check_test.answers + excluded.answers, checked = spot_check_test.checked + 1";
+const Written = row({ isWritten: z.literal(true) });
 
-const TRAP = `with passed as (select 1), ${WRITTEN}`;
+/** Prepared once per connection, because planning these statements costs the database more than running them. */
+const TRAP = {
+  name: "spot_check_trap",
+  text: `with changed as (
+    insert into spot_check_test (node_id, model, evidence, confirmed, watch, answers, checked)
+    values ($3, $5, array_fill(0::float8, array[${NEW_TEST.evidence.length}]), 0, 0, $18, 1)
+    on conflict (node_id, model) do update set ${COUNTED}
+    returning 1) ${INSERT}`,
+};
 
 /** Nothing is written if the test is not as it was: another gateway recorded a check meanwhile. */
-const CHECK = `with passed as (
-    insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch)
-    values ($3, $5, $17, $19, $20, $21, $22)
+const CHECK = {
+  name: "spot_check",
+  text: `with changed as (
+    insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch, answers, checked)
+    values ($3, $5, $17, $19, $20, $21, $22, $18, 1)
     on conflict (node_id, model) do update
       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
-          watch = excluded.watch
+          watch = excluded.watch, ${COUNTED}
       where spot_check_test.evidence = $23 and spot_check_test.confirmed = $24 and spot_check_test.watch = $25
-    returning 1), ${WRITTEN}`;
+    returning 1) ${INSERT}`,
+};
 
 async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<TestState> {
   const found = await queryRow(
@@ -206,5 +214,5 @@ async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<Test
     `select at, evidence, bad_since as "badSince", confirmed, watch from spot_check_test where node_id = $1 and model = $2`,
     [nodeId, model],
   );
-  return found ? { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null } : NEW_TEST;
+  return found ? { ...found, at: found.at?.getTime() ?? null, badSince: found.badSince?.getTime() ?? null } : NEW_TEST;
 }

@@ -94,7 +94,7 @@ export class CheckerRig {
 
   /** Four nodes of four hosts, whose engines score, and no record of anything. */
   async reset(): Promise<void> {
-    await this.#db.pool.query("truncate spot_check, spot_check_test, spot_check_node, spot_check_model");
+    await this.#db.pool.query("truncate spot_check, spot_check_test");
     this.odd.clear();
     this.clock = manualClock();
     [this.barred, this.withheld, this.paid, this.asked, this.jobs] = [[], [], [], [], []];
