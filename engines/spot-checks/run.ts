@@ -200,6 +200,7 @@ async function openChecks(): Promise<SpotChecks> {
 function memoryStore(): CheckStore {
   return {
     calibration: async () => [],
+    recordSample: async () => {},
     badScores: async () => [],
     async record({ nodeId, verdict, method, at }, noted) {
       const what = `${method} ${verdict}`;

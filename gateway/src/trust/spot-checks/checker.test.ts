@@ -217,8 +217,13 @@ describe("spot checks", () => {
     assert.equal((await checksOf(db.pool, nodeId)).checked, 2);
   });
 
-  test("sum checks by node and model, without traps", async () => {
-    const [node] = rig.nodes as [RosterNode];
+  test("sum checks by node and model, without traps and samples", async () => {
+    const [node, other] = rig.nodes as [RosterNode, RosterNode];
+    await openCheckStore(db.pool).recordSample({
+      ...{ id: rig.newId(), requestId: rig.newId(), at: new Date(rig.clock.now()) },
+      ...{ model: MODEL, method: "words", class: "greedy", score: { mean: 0.4, opening: 0.4, tail: 0, tokens: 9 } },
+      verifierIds: [node.nodeRecord.nodeId, other.nodeRecord.nodeId],
+    });
     await rig.check(node, HONEST);
     await rig.check(node, HONEST);
     await db.pool.query(

@@ -204,8 +204,21 @@ class Checker implements SpotChecks {
     if (first.own === undefined || this.#calibration.isSettled(bench)) return false;
     if (run.third === undefined) await this.#third(run);
     const score = await this.#amongVerifiers(run, first);
-    if (score !== undefined) this.#calibration.add(bench, { identity: run.verifier.nodeRecord.hostAccountId, score });
+    if (score !== undefined && run.third !== undefined) await this.#addSample(run, run.third, { bench, score });
     return true;
+  }
+
+  /** Stored too, because comparisons of two verifiers are all that there is at first. */
+  async #addSample(
+    { verifier, subject }: Run,
+    third: RosterNode,
+    { bench, score }: { bench: VerifierBench; score: Score },
+  ): Promise<void> {
+    const { store, newId, clock } = this.#options;
+    this.#calibration.add(bench, { identity: verifier.nodeRecord.hostAccountId, score });
+    const verifierIds = [verifier.nodeRecord.nodeId, third.nodeRecord.nodeId] as const;
+    const at = new Date(clock.now());
+    await store.recordSample({ id: newId(), requestId: subject.requestId, verifierIds, ...bench, score, at });
   }
 
   /** How alike the verifiers' own answers are. Undefined: there are no two that can be compared like the checked answer. */

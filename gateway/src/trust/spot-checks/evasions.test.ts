@@ -31,6 +31,18 @@ describe("spot checks of hosts who know them", () => {
       );
     });
 
+    test("bars such a node also if the gateway restarts while it learns how alike answers are", async () => {
+      await rig.calibrate();
+      const [cheat] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 90; i++) await rig.check(cheat, "Yes.");
+      await rig.open();
+      for (let i = 0; i < 40 && rig.barred.length === 0; i++) await rig.check(cheat, "Yes.");
+      assert.deepEqual(
+        rig.barred.map(([id]) => id),
+        [cheat.id],
+      );
+    });
+
     const untilBarred = async (cheat: RosterNode, text: string): Promise<void> => {
       for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, text);
     };

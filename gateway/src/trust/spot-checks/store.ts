@@ -34,11 +34,22 @@ interface CheckRecord {
   answers: number;
 }
 
+/** How alike the answers of two verifiers to a checked request are. It is no check of either. */
+interface SampleRecord extends VerifierBench {
+  id: Uuid;
+  requestId: Uuid;
+  verifierIds: readonly [Uuid, Uuid];
+  score: Score;
+  at: Date;
+}
+
 export interface CheckStore {
   /** The scores since then that calibrate new ones, oldest first. */
   calibration(since: Date): Promise<(VerifierBench & Reading & { nodeId: Uuid })[]>;
   /** Stores the check. `noted`: its contribution to the node's test, whose new state is returned. */
   record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
+  /** Stores a score that only calibrates others, as one of the first verifier. */
+  recordSample(sample: SampleRecord): Promise<void>;
   /** The bad scores of a node since then, for its quarantine. */
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
 }
@@ -136,6 +147,23 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
       }
       throw new Error(`check ${check.id} was not recorded: other gateways changed the node's test ${TRIES_MAX} times`);
     },
+    async recordSample({ id, requestId, verifierIds, model, method, class: kind, score, at }) {
+      const { mean, opening, tail, tokens } = score;
+      const values = [
+        id,
+        requestId,
+        ...verifierIds,
+        model,
+        method,
+        kind,
+        mean,
+        opening,
+        tail,
+        tokens,
+        at.toISOString(),
+      ];
+      await queryRow(pool, Written, SAMPLE, values);
+    },
     badScores: (nodeId, model, since) =>
       queryRows(
         pool,
@@ -205,6 +233,13 @@ const CHECK = {
           watch = excluded.watch, ${COUNTED}
       where spot_check_test.evidence = $23 and spot_check_test.confirmed = $24 and spot_check_test.watch = $25
     returning 1) ${INSERT}`,
+};
+
+const SAMPLE = {
+  name: "spot_check_sample",
+  text: `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens, at,
+                          verdict, calibrates, read_tokens, cost_pico)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'sample', true, 0, 0) returning true as "isWritten"`,
 };
 
 async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<TestState> {
