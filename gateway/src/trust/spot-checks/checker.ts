@@ -5,7 +5,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
-import { cost, type Pico, pico } from "../../base/money.ts";
+import { cost, pico } from "../../base/money.ts";
 import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
@@ -17,7 +17,7 @@ import { answerAgain, type CheckJobs, compare, type Subject, type Verification, 
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf, type Score } from "./score.ts";
 import { badness, factorsOf, hasFailed, isPressed, isSuspected, strength, type TestState } from "./sequential-test.ts";
-import type { CheckStore } from "./store.ts";
+import type { CheckPayment, CheckStore } from "./store.ts";
 import { subjectOf } from "./subject.ts";
 import {
   type CheckVerdict,
@@ -43,8 +43,8 @@ const SHARE = { of: 7n, in: 10n };
 
 /** Payments go through the ledger's functions. */
 export interface CheckMoney {
-  /** Pays a verifier for one job, once per id. */
-  payCheck(id: Uuid, hostAccountId: Uuid, amount: Pico): Promise<void>;
+  /** Pays a verifier for one job of a check that was not recorded, once per id. */
+  payCheck(payment: CheckPayment): Promise<void>;
   /** Withholds the node's earnings since then. */
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
@@ -168,8 +168,12 @@ class Checker implements SpotChecks {
         signal: over.signal,
         embed: (texts) => this.#embed(run, texts),
       };
-      const run: Run = { id: newId(), node, subject, verifier, jobs, tokens: 0, cost: 0n };
-      await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
+      const run: Run = { id: newId(), node, subject, verifier, jobs, tokens: 0, cost: 0n, payments: [] };
+      try {
+        await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
+      } finally {
+        for (const payment of run.payments) await this.#options.money.payCheck(payment);
+      }
     } finally {
       stopTimer();
       this.#stopping.signal.removeEventListener("abort", abort);
@@ -270,7 +274,7 @@ class Checker implements SpotChecks {
     const by = run.third ?? this.#verifiers.pick(subject.model.id, [node, verifier]);
     const own = by && (await answerAgain(jobs, by, subject));
     if (by === undefined || own === undefined) return null;
-    await this.#pay(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
+    this.#pay(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
     const said = await this.#ask(run, verifier, own);
     return said === undefined ? null : this.#opinion(run, verifier, said);
   }
@@ -297,7 +301,7 @@ class Checker implements SpotChecks {
 
   async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Verification | undefined> {
     const said = await verify(run.jobs, verifier, subject);
-    if (said !== undefined) await this.#pay(run, verifier, said);
+    if (said !== undefined) this.#pay(run, verifier, said);
     return said;
   }
 
@@ -310,25 +314,28 @@ class Checker implements SpotChecks {
       const job = { id: newId(), nodeId: node.id, model, messages: [], texts, outputTokensMax: 0 };
       const result = await runPrivately(gateway, job, run.jobs.signal);
       if (result?.end !== "finished" || result.vectors.length !== texts.length) continue;
-      await this.#pay(run, node, { read: result.promptTokens, wrote: 0 }, model);
+      this.#pay(run, node, { read: result.promptTokens, wrote: 0 }, model);
       return result.vectors;
     }
     return undefined;
   }
 
-  /** Pays the model's price for the tokens read and written, less the platform's share. The operator's own nodes are not paid. */
-  async #pay(
+  /**
+   * The model's price for the tokens read and written, less the platform's share, is paid with the check's record. The operator's own nodes
+   * are not paid.
+   */
+  #pay(
     run: Run,
     { nodeRecord }: RosterNode,
     { read, wrote }: { read: number; wrote: number },
     { prices } = run.subject.model,
-  ): Promise<void> {
-    const { money, newId, references } = this.#options;
+  ): void {
+    const { newId, references } = this.#options;
     run.tokens += read + wrote;
     const amount = pico(((cost(read, prices.in) + cost(wrote, prices.out)) * SHARE.of) / SHARE.in);
     if (amount === 0n || references.has(nodeRecord.hostAccountId)) return;
     run.cost += amount;
-    await money.payCheck(newId(), nodeRecord.hostAccountId, amount);
+    run.payments.push({ id: newId(), hostId: nodeRecord.hostAccountId, amount });
   }
 
   #opinion(run: Run, verifier: RosterNode, said: Verification): Opinion {
@@ -370,7 +377,9 @@ class Checker implements SpotChecks {
         answers,
       },
       decided.factors && { factors: decided.factors, confirmedBad: decided.verdict === "bad" },
+      run.payments,
     );
+    run.payments = [];
     if (isTrap) return state;
     watched.suspected = isSuspected(state);
     watched.pressed = isPressed(state);
@@ -439,6 +448,8 @@ interface Run {
   jobs: CheckJobs;
   tokens: number;
   cost: bigint;
+  /** What was not paid yet. */
+  payments: CheckPayment[];
 }
 
 /** A trap has no factors, because it is no evidence about the node. */

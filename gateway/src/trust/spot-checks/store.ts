@@ -43,11 +43,25 @@ interface SampleRecord extends VerifierBench {
   at: Date;
 }
 
+/** What a verifier's host gets for one job. */
+export interface CheckPayment {
+  id: Uuid;
+  hostId: Uuid;
+  amount: Pico;
+}
+
 export interface CheckStore {
   /** The scores since then that calibrate new ones, oldest first. */
   calibration(since: Date): Promise<(VerifierBench & Reading & { nodeId: Uuid })[]>;
-  /** Stores the check. `noted`: its contribution to the node's test, whose new state is returned. */
-  record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
+  /**
+   * Stores the check and pays its verifiers, in one transaction. `noted`: its contribution to the node's test, whose new state is
+   * returned.
+   */
+  record(
+    check: CheckRecord,
+    noted: Omit<Noted, "at"> | undefined,
+    payments: readonly CheckPayment[],
+  ): Promise<TestState>;
   /** Stores a score that only calibrates others, as one of the first verifier. */
   recordSample(sample: SampleRecord): Promise<void>;
   /** The bad scores of a node since then, for its quarantine. */
@@ -123,9 +137,10 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         score,
       }));
     },
-    async record(check, noted) {
+    async record(check, noted, payments) {
+      const paid = paymentValues(payments);
       if (noted === undefined) {
-        await queryRow(pool, Written, TRAP, valuesOf(check, check.calibrates));
+        await queryRow(pool, Written, TRAP, [...valuesOf(check, check.calibrates), ...paid]);
         return NEW_TEST;
       }
       const key = `${check.nodeId} ${check.model}`;
@@ -136,6 +151,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         const calibrates = check.calibrates && !isSuspected(state) && !isPressed(state);
         const values = [
           ...valuesOf(check, calibrates),
+          ...paid,
           ...stateValues(state),
           ...[plainArray(before.evidence), before.confirmed, before.watch],
         ];
@@ -196,6 +212,16 @@ const valuesOf = (check: CheckRecord, calibrates: boolean): unknown[] => [
   check.answers,
 ];
 
+/** By host, so that two gateways lock hosts in the same order. */
+function paymentValues(payments: readonly CheckPayment[]): string[] {
+  const sorted = payments.toSorted((a, b) => (a.hostId < b.hostId ? -1 : 1));
+  return [
+    plainArray(sorted.map(({ id }) => id)),
+    plainArray(sorted.map(({ hostId }) => hostId)),
+    plainArray(sorted.map(({ amount }) => amount)),
+  ];
+}
+
 const stateValues = ({ evidence, badSince, confirmed, watch }: TestState): unknown[] => [
   plainArray(evidence),
   badSince === null ? null : new Date(badSince).toISOString(),
@@ -203,11 +229,14 @@ const stateValues = ({ evidence, badSince, confirmed, watch }: TestState): unkno
   watch,
 ];
 
-/** What every check writes, if its node's row could be changed. */
-const INSERT = `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
+/** What every check does, if its node's row could be changed. */
+const INSERT = `, paid as (
+    select count(ledger_pay_check(id, host, amount))
+      from changed, unnest($19::text::uuid[], $20::text::uuid[], $21::text::bigint[]) payment(id, host, amount))
+  insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
                           badness, verdict, calibrates, read_tokens, cost_pico, at)
   select $1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::text, $6::text, $7::text, $8::float8, $9::float8, $10::float8, $11::int,
-         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from changed
+         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from changed, paid
   returning true as "isWritten"`;
 const COUNTED = "answers = spot_check_test.answers + excluded.answers, checked = spot_check_test.checked + 1";
 const Written = row({ isWritten: z.literal(true) });
@@ -219,7 +248,7 @@ const TRAP = {
     insert into spot_check_test (node_id, model, evidence, confirmed, watch, answers, checked)
     values ($3, $5, array_fill(0::float8, array[${NEW_TEST.evidence.length}]), 0, 0, $18, 1)
     on conflict (node_id, model) do update set ${COUNTED}
-    returning 1) ${INSERT}`,
+    returning 1)${INSERT}`,
 };
 
 /** Nothing is written if the test is not as it was: another gateway recorded a check meanwhile. */
@@ -227,12 +256,12 @@ const CHECK = {
   name: "spot_check",
   text: `with changed as (
     insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch, answers, checked)
-    values ($3, $5, $17, $19, $20, $21, $22, $18, 1)
+    values ($3, $5, $17, $22, $23, $24, $25, $18, 1)
     on conflict (node_id, model) do update
       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
           watch = excluded.watch, ${COUNTED}
-      where spot_check_test.evidence = $23 and spot_check_test.confirmed = $24 and spot_check_test.watch = $25
-    returning 1) ${INSERT}`,
+      where spot_check_test.evidence = $26 and spot_check_test.confirmed = $27 and spot_check_test.watch = $28
+    returning 1)${INSERT}`,
 };
 
 const SAMPLE = {
