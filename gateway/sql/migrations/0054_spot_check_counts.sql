@@ -1,6 +1,6 @@
 -- phase: after
--- A node's counts of answers and checks become columns of its test, and two indexes that no query uses go: recording a check writes two rows
--- instead of four.
+-- A node's counts of answers and checks become columns of its test, and two indexes that no query uses go: recording a check writes fewer
+-- rows. What verifiers earn is added up, and paid every few minutes instead of with every check.
 alter table spot_check_test
   -- Null: only the node's answers were counted, or a verifier was tested with one.
   alter column at drop not null,
@@ -22,4 +22,11 @@ drop table spot_check_node;
 drop index spot_check_by_verifier;
 drop index spot_check_calibration;
 
--- functions: 5ec5ecd2b085f9cd2ec634403fdc731fd534da19ec2b5b64c887a7b119e80c92
+create table spot_check_due (
+  host_id     uuid primary key references account (id),
+  -- The transfer that will pay it.
+  transfer_id uuid not null,
+  amount_pico bigint not null check (amount_pico > 0)
+);
+
+-- functions: a65cbbc3ed0c311afa8962008e21b946709b8b813c18b330c963a00606f8a182

@@ -413,6 +413,7 @@ const NOT_JOURNALED: Record<string, string[]> = {
     "hold_sweep",
     "books_verdict",
     "spot_check",
+    "spot_check_due",
     "spot_check_test",
   ],
   "sent already, or sent again by what is still true": ["notification", "notification_delivery", "notification_read"],

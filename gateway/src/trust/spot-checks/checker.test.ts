@@ -76,31 +76,28 @@ describe("spot checks", () => {
     assert.equal(rig.paid.length, 1);
   });
 
-  test("pay verifiers once with the record of a check, and not for one that is already recorded", async () => {
-    const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
+  test("add up what verifiers earn, once for each recorded check", async () => {
+    const [node, verifier, other] = rig.nodes as [RosterNode, RosterNode, RosterNode];
     const [at, id] = [new Date(rig.clock.now()), rig.newId()];
     const check = {
       ...{ id, requestId: rig.newId(), nodeId: node.nodeRecord.nodeId, model: MODEL, at, answers: 5 },
       ...({ verifierId: verifier.nodeRecord.nodeId, method: "text", class: "greedy-short", score: undefined } as const),
       ...{ badness: 2, verdict: "ok", calibrates: false, tokens: 7, cost: pico(30n) },
     };
-    const payments = [verifier, rig.nodes[2] as RosterNode].map(({ nodeRecord }, i) => ({
-      ...{ id: rig.newId(), hostId: nodeRecord.hostAccountId, amount: pico(10n * BigInt(i + 1)) },
-    }));
-    for (const { hostId } of payments)
-      await db.pool.query("insert into ledger_account (id, kind) values ($1, 'host')", [hostId]);
+    const earned = (by: RosterNode, amount: bigint) => ({
+      ...{ id: rig.newId(), hostId: by.nodeRecord.hostAccountId, amount: pico(amount) },
+    });
     const store = openCheckStore(db.pool);
     const noted = { factors: NO_FACTORS, confirmedBad: false };
-    await store.record(check, noted, payments);
-    await assert.rejects(store.record({ ...check, id }, noted, payments), /duplicate key/);
-    await store.record({ ...check, id: rig.newId() }, undefined, payments);
+    await store.record(check, noted, [earned(verifier, 10n), earned(other, 20n), earned(verifier, 1n)]);
+    await assert.rejects(store.record(check, noted, [earned(other, 500n)]), /duplicate key/);
+    await store.record({ ...check, id: rig.newId() }, undefined, [earned(other, 4n)]);
+    await store.owe([earned(verifier, 100n)]);
     const { rows } = await db.pool.query(
-      "select id, amount::int from transfer where kind = 'verification' order by amount",
+      "select amount_pico::int as due from spot_check_due where host_id = any($1) order by 1",
+      [[verifier, other].map(({ nodeRecord }) => nodeRecord.hostAccountId)],
     );
-    assert.deepEqual(
-      rows,
-      payments.map(({ id: of, amount }) => ({ id: of, amount: Number(amount) })),
-    );
+    assert.deepEqual(rows, [{ due: 24 }, { due: 111 }]);
   });
 
   test("bar no node because of one lying verifier, and stop asking that verifier", async () => {

@@ -43,8 +43,6 @@ const SHARE = { of: 7n, in: 10n };
 
 /** Payments go through the ledger's functions. */
 export interface CheckMoney {
-  /** Pays a verifier for one job of a check that was not recorded, once per id. */
-  payCheck(payment: CheckPayment): Promise<void>;
   /** Withholds the node's earnings since then. */
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
@@ -172,7 +170,7 @@ class Checker implements SpotChecks {
       try {
         await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
       } finally {
-        for (const payment of run.payments) await this.#options.money.payCheck(payment);
+        if (run.payments.length > 0) await this.#options.store.owe(run.payments);
       }
     } finally {
       stopTimer();
@@ -274,7 +272,7 @@ class Checker implements SpotChecks {
     const by = run.third ?? this.#verifiers.pick(subject.model.id, [node, verifier]);
     const own = by && (await answerAgain(jobs, by, subject));
     if (by === undefined || own === undefined) return null;
-    this.#pay(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
+    this.#earns(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
     const said = await this.#ask(run, verifier, own);
     return said === undefined ? null : this.#opinion(run, verifier, said);
   }
@@ -301,7 +299,7 @@ class Checker implements SpotChecks {
 
   async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Verification | undefined> {
     const said = await verify(run.jobs, verifier, subject);
-    if (said !== undefined) this.#pay(run, verifier, said);
+    if (said !== undefined) this.#earns(run, verifier, said);
     return said;
   }
 
@@ -314,17 +312,14 @@ class Checker implements SpotChecks {
       const job = { id: newId(), nodeId: node.id, model, messages: [], texts, outputTokensMax: 0 };
       const result = await runPrivately(gateway, job, run.jobs.signal);
       if (result?.end !== "finished" || result.vectors.length !== texts.length) continue;
-      this.#pay(run, node, { read: result.promptTokens, wrote: 0 }, model);
+      this.#earns(run, node, { read: result.promptTokens, wrote: 0 }, model);
       return result.vectors;
     }
     return undefined;
   }
 
-  /**
-   * The model's price for the tokens read and written, less the platform's share, is paid with the check's record. The operator's own nodes
-   * are not paid.
-   */
-  #pay(
+  /** A verifier earns the model's price for the tokens read and written, less the platform's share. The operator's own nodes are not paid. */
+  #earns(
     run: Run,
     { nodeRecord }: RosterNode,
     { read, wrote }: { read: number; wrote: number },
@@ -448,7 +443,7 @@ interface Run {
   jobs: CheckJobs;
   tokens: number;
   cost: bigint;
-  /** What was not paid yet. */
+  /** What verifiers earned and is not stored yet. */
   payments: CheckPayment[];
 }
 

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
-import type { Pico } from "../../base/money.ts";
+import { type Pico, pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
 import { plainArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
@@ -45,6 +45,7 @@ interface SampleRecord extends VerifierBench {
 
 /** What a verifier's host gets for one job. */
 export interface CheckPayment {
+  /** The transfer that will pay it, with the host's other jobs. */
   id: Uuid;
   hostId: Uuid;
   amount: Pico;
@@ -54,7 +55,7 @@ export interface CheckStore {
   /** The scores since then that calibrate new ones, oldest first. */
   calibration(since: Date): Promise<(VerifierBench & Reading & { nodeId: Uuid })[]>;
   /**
-   * Stores the check and pays its verifiers, in one transaction. `noted`: its contribution to the node's test, whose new state is
+   * Stores the check and what its verifiers earned, in one transaction. `noted`: its contribution to the node's test, whose new state is
    * returned.
    */
   record(
@@ -62,6 +63,8 @@ export interface CheckStore {
     noted: Omit<Noted, "at"> | undefined,
     payments: readonly CheckPayment[],
   ): Promise<TestState>;
+  /** Stores what verifiers earned with a check that was not recorded. */
+  owe(payments: readonly CheckPayment[]): Promise<void>;
   /** Stores a score that only calibrates others, as one of the first verifier. */
   recordSample(sample: SampleRecord): Promise<void>;
   /** The bad scores of a node since then, for its quarantine. */
@@ -163,6 +166,9 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
       }
       throw new Error(`check ${check.id} was not recorded: other gateways changed the node's test ${TRIES_MAX} times`);
     },
+    async owe(payments) {
+      await pool.query(OWE, paymentValues(payments));
+    },
     async recordSample({ id, requestId, verifierIds, model, method, class: kind, score, at }) {
       const { mean, opening, tail, tokens } = score;
       const values = [
@@ -212,13 +218,18 @@ const valuesOf = (check: CheckRecord, calibrates: boolean): unknown[] => [
   check.answers,
 ];
 
-/** By host, so that two gateways lock hosts in the same order. */
+/** One for each host, in an order that is the same at every gateway, so that they do not wait for each other's rows. */
 function paymentValues(payments: readonly CheckPayment[]): string[] {
-  const sorted = payments.toSorted((a, b) => (a.hostId < b.hostId ? -1 : 1));
+  const hosts = new Map<Uuid, CheckPayment>();
+  for (const payment of payments.toSorted((a, b) => (a.hostId < b.hostId ? -1 : 1))) {
+    const { id, hostId, amount } = payment;
+    hosts.set(hostId, { id, hostId, amount: pico(amount + (hosts.get(hostId)?.amount ?? 0n)) });
+  }
+  const sums = [...hosts.values()];
   return [
-    plainArray(sorted.map(({ id }) => id)),
-    plainArray(sorted.map(({ hostId }) => hostId)),
-    plainArray(sorted.map(({ amount }) => amount)),
+    plainArray(sums.map(({ hostId }) => hostId)),
+    plainArray(sums.map(({ id }) => id)),
+    plainArray(sums.map(({ amount }) => amount)),
   ];
 }
 
@@ -229,14 +240,19 @@ const stateValues = ({ evidence, badSince, confirmed, watch }: TestState): unkno
   watch,
 ];
 
-/** What every check does, if its node's row could be changed. */
-const INSERT = `, paid as (
-    select count(ledger_pay_check(id, host, amount))
-      from changed, unnest($19::text::uuid[], $20::text::uuid[], $21::text::bigint[]) payment(id, host, amount))
+const EARNED = `on conflict (host_id) do update set amount_pico = spot_check_due.amount_pico + excluded.amount_pico`;
+const OWE = `insert into spot_check_due (host_id, transfer_id, amount_pico)
+  select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::bigint[]) ${EARNED}`;
+
+/** What every check writes, if its node's row could be changed. */
+const INSERT = `, earned as (
+    insert into spot_check_due (host_id, transfer_id, amount_pico)
+    select due.* from changed, unnest($19::text::uuid[], $20::text::uuid[], $21::text::bigint[]) due
+    ${EARNED})
   insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
                           badness, verdict, calibrates, read_tokens, cost_pico, at)
   select $1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::text, $6::text, $7::text, $8::float8, $9::float8, $10::float8, $11::int,
-         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from changed, paid
+         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from changed
   returning true as "isWritten"`;
 const COUNTED = "answers = spot_check_test.answers + excluded.answers, checked = spot_check_test.checked + 1";
 const Written = row({ isWritten: z.literal(true) });

@@ -13,7 +13,7 @@ import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { Verdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
-import { type CheckStore, openCheckStore } from "./store.ts";
+import { type CheckPayment, type CheckStore, openCheckStore } from "./store.ts";
 import { seeded } from "./testing.ts";
 
 export const MODEL = "tiny-3b";
@@ -153,7 +153,6 @@ export class CheckerRig {
       roster: { nodes: () => this.nodes, find: (id) => this.nodes.find((node) => node.id === id) },
       store: this.#store(),
       money: {
-        payCheck: async ({ hostId, amount }) => void this.paid.push([hostId, amount]),
         withhold: async (node, since) => void this.withheld.push([node, since]),
       },
       references: new Set<string>(references),
@@ -168,15 +167,19 @@ export class CheckerRig {
     });
   }
 
-  /** Notes payments instead of making them. */
+  /** Notes what verifiers earned instead of storing it. */
   #store(): CheckStore {
     const store = openCheckStore(this.#db.pool);
+    const note = (payments: readonly CheckPayment[]): void => {
+      this.paid.push(...payments.map(({ hostId, amount }): [Uuid, bigint] => [hostId, amount]));
+    };
     return {
       ...store,
+      owe: async (payments) => note(payments),
       record: async (check, noted, payments) => {
         const failure = this.recordFailure;
         if (failure !== undefined) throw failure;
-        this.paid.push(...payments.map(({ hostId, amount }): [Uuid, bigint] => [hostId, amount]));
+        note(payments);
         return await store.record(check, noted, []);
       },
     };
