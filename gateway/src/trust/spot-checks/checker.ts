@@ -274,7 +274,7 @@ class Checker implements SpotChecks {
     if (by === undefined || own === undefined) return null;
     this.#earns(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
     const said = await this.#ask(run, verifier, own);
-    return said === undefined ? null : this.#opinion(run, verifier, said);
+    return said === undefined ? null : this.#opinion({ ...run, subject: own }, verifier, said);
   }
 
   #isTrap({ verifier, subject }: Run): boolean {

@@ -110,6 +110,19 @@ describe("spot checks of hosts who know them", () => {
       assert.equal(new Set(rig.barred.map(([id]) => id)).size, 8);
     });
 
+    test("is bad also if the verifiers' own answers to the request have another length", async () => {
+      const long = Array.from({ length: 90 }, (_, i) => `word${i}`).join(" ");
+      const likely = (answer: string): number => (answer === HONEST ? -0.6 : answer === long ? -3 : -8);
+      for (const node of rig.nodes) {
+        rig.lies.set(node.id, likely);
+        rig.answers.set(node.id, () => long);
+      }
+      for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, i % 8 < 4 ? long : HONEST);
+      const [cheat] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
+    });
+
     test("is judged among answers of its length once other hosts give them too", async () => {
       for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, i % 8 < 4 ? LONG : {});
       assert.deepEqual(rig.barred, []);
