@@ -1,6 +1,6 @@
 /**
- * Checks that e2e/conformance.md and docs/threats.md name existing tests: every rule and every defence names at least
- * one, by file and title. A title is the text between the quotes. In a title with placeholders, the text that stands
+ * Checks that e2e/conformance.md, docs/threats.md and e2e/enemies/proofs.md name existing tests: every rule and every
+ * defence names at least one, by file and title. A title is the text between the quotes. In a title with placeholders, the text that stands
  * for each must be a literal of the same file.
  */
 import assert from "node:assert/strict";
@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const DOCUMENT = readFileSync(join(root, "e2e/conformance.md"), "utf8");
 const THREATS = readFileSync(join(root, "docs/threats.md"), "utf8");
+const ENEMIES = readFileSync(join(root, "e2e/enemies/proofs.md"), "utf8");
 const NOT_YET = "## Not yet built";
 /** The sections of the specification that set rules; 1 and 9 only describe. */
 const SECTIONS = [
@@ -114,6 +115,19 @@ test("every rule of e2e/conformance.md names existing tests", () => {
 test("every defence in docs/threats.md names existing tests", () => {
   const rows = cellsOf(THREATS);
   assert.ok(rows.length > 30, "the tables were found");
+  assert.deepEqual(
+    rows.flatMap(([attack, , proofs]) => mistakesOf(attack, proofsOf(proofs))),
+    [],
+  );
+});
+
+test("every row of e2e/enemies/proofs.md names existing code and tests", () => {
+  const rows = cellsOf(ENEMIES);
+  assert.ok(rows.length > 30, "the tables were found");
+  const missing = rows.flatMap(([, code]) =>
+    code.split(", ").filter((file) => !existsSync(join(root, file.replaceAll("`", "")))),
+  );
+  assert.deepEqual(missing, []);
   assert.deepEqual(
     rows.flatMap(([attack, , proofs]) => mistakesOf(attack, proofsOf(proofs))),
     [],

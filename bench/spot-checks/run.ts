@@ -59,12 +59,9 @@ try {
   for (let i = 0; i < HOSTS; i++) {
     await stage.node({ models: [MODEL], slots: 256 });
   }
-  await stage.query("insert into spot_check_node (node_id, checked) select id, $1 from node", [RECORD.checked]);
-  const answered = "insert into spot_check_model (node_id, model, answers) select id, $1, $2 from node";
-  await stage.query(answered, [MODEL, RECORD.answers]);
-  const watched =
-    "insert into spot_check_test (node_id, model, at, evidence, confirmed, watch) select id, $1, now(), $2, 0, $3 from node";
-  await stage.query(watched, [MODEL, NEW_TEST.evidence, WATCHED_CHECKS]);
+  const watched = `insert into spot_check_test (node_id, model, at, evidence, confirmed, watch, answers, checked)
+    select id, $1, now(), $2, 0, $3, $4, $5 from node`;
+  await stage.query(watched, [MODEL, NEW_TEST.evidence, WATCHED_CHECKS, RECORD.answers, RECORD.checked]);
   const account = await openBuilder(stage.query, CREDIT);
   const [checked, not] = [
     await makeKey(stage.query, account, NO_LIMITS),

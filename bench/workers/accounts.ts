@@ -12,8 +12,8 @@ const TRAITS = { requests: 100_000_000, tokens: 1_000_000_000_000, inFlight: 100
  */
 const knownNodes = (model: string): string => `
   create function bench_known() returns trigger language plpgsql as $$ begin
-    insert into spot_check_node (node_id, checked) values (new.id, 5000);
-    insert into spot_check_model (node_id, model, answers) values (new.id, '${model}', 100000);
+    insert into spot_check_test (node_id, model, evidence, confirmed, watch, answers, checked)
+      values (new.id, '${model}', array_fill(0::float8, array[12]), 0, 0, 100000, 5000);
     return new;
   end $$;
   create trigger bench_known after insert on node for each row execute function bench_known()`;

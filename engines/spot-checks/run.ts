@@ -190,7 +190,7 @@ async function openChecks(): Promise<SpotChecks> {
       find: (id) => hosts.find(({ node }) => node.id === id)?.node,
     },
     store: memoryStore(),
-    money: { payCheck: async () => {}, withhold: async () => {} },
+    money: { withhold: async () => {} },
     ...{ references: new Set<string>(), falseAlarms: FALSE_ALARMS, automatic: true, isOdd: () => false },
     quarantine: async (nodeId) => void barred.push(nodeId),
     ...{ newId, clock: { ...systemClock, now: () => now }, random, log: createLog("warn") },
@@ -200,6 +200,8 @@ async function openChecks(): Promise<SpotChecks> {
 function memoryStore(): CheckStore {
   return {
     calibration: async () => [],
+    recordSample: async () => {},
+    owe: async () => {},
     badScores: async () => [],
     async record({ nodeId, verdict, method, at }, noted) {
       const what = `${method} ${verdict}`;

@@ -5,11 +5,15 @@
 create or replace function ledger_reserve_lock() returns numeric language plpgsql as $$
 declare
   total numeric;
+  added numeric;
 begin
-  perform from ledger_reserve for update;
+  select balance into total from ledger_reserve for update;
   with counted as (
     update withheld_share set is_counted = true where not is_counted returning amount_pico
   )
-  update ledger_reserve set balance = balance + (select coalesce(sum(amount_pico), 0) from counted) returning balance into total;
+  select sum(amount_pico) into added from counted;
+  if added is not null then
+    update ledger_reserve set balance = balance + added returning balance into total;
+  end if;
   return total;
 end $$;

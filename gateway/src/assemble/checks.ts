@@ -71,9 +71,6 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
 const checkMoney = ({ ledgerPool }: Store, watch: Watch): CheckMoney => {
   const reserve = openReserve({ pool: ledgerPool });
   return {
-    async payCheck(id, hostId, amount) {
-      await reserve.payCheck({ id, hostId, amount });
-    },
     async withhold(nodeId, since) {
       const { shares } = await reserve.withhold(nodeId, since, "spot_check");
       watch.withheld("spot_check", shares);

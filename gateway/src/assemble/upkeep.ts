@@ -10,6 +10,7 @@ import { openRetention } from "../history/retention.ts";
 import { keepSampling } from "../history/sampling.ts";
 import { keepSamplingNodes } from "../history/sampling-nodes.ts";
 import type { InferenceParts } from "../inference/parts.ts";
+import { openReserve } from "../ledger/reserve.ts";
 import { DERIVED_SINCE } from "../ledger/views.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
 import { INCIDENTS_SCHEMA } from "../operators/incidents/store.ts";
@@ -30,6 +31,8 @@ const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
 const RECORDS_SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
 /** How long hourly node records and single spot checks are kept. */
 const RECORDS_KEPT_MS = 90 * DAY_MS;
+/** The maximum delay of what verifiers earn. */
+const VERIFIERS_PAID_EVERY_MS = 10 * 60 * 1000;
 const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
 /** The maximum delay of an alert, an email or an automatic purchase. */
 const LOOK_EVERY_MS = 5_000;
@@ -88,6 +91,7 @@ export async function openUpkeep(
     }),
   );
   keepRecordsPruned(context, store, { ...parts, ...notifying });
+  keepVerifiersPaid(context, store);
   keepDaysClosed(context, store);
   const retaining = await keepRetention(context, settings, store);
   keepSamples(context, settings, { ports, parts });
@@ -118,6 +122,17 @@ function keepRecordsPruned(
       prune().catch((error) =>
         log.error({ err: error }, "could not delete old node records, spot checks, refused calls and notifications"),
       );
+    }),
+  );
+}
+
+/** Pays hosts for spot checks in one transfer for many checks. */
+function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schema }: Store): void {
+  const reserve = openReserve({ pool: ledgerPool });
+  onClose(
+    clock.every(VERIFIERS_PAID_EVERY_MS, () => {
+      if (schema.number < SPOT_CHECKS_SCHEMA) return;
+      reserve.payChecks().catch((error) => log.error({ err: error }, "could not pay verifiers"));
     }),
   );
 }

@@ -1,4 +1,4 @@
-/** A node's count of answers becomes a count per model, and its checks stay. */
+/** A node's counts of answers and checks become counts per model, and columns of its tests. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -17,11 +17,35 @@ test("migrating from 0049 gives each checked model the node's count of answers, 
      select id, model, now(), '{0}', 0, 0 from made, unnest(array['a', 'b']) model`,
   );
   await migrate(pool, { directory: SQL, log: createLog("silent") });
-  const { rows } = await pool.query(
-    "select model, answers::int, checked::int from spot_check_model join spot_check_node using (node_id) order by model",
-  );
+  const { rows } = await pool.query("select model, answers::int, checked::int from spot_check_test order by model");
   assert.deepEqual(rows.map(Object.values), [
     ["a", 5000, 70],
-    ["b", 5000, 70],
+    ["b", 5000, 0],
+  ]);
+});
+
+test("migrating from 0053 keeps each node's answers by model, its number of checks, and the evidence against it", async (t) => {
+  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0053") });
+  t.after(close);
+  await pool.query(
+    `with host as (insert into account (id, kind, name) values (gen_random_uuid(), 'host', 'a host') returning id),
+          made as (insert into node (id, account_id, name, state)
+                   select gen_random_uuid(), host.id, name, 'ready' from host, unnest(array['tested', 'not tested']) name returning id, name),
+          checked as (insert into spot_check_node (node_id, checked) select id, case name when 'tested' then 7 else 1 end from made),
+          answered as (insert into spot_check_model (node_id, model, answers)
+                       select id, model, answers from made, (values ('a', 40), ('b', 300)) m(model, answers))
+     insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
+     select id, 'a', now(), '{3}', 2, 5 from made where name = 'tested'`,
+  );
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  const { rows } = await pool.query(
+    `select n.name, t.model, t.answers::int, t.checked::int, t.confirmed, t.at is not null as tested, cardinality(t.evidence) as figures
+       from spot_check_test t join node n on n.id = t.node_id order by n.name, t.model`,
+  );
+  assert.deepEqual(rows.map(Object.values), [
+    ["not tested", "a", 40, 0, 0, false, 12],
+    ["not tested", "b", 300, 1, 0, false, 12],
+    ["tested", "a", 40, 0, 2, true, 1],
+    ["tested", "b", 300, 7, 0, false, 12],
   ]);
 });

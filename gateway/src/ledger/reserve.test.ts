@@ -234,23 +234,56 @@ describe("the reserve", () => {
     assert.deepEqual([line?.amount, line?.withheld], [SHARE, SHARE]);
   });
 
+  const owe = (hostId: Uuid, amount: bigint, transferId = newId()): Promise<unknown> =>
+    db.pool.query("insert into spot_check_due (host_id, transfer_id, amount_pico) values ($1, $2, $3)", [
+      hostId,
+      transferId,
+      amount.toString(),
+    ]);
+
   test("pays a verifier once, from the reserve first and then from the platform's share", async () => {
     const served = await parties();
     const empty = await book("reserve");
     await serve(served, "node_failed");
     const verifier = await open("host");
-    const pay = (amount: bigint, id = newId()) => reserve.payCheck({ id, hostId: verifier, amount: pico(amount) });
     const all = empty + SHARE;
-    const id = newId();
-    const fromReserve = await moved(async () => assert.equal(await pay(all, id), "paid"));
+    await owe(verifier, all);
+    const paid = async () =>
+      (await Promise.all([reserve.payChecks(), reserve.payChecks()])).reduce((a, b) => a + b, 0n);
+    const fromReserve = await moved(async () => assert.equal(await paid(), all));
     assert.deepEqual(fromReserve, { reserve: -all, platform: 0n });
-    assert.equal(await pay(all, id), "repeated");
-    const fromPlatform = await moved(async () => assert.equal(await pay(5n), "paid"));
+    assert.equal(await paid(), 0n);
+    await owe(verifier, 5n);
+    const fromPlatform = await moved(async () => assert.equal(await paid(), 5n));
     assert.deepEqual(fromPlatform, { reserve: 0n, platform: -5n });
     assert.equal(await balance(verifier), all + 5n);
-    assert.equal(await reserve.payCheck({ id: newId(), hostId: served.builder, amount: pico(1n) }), "no_host");
     const released = await moved(() => reserve.release({ nodeId: served.node }, { by: "operator:o", note: "" }));
     assert.deepEqual(released, { reserve: 0n, platform: -SHARE }, "what the reserve spent, the platform pays");
+  });
+
+  test("pays a verifier only the rest when a payment that a failover lost was entered again", async () => {
+    const [verifier, lost] = [await open("host"), newId()];
+    await owe(verifier, 30n, lost);
+    await reserve.payChecks();
+    await owe(verifier, 42n, lost);
+    assert.equal(await reserve.payChecks(), 12n);
+    await owe(verifier, 30n, lost);
+    assert.equal(await reserve.payChecks(), 0n);
+    assert.equal(await balance(verifier), 42n);
+  });
+
+  test("pays a verifier from the platform's share instead of waiting for the reserve", async () => {
+    await serve(await parties(), "node_failed");
+    await owe(await open("host"), 5n);
+    const other = await db.pool.connect();
+    try {
+      await other.query("begin");
+      await other.query("select from ledger_reserve for update");
+      assert.deepEqual(await moved(() => reserve.payChecks()), { reserve: 0n, platform: -5n });
+    } finally {
+      await other.query("rollback");
+      other.release();
+    }
   });
 
   test("refuses manual changes, deletions and second releases of a withheld share", async () => {

@@ -1,12 +1,11 @@
 /**
  * Shares withheld from hosts and the platform's reserve: taking shares back, releasing them, and paying for spot checks. The rules are
- * SQL functions (ledger_withhold.sql, ledger_release.sql, ledger_pay_check.sql). A settlement withholds its own share.
+ * SQL functions (ledger_withhold.sql, ledger_release.sql, spot_check_pay.sql, ledger_pay_check.sql). A settlement withholds its own share.
  */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { invariant } from "../base/invariant.ts";
-import type { Pico } from "../base/money.ts";
+import { type Pico, pico } from "../base/money.ts";
 import { REQUEST_OUTCOMES, WITHHELD_REASONS, type WithheldReason } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
@@ -41,7 +40,8 @@ export type WithheldShare = z.infer<typeof WithheldShare>;
 
 const Moved = row({ shares: column.count, amount: column.pico });
 type Moved = z.infer<typeof Moved>;
-const Code = row({ code: z.int() });
+const Due = row({ hostId: column.uuid });
+const Paid = row({ amount: column.pico });
 
 interface WithheldQuery {
   hostId?: Uuid | undefined;
@@ -60,8 +60,8 @@ export interface Reserve {
   withhold(nodeId: Uuid, since: Date, reason: WithheldReason): Promise<Moved>;
   /** Pays hosts their withheld shares, of these requests or of a whole node. Released shares are skipped. */
   release(of: { requestIds: Uuid[] } | { nodeId: Uuid }, by: { by: string; note: string }): Promise<Moved>;
-  /** Pays a verifier's host from the reserve, or from the platform's share when the reserve is too small. Idempotent by ID. */
-  payCheck(check: { id: Uuid; hostId: Uuid; amount: Pico }): Promise<"paid" | "repeated" | "no_host">;
+  /** Pays verifiers' hosts what their checks add up to, from the reserve, or from the platform's share when the reserve is too small or busy. */
+  payChecks(): Promise<Pico>;
 }
 
 const LIST = `select w.request_id as "requestId", w.host_account_id as "hostId", a.name as "hostName", w.node_id as "nodeId",
@@ -89,11 +89,12 @@ export function openReserve({ pool }: { pool: pg.Pool }): Reserve {
       const text = `select shares, amount from ledger_release(${which}, $2, $3)`;
       return queryOne(pool, Moved, text, [value, by, note]);
     },
-    async payCheck({ id, hostId, amount }) {
-      invariant(amount > 0n, "a check is paid a positive amount");
-      const text = "select ledger_pay_check($1, $2, $3) as code";
-      const { code } = await queryOne(pool, Code, text, [id, hostId, amount.toString()]);
-      return code === 1 ? "paid" : code === 2 ? "repeated" : "no_host";
+    async payChecks() {
+      let sum = 0n;
+      // One after the other: each locks one host only.
+      for (const { hostId } of await queryRows(pool, Due, `select host_id as "hostId" from spot_check_due`))
+        sum += (await queryOne(pool, Paid, "select spot_check_pay($1) as amount", [hostId])).amount;
+      return pico(sum);
     },
   };
 }

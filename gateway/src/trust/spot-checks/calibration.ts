@@ -4,14 +4,21 @@
  * count. One identity holds at most a quarter of the sample (an equal share when there are fewer than four), so none can move it alone; it
  * loses its part when its node fails the test. A score counts only after its node passed some more checks: nodes of many identities that
  * turn bad at the same time are barred before their answers look usual.
+ *
+ * A node decides on the length of its answers, so it could choose a length that nobody else's answers have. Every score therefore also
+ * belongs to a sample of answers of any length. Scores are judged by those of their own length only if most identities give such
+ * answers, and otherwise all of them by the sample of any length: by chance an honest node's answer is as likely to stand out there as any
+ * other answer.
  */
 import type { CheckMethod } from "../../base/states.ts";
-import type { Score } from "./score.ts";
+import { lengthsOf, type Score } from "./score.ts";
 
 const SAMPLE_MAX = 512;
 /** Below this nothing is judged; checks only extend the sample. */
 export const SAMPLE_MIN = 100;
 const SHARE_MAX = 1 / 4;
+/** In the sample of one length an identity counts at most this many times as much as the median identity. */
+const MEDIANS_MAX = 2;
 /** A score counts after this many more of the same node: a node that turns bad is barred by then. */
 const HELD = 20;
 
@@ -66,6 +73,12 @@ export class Calibration {
 
   /** Ordered by time; the oldest is dropped. */
   add(bench: VerifierBench, reading: Reading): void {
+    this.#addTo(bench, reading);
+    const any = ofAnyLength(bench);
+    if (any !== bench) this.#addTo(any, reading);
+  }
+
+  #addTo(bench: VerifierBench, reading: Reading): void {
     const key = keyOf(bench);
     const sample: Sample = this.#samples.get(key) ?? { readings: [], counts: new Map() };
     this.#samples.set(key, sample);
@@ -97,15 +110,13 @@ export class Calibration {
 
   /** Whether every identity can be judged: enough readings are left without those of any one of them. */
   isSettled(bench: VerifierBench): boolean {
-    const { readings = [], counts } = this.#samples.get(keyOf(bench)) ?? {};
+    const { readings = [], counts } = this.#samples.get(keyOf(ofAnyLength(bench))) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
   }
 
   /** Undefined while the sample for this model, method and class is too small. */
   judge(bench: VerifierBench, { identity, score }: Reading): Judgement | undefined {
-    const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
-    // Only other identities' readings, so that a host cannot make its bad answers look normal.
-    const readings = sample.filter((reading) => reading.identity !== identity);
+    const readings = this.#ofOwnLength(bench, identity) ?? this.#others(ofAnyLength(bench), identity);
     if (readings.length < SAMPLE_MIN) return undefined;
     const isLikelihood = bench.method === "text" || bench.method === "next";
     // Answers that are very likely come from a loop or a colder sampler. Answers that are very alike are no bad sign.
@@ -113,6 +124,45 @@ export class Calibration {
       of === "mean" && side === "high" && !isLikelihood ? 1 : tailProbability(readings, { of, side, value: score[of] }),
     );
   }
+
+  /** Only other identities' readings, so that a host cannot make its bad answers look normal. */
+  #others(bench: VerifierBench, identity: string): Reading[] {
+    const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
+    return sample.filter((reading) => reading.identity !== identity);
+  }
+
+  /**
+   * Undefined: too few for one of the lengths. Then no length is judged apart, because answers of the other length would be missing from
+   * the sample of any length. An identity that gives far more of them than most does not count for more, so a few that cheat together have
+   * no length of their own.
+   */
+  #ofOwnLength(bench: VerifierBench, identity: string): Reading[] | undefined {
+    const lengths = lengthsOf(bench.class);
+    if (lengths === undefined) return undefined;
+    const identities = new Set(
+      this.#others({ ...bench, class: lengths.any }, identity).map((reading) => reading.identity),
+    );
+    const parts = lengths.parts.map((part) => usual(this.#others({ ...bench, class: part }, identity), identities));
+    return parts.every(({ length }) => length >= SAMPLE_MIN) ? parts[lengths.parts.indexOf(bench.class)] : undefined;
+  }
+}
+
+const ofAnyLength = (bench: VerifierBench): VerifierBench => {
+  const any = lengthsOf(bench.class)?.any;
+  return any === undefined ? bench : { ...bench, class: any };
+};
+
+/** The latest readings of each identity, at most twice as many as the median identity has. */
+function usual(readings: readonly Reading[], identities: ReadonlySet<string>): Reading[] {
+  const counts = new Map([...identities].map((identity) => [identity, 0]));
+  for (const { identity } of readings) counts.set(identity, (counts.get(identity) ?? 0) + 1);
+  const sorted = [...counts.values()].sort((a, b) => a - b);
+  const most = MEDIANS_MAX * (sorted[(sorted.length - 1) >> 1] ?? 0);
+  return readings.filter(({ identity }) => {
+    const left = counts.get(identity) ?? 0;
+    counts.set(identity, left - 1);
+    return left <= most;
+  });
 }
 
 function leave({ readings, counts }: Sample, index: number): void {

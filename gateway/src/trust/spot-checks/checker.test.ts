@@ -70,6 +70,36 @@ describe("spot checks", () => {
     assert.notEqual(rig.paid[0]?.[0], node.nodeRecord.hostAccountId);
   });
 
+  test("pay verifiers also for a check that could not be recorded", async () => {
+    rig.recordFailure = new Error("the database is unreachable");
+    await rig.check(rig.nodes[0] as RosterNode, HONEST);
+    assert.equal(rig.paid.length, 1);
+  });
+
+  test("add up what verifiers earn, once for each recorded check", async () => {
+    const [node, verifier, other] = rig.nodes as [RosterNode, RosterNode, RosterNode];
+    const [at, id] = [new Date(rig.clock.now()), rig.newId()];
+    const check = {
+      ...{ id, requestId: rig.newId(), nodeId: node.nodeRecord.nodeId, model: MODEL, at, answers: 5 },
+      ...({ verifierId: verifier.nodeRecord.nodeId, method: "text", class: "greedy-short", score: undefined } as const),
+      ...{ badness: 2, verdict: "ok", calibrates: false, tokens: 7, cost: pico(30n) },
+    };
+    const earned = (by: RosterNode, amount: bigint) => ({
+      ...{ id: rig.newId(), hostId: by.nodeRecord.hostAccountId, amount: pico(amount) },
+    });
+    const store = openCheckStore(db.pool);
+    const noted = { factors: NO_FACTORS, confirmedBad: false };
+    await store.record(check, noted, [earned(verifier, 10n), earned(other, 20n), earned(verifier, 1n)]);
+    await assert.rejects(store.record(check, noted, [earned(other, 500n)]), /duplicate key/);
+    await store.record({ ...check, id: rig.newId() }, undefined, [earned(other, 4n)]);
+    await store.owe([earned(verifier, 100n)]);
+    const { rows } = await db.pool.query(
+      "select amount_pico::int as due from spot_check_due where host_id = any($1) order by 1",
+      [[verifier, other].map(({ nodeRecord }) => nodeRecord.hostAccountId)],
+    );
+    assert.deepEqual(rows, [{ due: 24 }, { due: 111 }]);
+  });
+
   test("bar no node because of one lying verifier, and stop asking that verifier", async () => {
     await rig.calibrate();
     const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
@@ -135,7 +165,7 @@ describe("spot checks", () => {
   test("compare answers by words if there is no embedding node", async () => {
     for (const node of rig.nodes) node.scores = {};
     await rig.check(rig.nodes[0] as RosterNode, HONEST);
-    const { rows } = await db.pool.query("select method, mean from spot_check");
+    const { rows } = await db.pool.query("select method, mean from spot_check where verdict <> 'sample'");
     assert.deepEqual([rows.length, rows[0].method, Math.round(rows[0].mean * 1000)], [1, "words", 1000]);
   });
 
@@ -192,6 +222,7 @@ describe("spot checks", () => {
             ...{ badness: 2, verdict: "ok", calibrates: false, tokens: 7, cost: pico(3n) },
           },
           { factors, confirmedBad: false },
+          [],
         ),
       );
       await Promise.all(written);
@@ -217,8 +248,13 @@ describe("spot checks", () => {
     assert.equal((await checksOf(db.pool, nodeId)).checked, 2);
   });
 
-  test("sum checks by node and model, without traps", async () => {
-    const [node] = rig.nodes as [RosterNode];
+  test("sum checks by node and model, without traps and samples", async () => {
+    const [node, other] = rig.nodes as [RosterNode, RosterNode];
+    await openCheckStore(db.pool).recordSample({
+      ...{ id: rig.newId(), requestId: rig.newId(), at: new Date(rig.clock.now()) },
+      ...{ model: MODEL, method: "words", class: "greedy", score: { mean: 0.4, opening: 0.4, tail: 0, tokens: 9 } },
+      verifierIds: [node.nodeRecord.nodeId, other.nodeRecord.nodeId],
+    });
     await rig.check(node, HONEST);
     await rig.check(node, HONEST);
     await db.pool.query(

@@ -5,7 +5,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
-import { cost, type Pico, pico } from "../../base/money.ts";
+import { cost, pico } from "../../base/money.ts";
 import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
@@ -17,7 +17,7 @@ import { answerAgain, type CheckJobs, compare, type Subject, type Verification, 
 import { isDrawn, nextDue } from "./sampling.ts";
 import { classOf, type Score } from "./score.ts";
 import { badness, factorsOf, hasFailed, isPressed, isSuspected, strength, type TestState } from "./sequential-test.ts";
-import type { CheckStore } from "./store.ts";
+import type { CheckPayment, CheckStore } from "./store.ts";
 import { subjectOf } from "./subject.ts";
 import {
   type CheckVerdict,
@@ -43,8 +43,6 @@ const SHARE = { of: 7n, in: 10n };
 
 /** Payments go through the ledger's functions. */
 export interface CheckMoney {
-  /** Pays a verifier for one job, once per id. */
-  payCheck(id: Uuid, hostAccountId: Uuid, amount: Pico): Promise<void>;
   /** Withholds the node's earnings since then. */
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
@@ -168,8 +166,12 @@ class Checker implements SpotChecks {
         signal: over.signal,
         embed: (texts) => this.#embed(run, texts),
       };
-      const run: Run = { id: newId(), node, subject, verifier, jobs, tokens: 0, cost: 0n };
-      await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
+      const run: Run = { id: newId(), node, subject, verifier, jobs, tokens: 0, cost: 0n, payments: [] };
+      try {
+        await (this.#isTrap(run) ? this.#trap(run) : this.#judge(run));
+      } finally {
+        if (run.payments.length > 0) await this.#options.store.owe(run.payments);
+      }
     } finally {
       stopTimer();
       this.#stopping.signal.removeEventListener("abort", abort);
@@ -204,8 +206,21 @@ class Checker implements SpotChecks {
     if (first.own === undefined || this.#calibration.isSettled(bench)) return false;
     if (run.third === undefined) await this.#third(run);
     const score = await this.#amongVerifiers(run, first);
-    if (score !== undefined) this.#calibration.add(bench, { identity: run.verifier.nodeRecord.hostAccountId, score });
+    if (score !== undefined && run.third !== undefined) await this.#addSample(run, run.third, { bench, score });
     return true;
+  }
+
+  /** Stored too, because comparisons of two verifiers are all that there is at first. */
+  async #addSample(
+    { verifier, subject }: Run,
+    third: RosterNode,
+    { bench, score }: { bench: VerifierBench; score: Score },
+  ): Promise<void> {
+    const { store, newId, clock } = this.#options;
+    this.#calibration.add(bench, { identity: verifier.nodeRecord.hostAccountId, score });
+    const verifierIds = [verifier.nodeRecord.nodeId, third.nodeRecord.nodeId] as const;
+    const at = new Date(clock.now());
+    await store.recordSample({ id: newId(), requestId: subject.requestId, verifierIds, ...bench, score, at });
   }
 
   /** How alike the verifiers' own answers are. Undefined: there are no two that can be compared like the checked answer. */
@@ -257,9 +272,9 @@ class Checker implements SpotChecks {
     const by = run.third ?? this.#verifiers.pick(subject.model.id, [node, verifier]);
     const own = by && (await answerAgain(jobs, by, subject));
     if (by === undefined || own === undefined) return null;
-    await this.#pay(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
+    this.#earns(run, by, { read: subject.promptTokens, wrote: own.completionTokens });
     const said = await this.#ask(run, verifier, own);
-    return said === undefined ? null : this.#opinion(run, verifier, said);
+    return said === undefined ? null : this.#opinion({ ...run, subject: own }, verifier, said);
   }
 
   #isTrap({ verifier, subject }: Run): boolean {
@@ -284,7 +299,7 @@ class Checker implements SpotChecks {
 
   async #ask(run: Run, verifier: RosterNode, subject: Subject): Promise<Verification | undefined> {
     const said = await verify(run.jobs, verifier, subject);
-    if (said !== undefined) await this.#pay(run, verifier, said);
+    if (said !== undefined) this.#earns(run, verifier, said);
     return said;
   }
 
@@ -297,25 +312,25 @@ class Checker implements SpotChecks {
       const job = { id: newId(), nodeId: node.id, model, messages: [], texts, outputTokensMax: 0 };
       const result = await runPrivately(gateway, job, run.jobs.signal);
       if (result?.end !== "finished" || result.vectors.length !== texts.length) continue;
-      await this.#pay(run, node, { read: result.promptTokens, wrote: 0 }, model);
+      this.#earns(run, node, { read: result.promptTokens, wrote: 0 }, model);
       return result.vectors;
     }
     return undefined;
   }
 
-  /** Pays the model's price for the tokens read and written, less the platform's share. The operator's own nodes are not paid. */
-  async #pay(
+  /** A verifier earns the model's price for the tokens read and written, less the platform's share. The operator's own nodes are not paid. */
+  #earns(
     run: Run,
     { nodeRecord }: RosterNode,
     { read, wrote }: { read: number; wrote: number },
     { prices } = run.subject.model,
-  ): Promise<void> {
-    const { money, newId, references } = this.#options;
+  ): void {
+    const { newId, references } = this.#options;
     run.tokens += read + wrote;
     const amount = pico(((cost(read, prices.in) + cost(wrote, prices.out)) * SHARE.of) / SHARE.in);
     if (amount === 0n || references.has(nodeRecord.hostAccountId)) return;
     run.cost += amount;
-    await money.payCheck(newId(), nodeRecord.hostAccountId, amount);
+    run.payments.push({ id: newId(), hostId: nodeRecord.hostAccountId, amount });
   }
 
   #opinion(run: Run, verifier: RosterNode, said: Verification): Opinion {
@@ -357,7 +372,9 @@ class Checker implements SpotChecks {
         answers,
       },
       decided.factors && { factors: decided.factors, confirmedBad: decided.verdict === "bad" },
+      run.payments,
     );
+    run.payments = [];
     if (isTrap) return state;
     watched.suspected = isSuspected(state);
     watched.pressed = isPressed(state);
@@ -426,6 +443,8 @@ interface Run {
   jobs: CheckJobs;
   tokens: number;
   cost: bigint;
+  /** What verifiers earned and is not stored yet. */
+  payments: CheckPayment[];
 }
 
 /** A trap has no factors, because it is no evidence about the node. */

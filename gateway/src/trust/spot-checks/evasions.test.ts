@@ -31,6 +31,18 @@ describe("spot checks of hosts who know them", () => {
       );
     });
 
+    test("bars such a node also if the gateway restarts while it learns how alike answers are", async () => {
+      await rig.calibrate();
+      const [cheat] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 90; i++) await rig.check(cheat, "Yes.");
+      await rig.open();
+      for (let i = 0; i < 40 && rig.barred.length === 0; i++) await rig.check(cheat, "Yes.");
+      assert.deepEqual(
+        rig.barred.map(([id]) => id),
+        [cheat.id],
+      );
+    });
+
     const untilBarred = async (cheat: RosterNode, text: string): Promise<void> => {
       for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, text);
     };
@@ -72,6 +84,51 @@ describe("spot checks of hosts who know them", () => {
       for (let i = 0; i < 16; i++) await rig.check(node as RosterNode, "Yes.");
       assert.deepEqual(rig.barred, []);
       assert.ok(((await rig.verdicts(node as RosterNode)).odd ?? 0) > 0);
+    });
+  });
+
+  describe("an answer of a length that honest answers do not have", () => {
+    const LONG = { completionTokens: 90 };
+    const calibrateLong = async (): Promise<void> => {
+      for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, LONG);
+    };
+
+    test("is scored among those of other lengths, so that a node that gives only short ones is barred", async () => {
+      await calibrateLong();
+      const [cheat] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
+    });
+
+    test("is no way out for nodes of many identities that give such answers together", async () => {
+      await calibrateLong();
+      const cheats = await Promise.all(Array.from({ length: 8 }, () => rig.openNode()));
+      rig.nodes = [...rig.nodes, ...cheats];
+      for (const cheat of cheats) cheat.slots = 0;
+      for (let round = 0; round < 25; round++)
+        for (const cheat of cheats) if (!rig.barred.some(([id]) => id === cheat.id)) await rig.check(cheat, JUNK);
+      assert.equal(new Set(rig.barred.map(([id]) => id)).size, 8);
+    });
+
+    test("is bad also if the verifiers' own answers to the request have another length", async () => {
+      const long = Array.from({ length: 90 }, (_, i) => `word${i}`).join(" ");
+      const likely = (answer: string): number => (answer === HONEST ? -0.6 : answer === long ? -3 : -8);
+      for (const node of rig.nodes) {
+        rig.lies.set(node.id, likely);
+        rig.answers.set(node.id, () => long);
+      }
+      for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, i % 8 < 4 ? long : HONEST);
+      const [cheat] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
+    });
+
+    test("is judged among answers of its length once other hosts give them too", async () => {
+      for (let i = 0; i < 480; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST, i % 8 < 4 ? LONG : {});
+      assert.deepEqual(rig.barred, []);
+      const [cheat] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK);
+      assert.equal(rig.barred.length, 1);
     });
   });
 

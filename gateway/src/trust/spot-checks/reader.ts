@@ -1,6 +1,6 @@
 /**
  * Results and costs of spot checks, for hosts and operators. For traps only the costs count, because they are no checks of the answering
- * node.
+ * node. Samples, which compare two verifiers, are no checks at all.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -49,7 +49,7 @@ export interface CheckReader {
   models(since: Date): Promise<ModelCheckSums[]>;
 }
 
-const NO_TRAP = "c.verdict not like 'trap%'";
+const OF_ANSWERS = "c.verdict not in ('trap_seen', 'trap_missed', 'sample')";
 const ROWS_MAX = 500;
 
 /** `isThere`: whether the database has the tables yet. */
@@ -58,7 +58,7 @@ export function openCheckReader({ pool, isThere }: { pool: pg.Pool; isThere: () 
     async list(nodeId, { before, limit }) {
       if (!isThere()) return [];
       const text = `select c.id, c.request_id as "requestId", c.model, c.method, c.mean as score, c.verdict, c.at
-         from spot_check c where c.node_id = $1 and ($2::uuid is null or c.id < $2) and ${NO_TRAP}
+         from spot_check c where c.node_id = $1 and ($2::uuid is null or c.id < $2) and ${OF_ANSWERS}
         order by c.id desc limit $3`;
       return await queryRows(pool, NodeCheck, text, [nodeId, before ?? null, limit]);
     },
@@ -71,13 +71,13 @@ export function openCheckReader({ pool, isThere }: { pool: pg.Pool; isThere: () 
                 as strength,
               max(c.at) as "lastAt"
          from spot_check c join node n on n.id = c.node_id join account a on a.id = n.account_id
-        where c.at >= $1 and ($2::uuid is null or c.node_id = $2) and ${NO_TRAP}
+        where c.at >= $1 and ($2::uuid is null or c.node_id = $2) and ${OF_ANSWERS}
         group by c.node_id, n.name, a.id, c.model order by strength desc nulls last, c.node_id, c.model limit ${ROWS_MAX}`;
       return await queryRows(pool, NodeCheckSums, text, [since, nodeId ?? null]);
     },
     async models(since) {
       if (!isThere()) return [];
-      const text = `select c.model, count(*) filter (where ${NO_TRAP})::int as checks,
+      const text = `select c.model, count(*) filter (where ${OF_ANSWERS})::int as checks,
               count(*) filter (where c.verdict = 'bad')::int as bad, sum(c.cost_pico)::bigint as cost
          from spot_check c where c.at >= $1 group by c.model order by c.model`;
       return await queryRows(pool, ModelCheckSums, text, [since]);

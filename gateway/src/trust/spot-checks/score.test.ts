@@ -83,6 +83,36 @@ describe("calibration", () => {
     const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;
     assert.ok(low < 1e-3, `${low}`);
   });
+  describe("of answers whose length the node chose", () => {
+    const SHORT = { ...BENCH, class: "warm-short" };
+    const isUsual = (calibration: Calibration, mean: number): boolean =>
+      (calibration.judge(SHORT, reading("x", mean))?.[0] as number) > 0.3;
+
+    test("judges them among answers of any length while few hosts give such answers", () => {
+      const calibration = new Calibration();
+      for (let i = 0; i < 400; i++) calibration.add(SHORT, reading(`cheat ${i % 4}`, -9));
+      assert.ok(isUsual(calibration, -9), "there is nothing else");
+      for (let i = 0; i < 400; i++) calibration.add(BENCH, reading(`host ${i % 8}`, -1));
+      assert.equal(isUsual(calibration, -9), false);
+      for (let i = 0; i < 24; i++) calibration.add(SHORT, reading(`host ${i % 8}`, -1));
+      assert.equal(isUsual(calibration, -9), false);
+    });
+    test("judges them among answers of their length once most hosts give such answers", () => {
+      const calibration = filled();
+      for (let i = 0; i < 160; i++) calibration.add(SHORT, reading(`host ${i % 8}`, -3));
+      assert.ok(isUsual(calibration, -3));
+      for (let i = 0; i < 60; i++) calibration.add(SHORT, reading("cheat", -9));
+      assert.equal(isUsual(calibration, -9), false);
+    });
+    test("judges no length by itself while another has no sample", () => {
+      const calibration = new Calibration();
+      for (let i = 0; i < 160; i++) calibration.add(SHORT, reading(`host ${i % 8}`, -1));
+      assert.ok(isUsual(calibration, -1));
+      for (let i = 0; i < 80; i++) calibration.add(BENCH, reading(`host ${i % 8}`, -3));
+      assert.ok(isUsual(calibration, -2), "the sample of any length has both");
+    });
+  });
+
   test("forgets the scores of an identity", () => {
     const calibration = filled();
     calibration.forget("host 0");

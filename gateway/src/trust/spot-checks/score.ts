@@ -63,8 +63,18 @@ interface Answered {
 export function classOf(answered: Answered, method: CheckMethod): string {
   const heat = answered.formatted ? "format" : heatOf(answered.sampling);
   if (method === "vectors") return method;
-  // The node decides on the length, and could choose a class without a sample.
+  // Comparisons judge lengths too.
   return method === "text" || method === "next" ? `${heat}-${lengthOf(answered)}` : heat;
+}
+
+/** The lengths between which a node decides, not the request. */
+const CHOSEN_LENGTHS = ["short", "long"] as const;
+
+/** The class that holds answers of any length, and its parts. Undefined: the request alone decides the class. */
+export function lengthsOf(kind: string): { any: string; parts: readonly string[] } | undefined {
+  const [any, length] = kind.split("-") as [string, string | undefined];
+  if (!CHOSEN_LENGTHS.some((chosen) => chosen === length)) return undefined;
+  return { any, parts: CHOSEN_LENGTHS.map((chosen) => `${any}-${chosen}`) };
 }
 
 /** Brief is only what the request's cap made brief: other brief answers are compared. */

@@ -22,14 +22,19 @@ const FALSE_ALARMS = 1e-4;
 /** Honest machines differ in hardware and in builds of the same quantisation. */
 const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
 const TEMPERATURES = [0, 0.3, 0.7, 1];
+const LENGTHS = [12, 24, 50];
+/** One answer in 25 is short: too few for a sample of their own. */
+const MOSTLY_LONG = [...Array.from({ length: 24 }, () => 60), 12];
 
 /** The checks of a fleet: every score is judged by earlier ones, and added to them if its node is in good standing. */
 class Checks {
   readonly calibration = new Calibration();
   readonly #u: Uniform;
+  readonly #lengths: readonly number[];
 
-  constructor(seed: number) {
+  constructor(seed: number, lengths: readonly number[] = LENGTHS) {
     this.#u = seeded(seed);
+    this.#lengths = lengths;
     for (let i = 0; i < 4800; i++) this.check(NEW_TEST, { identity: `host ${i % 6}`, at: i, trusted: true });
   }
 
@@ -45,7 +50,7 @@ class Checks {
     const u = this.#u;
     const pick = <T>(of: readonly T[]): T => of[Math.floor(u() * of.length)] as T;
     const asked = pick(TEMPERATURES);
-    const answer = { temperature: asked, tokens: pick([12, 24, 50]), noise: pick(HONEST_NOISE), ...served };
+    const answer = { temperature: asked, tokens: pick(this.#lengths), noise: pick(HONEST_NOISE), ...served };
     const bench: VerifierBench = {
       model: "m",
       method: "text",
@@ -90,25 +95,29 @@ class Checks {
 
 describe("sequential test", () => {
   // `npm run sim:hosts` uses 100,000.
-  test("raises no false alarm in 20,000 honest scores with noise in seeds, hardware and quantisation", () => {
-    const checks = new Checks(1);
-    const nodes = Array.from({ length: 40 }, () => NEW_TEST);
-    let worst = 0;
-    for (let i = 0; i < 20_000; i++) {
-      const node = i % nodes.length;
-      // A node keeps its hardware; every tenth has the noisiest honest one.
-      const served = node % 10 === 0 ? { noise: 0.15 } : { noise: HONEST_NOISE[node % 3] as number };
-      const at = Math.floor(i / nodes.length) * 864_000;
-      nodes[node] = checks.check(nodes[node] as TestState, {
-        at,
-        identity: `host ${node % 20}`,
-        trusted: true,
-        served,
-      });
-      worst = Math.max(worst, strength(nodes[node] as TestState));
-    }
-    assert.ok(worst < 1 / FALSE_ALARMS, `the strongest evidence against an honest node was ${worst}`);
-  });
+  for (const [title, count, lengths] of [
+    ["20,000 honest scores with noise in seeds, hardware and quantisation", 20_000, LENGTHS],
+    ["5,000 honest scores of which few are of short answers", 5_000, MOSTLY_LONG],
+  ] as const)
+    test(`raises no false alarm in ${title}`, () => {
+      const checks = new Checks(1, lengths);
+      const nodes = Array.from({ length: 40 }, () => NEW_TEST);
+      let worst = 0;
+      for (let i = 0; i < count; i++) {
+        const node = i % nodes.length;
+        // A node keeps its hardware; every tenth has the noisiest honest one.
+        const served = node % 10 === 0 ? { noise: 0.15 } : { noise: HONEST_NOISE[node % 3] as number };
+        const at = Math.floor(i / nodes.length) * 864_000;
+        nodes[node] = checks.check(nodes[node] as TestState, {
+          at,
+          identity: `host ${node % 20}`,
+          trusted: true,
+          served,
+        });
+        worst = Math.max(worst, strength(nodes[node] as TestState));
+      }
+      assert.ok(worst < 1 / FALSE_ALARMS, `the strongest evidence against an honest node was ${worst}`);
+    });
 
   for (const [name, served, max] of [
     ["junk", { text: "junk" }, 8],
@@ -125,6 +134,11 @@ describe("sequential test", () => {
       }
     });
   }
+
+  test("finds a smaller model that answers with few words where honest answers are long", () => {
+    const checks = new Checks(5, MOSTLY_LONG);
+    assert.ok(checks.until({ noise: 2.5, tokens: 12 }, { max: 120 }) !== undefined);
+  });
 
   test("finds a node that was honest for 1,000 checks and then cheats", () => {
     const checks = new Checks(3);

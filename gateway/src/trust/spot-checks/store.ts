@@ -2,15 +2,16 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
-import type { Pico } from "../../base/money.ts";
+import { type Pico, pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
+import { plainArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { Reading, VerifierBench } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import { addCheck, isPressed, isSuspected, NEW_TEST, type Noted, type TestState } from "./sequential-test.ts";
 
-/** The migration that creates the last of the tables. */
-export const SPOT_CHECKS_SCHEMA = 51;
+/** The migration that gives the tables their current form. */
+export const SPOT_CHECKS_SCHEMA = 54;
 
 interface CheckRecord {
   id: Uuid;
@@ -33,11 +34,39 @@ interface CheckRecord {
   answers: number;
 }
 
+/** How alike the answers of two verifiers to a checked request are. It is no check of either. */
+interface SampleRecord extends VerifierBench {
+  id: Uuid;
+  requestId: Uuid;
+  verifierIds: readonly [Uuid, Uuid];
+  score: Score;
+  at: Date;
+}
+
+/** What a verifier's host gets for one job. */
+export interface CheckPayment {
+  /** The transfer that will pay it, with the host's other jobs. */
+  id: Uuid;
+  hostId: Uuid;
+  amount: Pico;
+}
+
 export interface CheckStore {
   /** The scores since then that calibrate new ones, oldest first. */
   calibration(since: Date): Promise<(VerifierBench & Reading & { nodeId: Uuid })[]>;
-  /** Stores the check. `noted`: its contribution to the node's test, whose new state is returned. */
-  record(check: CheckRecord, noted: Omit<Noted, "at"> | undefined): Promise<TestState>;
+  /**
+   * Stores the check and what its verifiers earned, in one transaction. `noted`: its contribution to the node's test, whose new state is
+   * returned.
+   */
+  record(
+    check: CheckRecord,
+    noted: Omit<Noted, "at"> | undefined,
+    payments: readonly CheckPayment[],
+  ): Promise<TestState>;
+  /** Stores what verifiers earned with a check that was not recorded. */
+  owe(payments: readonly CheckPayment[]): Promise<void>;
+  /** Stores a score that only calibrates others, as one of the first verifier. */
+  recordSample(sample: SampleRecord): Promise<void>;
   /** The bad scores of a node since then, for its quarantine. */
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
 }
@@ -58,7 +87,7 @@ const Calibrating = row({
   tokens: z.number(),
 });
 const Test = row({
-  at: column.moment,
+  at: column.moment.nullable(),
   evidence: z.array(z.number()),
   badSince: column.moment.nullable(),
   confirmed: z.number(),
@@ -71,8 +100,8 @@ export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof No
   queryOne(
     pool,
     NodeChecks,
-    `select coalesce((select jsonb_object_agg(model, answers) from spot_check_model where node_id = $1), '{}') as answers,
-            coalesce((select checked from spot_check_node where node_id = $1), 0)::float8 as checked`,
+    `select coalesce(jsonb_object_agg(model, answers), '{}') as answers, coalesce(sum(checked), 0)::float8 as checked
+       from spot_check_test where node_id = $1`,
     [nodeId],
   );
 
@@ -111,9 +140,10 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         score,
       }));
     },
-    async record(check, noted) {
+    async record(check, noted, payments) {
+      const paid = paymentValues(payments);
       if (noted === undefined) {
-        await pool.query(TRAP, valuesOf(check, check.calibrates));
+        await queryRow(pool, Written, TRAP, [...valuesOf(check, check.calibrates), ...paid]);
         return NEW_TEST;
       }
       const key = `${check.nodeId} ${check.model}`;
@@ -124,17 +154,37 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         const calibrates = check.calibrates && !isSuspected(state) && !isPressed(state);
         const values = [
           ...valuesOf(check, calibrates),
+          ...paid,
           ...stateValues(state),
-          ...[before.evidence, before.confirmed, before.watch],
+          ...[plainArray(before.evidence), before.confirmed, before.watch],
         ];
-        const { rowCount } = await pool.query(CHECK, values);
-        if (rowCount === 1) {
+        if ((await queryRow(pool, Written, CHECK, values)) !== undefined) {
           known.set(key, state);
           return state;
         }
         before = await read(pool, check);
       }
       throw new Error(`check ${check.id} was not recorded: other gateways changed the node's test ${TRIES_MAX} times`);
+    },
+    async owe(payments) {
+      await pool.query(OWE, paymentValues(payments));
+    },
+    async recordSample({ id, requestId, verifierIds, model, method, class: kind, score, at }) {
+      const { mean, opening, tail, tokens } = score;
+      const values = [
+        id,
+        requestId,
+        ...verifierIds,
+        model,
+        method,
+        kind,
+        mean,
+        opening,
+        tail,
+        tokens,
+        at.toISOString(),
+      ];
+      await queryRow(pool, Written, SAMPLE, values);
     },
     badScores: (nodeId, model, since) =>
       queryRows(
@@ -164,40 +214,78 @@ const valuesOf = (check: CheckRecord, calibrates: boolean): unknown[] => [
   calibrates,
   check.tokens,
   check.cost.toString(),
-  check.at,
+  check.at.toISOString(),
   check.answers,
 ];
 
+/** One for each host, in an order that is the same at every gateway, so that they do not wait for each other's rows. */
+function paymentValues(payments: readonly CheckPayment[]): string[] {
+  const hosts = new Map<Uuid, CheckPayment>();
+  for (const payment of payments.toSorted((a, b) => (a.hostId < b.hostId ? -1 : 1))) {
+    const { id, hostId, amount } = payment;
+    hosts.set(hostId, { id, hostId, amount: pico(amount + (hosts.get(hostId)?.amount ?? 0n)) });
+  }
+  const sums = [...hosts.values()];
+  return [
+    plainArray(sums.map(({ hostId }) => hostId)),
+    plainArray(sums.map(({ id }) => id)),
+    plainArray(sums.map(({ amount }) => amount)),
+  ];
+}
+
 const stateValues = ({ evidence, badSince, confirmed, watch }: TestState): unknown[] => [
-  evidence,
-  badSince === null ? null : new Date(badSince),
+  plainArray(evidence),
+  badSince === null ? null : new Date(badSince).toISOString(),
   confirmed,
   watch,
 ];
 
-/** What every check writes, if `passed` has its one row. */
-const WRITTEN = `counted as (
-    insert into spot_check_model (node_id, model, answers) select $3, $5, $18::bigint from passed
-    on conflict (node_id, model) do update set answers = spot_check_model.answers + excluded.answers),
-  checked as (
-    insert into spot_check_node (node_id, checked) select $3, 1 from passed
-    on conflict (node_id) do update set checked = spot_check_node.checked + 1)
+const EARNED = `on conflict (host_id) do update set amount_pico = spot_check_due.amount_pico + excluded.amount_pico`;
+const OWE = `insert into spot_check_due (host_id, transfer_id, amount_pico)
+  select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::bigint[]) ${EARNED}`;
+
+/** What every check writes, if its node's row could be changed. */
+const INSERT = `, earned as (
+    insert into spot_check_due (host_id, transfer_id, amount_pico)
+    select due.* from changed, unnest($19::text::uuid[], $20::text::uuid[], $21::text::bigint[]) due
+    ${EARNED})
   insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens,
                           badness, verdict, calibrates, read_tokens, cost_pico, at)
   select $1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::text, $6::text, $7::text, $8::float8, $9::float8, $10::float8, $11::int,
-         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from passed`;
+         $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from changed
+  returning true as "isWritten"`;
+const COUNTED = "answers = spot_check_test.answers + excluded.answers, checked = spot_check_test.checked + 1";
+const Written = row({ isWritten: z.literal(true) });
 
-const TRAP = `with passed as (select 1), ${WRITTEN}`;
+/** Prepared once per connection, because planning these statements costs the database more than running them. */
+const TRAP = {
+  name: "spot_check_trap",
+  text: `with changed as (
+    insert into spot_check_test (node_id, model, evidence, confirmed, watch, answers, checked)
+    values ($3, $5, array_fill(0::float8, array[${NEW_TEST.evidence.length}]), 0, 0, $18, 1)
+    on conflict (node_id, model) do update set ${COUNTED}
+    returning 1)${INSERT}`,
+};
 
 /** Nothing is written if the test is not as it was: another gateway recorded a check meanwhile. */
-const CHECK = `with passed as (
-    insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch)
-    values ($3, $5, $17, $19, $20, $21, $22)
+const CHECK = {
+  name: "spot_check",
+  text: `with changed as (
+    insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch, answers, checked)
+    values ($3, $5, $17, $22, $23, $24, $25, $18, 1)
     on conflict (node_id, model) do update
       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
-          watch = excluded.watch
-      where spot_check_test.evidence = $23 and spot_check_test.confirmed = $24 and spot_check_test.watch = $25
-    returning 1), ${WRITTEN}`;
+          watch = excluded.watch, ${COUNTED}
+      where spot_check_test.evidence = $26 and spot_check_test.confirmed = $27 and spot_check_test.watch = $28
+    returning 1)${INSERT}`,
+};
+
+const SAMPLE = {
+  name: "spot_check_sample",
+  text: `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, mean, opening, tail, tokens, at,
+                          verdict, calibrates, read_tokens, cost_pico)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'sample', true, 0, 0) returning true as "isWritten"`,
+};
 
 async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<TestState> {
   const found = await queryRow(
@@ -206,5 +294,5 @@ async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<Test
     `select at, evidence, bad_since as "badSince", confirmed, watch from spot_check_test where node_id = $1 and model = $2`,
     [nodeId, model],
   );
-  return found ? { ...found, at: found.at.getTime(), badSince: found.badSince?.getTime() ?? null } : NEW_TEST;
+  return found ? { ...found, at: found.at?.getTime() ?? null, badSince: found.badSince?.getTime() ?? null } : NEW_TEST;
 }

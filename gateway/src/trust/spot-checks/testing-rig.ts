@@ -13,7 +13,7 @@ import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { Verdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
-import { openCheckStore } from "./store.ts";
+import { type CheckPayment, type CheckStore, openCheckStore } from "./store.ts";
 import { seeded } from "./testing.ts";
 
 export const MODEL = "tiny-3b";
@@ -80,6 +80,8 @@ export class CheckerRig {
   barred: [string, Verdict][] = [];
   withheld: [Uuid, Date][] = [];
   paid: [Uuid, bigint][] = [];
+  /** What records of checks fail with. */
+  recordFailure: Error | undefined;
   /** The nodes that got a job, in order, and the jobs. */
   asked: string[] = [];
   jobs: { nodeId: string; inputs: readonly string[]; outputTokensMax: number }[] = [];
@@ -94,8 +96,9 @@ export class CheckerRig {
 
   /** Four nodes of four hosts, whose engines score, and no record of anything. */
   async reset(): Promise<void> {
-    await this.#db.pool.query("truncate spot_check, spot_check_test, spot_check_node, spot_check_model");
+    await this.#db.pool.query("truncate spot_check, spot_check_test");
     this.odd.clear();
+    this.recordFailure = undefined;
     this.clock = manualClock();
     [this.barred, this.withheld, this.paid, this.asked, this.jobs] = [[], [], [], [], []];
     [this.lies, this.answers] = [new Map(), new Map()];
@@ -148,9 +151,8 @@ export class CheckerRig {
     this.checks = await openSpotChecks({
       gateway: { dispatcher: dispatcher as Dispatcher, meter: () => meter, catalogue: () => catalogue },
       roster: { nodes: () => this.nodes, find: (id) => this.nodes.find((node) => node.id === id) },
-      store: openCheckStore(this.#db.pool),
+      store: this.#store(),
       money: {
-        payCheck: async (_id, host, amount) => void this.paid.push([host, amount]),
         withhold: async (node, since) => void this.withheld.push([node, since]),
       },
       references: new Set<string>(references),
@@ -163,6 +165,24 @@ export class CheckerRig {
       random: { fill: () => {}, below: (bound) => Math.floor(u() * bound) },
       log: createLog("silent"),
     });
+  }
+
+  /** Notes what verifiers earned instead of storing it. */
+  #store(): CheckStore {
+    const store = openCheckStore(this.#db.pool);
+    const note = (payments: readonly CheckPayment[]): void => {
+      this.paid.push(...payments.map(({ hostId, amount }): [Uuid, bigint] => [hostId, amount]));
+    };
+    return {
+      ...store,
+      owe: async (payments) => note(payments),
+      record: async (check, noted, payments) => {
+        const failure = this.recordFailure;
+        if (failure !== undefined) throw failure;
+        note(payments);
+        return await store.record(check, noted, []);
+      },
+    };
   }
 
   async check(node: RosterNode, text: string, of: Partial<DrawnAnswer> = {}): Promise<void> {
