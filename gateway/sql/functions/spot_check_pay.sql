@@ -1,4 +1,4 @@
--- since: 0054
+-- since: 0055
 -- Pays a verifier's host what its spot checks add up to. Returns the amount.
 -- Guarantees: pays it once, also after a failover that lost the payment, which then was entered again from a journal.
 

@@ -11,7 +11,7 @@ import type { Score } from "./score.ts";
 import { addCheck, isPressed, isSuspected, NEW_TEST, type Noted, type TestState } from "./sequential-test.ts";
 
 /** The migration that gives the tables their current form. */
-export const SPOT_CHECKS_SCHEMA = 54;
+export const SPOT_CHECKS_SCHEMA = 55;
 
 interface CheckRecord {
   id: Uuid;
