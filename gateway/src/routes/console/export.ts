@@ -15,6 +15,7 @@ import { keyHandlers } from "./keys.ts";
 import { moneyHandlers } from "./money.ts";
 import { notificationHandlers } from "./notifications.ts";
 import { paymentHandlers } from "./payments.ts";
+import { hostPayoutHandlers } from "./payouts.ts";
 import { refusalHandlers } from "./refusals.ts";
 import { requestHandlers } from "./requests.ts";
 import { statementHandlers } from "./statement.ts";
@@ -81,6 +82,8 @@ export async function* accountFiles(
   yield list("host-tokens.json", host.listHostTokens as Reads<Page>);
   yield list("nodes.json", host.listNodes as Reads<Page>);
   yield await file("", earnings.exportEarnings);
+  yield list("payouts.json", hostPayoutHandlers(parts).listHostPayouts as Reads<Page>);
+  yield json("payout-method.json", async () => (await parts.identities.payoutMethods.of(account.id)) ?? null);
   yield list("withheld-shares.json", earnings.listWithheld as Reads<Page>);
   for (const month of months) yield await file("statements/", invoices.getHostStatement, { month });
 }

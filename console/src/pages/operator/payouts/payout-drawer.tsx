@@ -15,6 +15,7 @@ import { SaveButton } from "../../../ui/save-button.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
+import { METHOD_WORDS } from "../../host/payouts/method-words.ts";
 
 export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   const payout = useInfiniteQuery({ ...payoutQuery(id ?? ""), enabled: id !== undefined });
@@ -40,6 +41,25 @@ function Unpaid({ amount, what }: { amount: string; what: string }) {
   return (
     <p className="text-xs whitespace-nowrap text-ink-soft">
       <Money of={amount} exact /> {what}
+    </p>
+  );
+}
+
+/** Where the host wants the money, as a whole: this is what the operator types at the bank. */
+function Method({ of }: { of: PayoutLine["method"] }) {
+  if (of === null) return <p className="mt-1 text-xs text-warn">no payout method: ask the host to enter one</p>;
+  return (
+    <p className="mt-1 text-xs break-words">
+      {METHOD_WORDS[of.kind].label} · {of.holder} · <code className="font-mono">{of.number}</code>
+      {of.bank_code !== null && (
+        <>
+          {" · "}
+          <code className="font-mono">{of.bank_code}</code>
+        </>
+      )}
+      <span className="block text-ink-soft">
+        changed <Time at={of.changed_at} />
+      </span>
     </p>
   );
 }
@@ -99,7 +119,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
       </div>
       <DrawerSection title="Hosts">
         <ul aria-label="Hosts of the payout" className="flex flex-col rounded-md border border-line">
-          {lines.map(({ payout: line, name, owners, amount_micro, ...unpaid }) => (
+          {lines.map(({ payout: line, name, owners, method, amount_micro, ...unpaid }) => (
             <li
               key={line}
               className="flex items-baseline justify-between gap-4 border-b border-line px-3 py-2.5 last:border-b-0"
@@ -107,6 +127,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
               <div className="min-w-0">
                 <p className="truncate font-medium">{name}</p>
                 <p className="text-xs break-words text-ink-soft">{owners || "no owner"}</p>
+                {parseMicro(amount_micro) > 0n && <Method of={method} />}
               </div>
               <div className="text-right">
                 <Money of={amount_micro} places={places} />
