@@ -1,6 +1,6 @@
 /** A host's payouts: where they are sent, and what was paid. Operators pay them in batches (operator-payouts.ts). */
 import { z } from "zod";
-import { codes, refusal } from "../faults.ts";
+import { codes } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import { routes } from "../route.ts";
 import { PAYOUT_METHODS, PAYOUT_STATES } from "../states.ts";
@@ -98,7 +98,7 @@ export const hostPayoutRoutes = routes({
   removePayoutMethod: {
     at: "DELETE /console/api/payout-method",
     summary: "Remove the payout method",
-    description: "Owners and billing contacts get an email. A session for scripts cannot do this.",
+    description: "Owners and billing contacts get an email, unless none was set. A session for scripts cannot do this.",
     guard: "host",
     needs: "pay",
     answer: {
@@ -106,7 +106,7 @@ export const hostPayoutRoutes = routes({
       json: PayoutMethod,
       example: { object: "payout_method", method: null },
     },
-    faults: [...codes("browser_required"), refusal("not_found", "No payout method is set.")],
+    faults: codes("browser_required"),
   },
   listHostPayouts: {
     at: "GET /console/api/payouts",

@@ -88,8 +88,7 @@ describe("a payout method", () => {
     await set(host, US_BANK);
     await earn(host);
     await pay(await batch());
-    assert.equal((await host.browser.send("DELETE", METHOD)).status, 200);
-    assertRefused(await host.browser.send("DELETE", METHOD), 404, "not_found");
+    for (let i = 0; i < 2; i++) assert.equal((await host.browser.send("DELETE", METHOD)).status, 200);
     assert.equal((await host.browser.send("GET", METHOD)).body.method, null);
     await earn(host);
     await batch();

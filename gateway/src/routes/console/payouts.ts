@@ -49,9 +49,10 @@ export function hostPayoutHandlers(parts: PayoutParts): Handlers<typeof hostPayo
     async removePayoutMethod({ who, account, script, refuse }) {
       if (script !== undefined) throw refuse("browser_required");
       const removed = await payoutMethods.remove(account.id, who.identityId);
-      if (removed === undefined) throw refuse("not_found");
-      const { addresses, label } = removed;
-      identities.tellPayoutMethod(addresses, { accountId: account.id, label, by: who.email, at: new Date(now()) });
+      if (removed !== undefined) {
+        const { addresses, label } = removed;
+        identities.tellPayoutMethod(addresses, { accountId: account.id, label, by: who.email, at: new Date(now()) });
+      }
       return methodObject(undefined);
     },
 
