@@ -4,7 +4,7 @@ import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
 import type { PayoutDetail, PayoutLine } from "../../../api/types.ts";
 import { payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
-import { parseMicro, placesOf } from "../../../money.ts";
+import { parseMicro } from "../../../money.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
@@ -69,7 +69,6 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
   const { created_at, created_by, paid_at, paid_by } = payout;
   const [asking, setAsking] = useState(false);
   const markPaid = useMarkPaid(id);
-  const places = placesOf(lines.map(({ amount_micro }) => parseMicro(amount_micro)));
   const confirm = (): void =>
     markPaid.mutate(undefined, {
       onSuccess: () => {
@@ -130,7 +129,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
                 {parseMicro(amount_micro) > 0n && <Method of={method} />}
               </div>
               <div className="text-right">
-                <Money of={amount_micro} places={places} />
+                <Money of={amount_micro} exact />
                 <Unpaid amount={unpaid.held_back_micro} what="held back" />
                 <Unpaid amount={unpaid.set_off_micro} what="deducted (set-off)" />
                 <Unpaid amount={unpaid.withheld_micro} what="withheld" />
