@@ -28,6 +28,7 @@ import type * as operatorRequests from "./console/operator-requests.ts";
 import type * as operatorSetup from "./console/operator-setup.ts";
 import type * as operatorTriage from "./console/operator-triage.ts";
 import type * as operatorWithheld from "./console/operator-withheld.ts";
+import type * as payouts from "./console/payouts.ts";
 import type * as performance from "./console/performance.ts";
 import type * as playground from "./console/playground.ts";
 import type * as refusals from "./console/refusals.ts";
@@ -48,6 +49,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof earnings.earningRoutes &
   typeof health.healthRoutes &
   typeof notifications.notificationRoutes &
+  typeof payouts.hostPayoutRoutes &
   typeof host.hostRoutes &
   typeof invoices.invoiceRoutes &
   typeof keys.keyRoutes &
@@ -82,6 +84,7 @@ type Answers = typeof accounts.answers &
   typeof earnings.answers &
   typeof health.answers &
   typeof notifications.answers &
+  typeof payouts.answers &
   typeof host.answers &
   typeof keys.answers &
   typeof live.answers &

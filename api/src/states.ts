@@ -53,6 +53,10 @@ export const PAYMENT_STATES = ["open", "pending", "paid", "failed", "expired", "
 export const TOP_UP_FAILURES = ["declined", "authentication_required", "unreachable", "disputed", "refunded"] as const;
 export type TopUpFailure = (typeof TOP_UP_FAILURES)[number];
 
+/** How a host is paid: `iban` and `us_bank` name a bank account. */
+export const PAYOUT_METHODS = ["iban", "us_bank", "paypal"] as const;
+export type PayoutMethodKind = (typeof PAYOUT_METHODS)[number];
+
 export const ENDPOINTS = ["chat", "completion", "embedding", "models"] as const;
 export type EndpointName = (typeof ENDPOINTS)[number];
 

@@ -145,6 +145,12 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await banner.getByText("The payment provider refused the saved card.").waitFor();
     await banner.getByRole("link", { name: "Fix top-up" }).click();
     await page.waitForURL("**/console/credits");
+    await page.getByLabel("Alert below ($)").fill("1");
+    await page.getByRole("button", { name: "Turn on alert" }).click();
+    const toast = page.getByRole("listitem").filter({ hasText: "Low-credit alert saved" });
+    const [above, below] = await Promise.all([toast.boundingBox(), banner.boundingBox()]);
+    assert.ok(above !== null && below !== null);
+    assert.ok(above.y + above.height <= below.y, "the toast covers nothing of the banner");
     await banner.getByRole("button", { name: "Keep it off" }).click();
     await banner.waitFor({ state: "detached" });
     await page.reload();

@@ -27,6 +27,7 @@ import * as operatorRequests from "./operator-requests.ts";
 import * as operatorSetup from "./operator-setup.ts";
 import * as operatorTriage from "./operator-triage.ts";
 import * as operatorWithheld from "./operator-withheld.ts";
+import * as payouts from "./payouts.ts";
 import * as performance from "./performance.ts";
 import * as playground from "./playground.ts";
 import * as refusals from "./refusals.ts";
@@ -85,6 +86,7 @@ export const consoleApi: Api = {
     ...credits.requests,
     ...models.requests,
     ...host.requests,
+    ...payouts.requests,
     ...notifications.requests,
     ...operatorIncidents.requests,
     ...operatorAccounts.requests,
@@ -107,6 +109,7 @@ export const consoleApi: Api = {
     ...playground.answers,
     ...host.answers,
     ...earnings.answers,
+    ...payouts.answers,
     ...notifications.answers,
     ...live.answers,
     ...health.answers,
@@ -144,6 +147,7 @@ export const consoleApi: Api = {
     { tag: "Keys", routes: playground.playgroundRoutes },
     { tag: "Hosting", routes: host.hostRoutes },
     { tag: "Hosting", routes: earnings.earningRoutes },
+    { tag: "Hosting", routes: payouts.hostPayoutRoutes },
     { tag: "Notifications", routes: notifications.notificationRoutes },
     { tag: "Live", routes: live.liveRoutes },
     { tag: "Live", routes: health.healthRoutes },

@@ -52,6 +52,10 @@ const AccountPayout = z.strictObject({
   withheld_micro: Money,
   created_at: Time,
   paid_at: Time.nullable(),
+  paid_to: z
+    .string()
+    .nullable()
+    .describe("The payout method when it was marked as paid, masked; null if it is open or there was none."),
 });
 const AccountPayouts = listOf(AccountPayout, {
   balance: z
@@ -155,6 +159,7 @@ export const accountPageRoutes = routes({
           withheld_micro: "0.000000",
           created_at: SAMPLE_TIME,
           paid_at: SAMPLE_TIME,
+          paid_to: "IBAN DE… 3000",
         }),
         balance: {
           pending_micro: "120000.000000",

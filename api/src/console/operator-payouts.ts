@@ -4,7 +4,7 @@ import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 import { routes } from "../route.ts";
-import { PAYOUT_STATES } from "../states.ts";
+import { PAYOUT_METHODS, PAYOUT_STATES } from "../states.ts";
 import { Count, Id, listOf, Money, NextCursor, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
 export const NewBatch = z.strictObject({
@@ -47,6 +47,16 @@ const PayoutLine = z.strictObject({
   held_back_micro: Money,
   set_off_micro: Money,
   withheld_micro: Money,
+  method: z
+    .strictObject({
+      kind: z.enum(PAYOUT_METHODS).describe("`iban`, `us_bank`: a bank account. `paypal`: a PayPal account."),
+      holder: z.string().describe("The name on the account."),
+      number: z.string().describe("The IBAN, the account number, or the email address."),
+      bank_code: z.string().nullable().describe("The BIC or the routing number."),
+      changed_at: Time,
+    })
+    .nullable()
+    .describe("Where the host wants the money now; null if it has set nothing."),
 });
 
 const PayoutList = listOf(Payout);
@@ -89,6 +99,22 @@ const sampleLine = {
   set_off_micro: "0.000000",
   withheld_micro: "490000.000000",
 };
+const sampleMethod = {
+  kind: "iban",
+  holder: "Henry Host",
+  number: "DE89370400440532013000",
+  bank_code: "COBADEFFXXX",
+  changed_at: SAMPLE_TIME,
+};
+/** The exported file has no objects: the method is in columns of its own. */
+const sampleRow = {
+  ...sampleLine,
+  method: sampleMethod.kind,
+  holder: sampleMethod.holder,
+  number: sampleMethod.number,
+  bank_code: sampleMethod.bank_code,
+  method_changed_at: new Date(SAMPLE_TIME * 1000).toISOString(),
+};
 
 const PAYOUT_PATH = { id: "The batch ID, `pay_…`." };
 const NO_PAYOUT = refusal("not_found", "No such payout batch.");
@@ -123,7 +149,7 @@ export const payoutRoutes = routes({
     answer: {
       description: "The batch and its lines.",
       json: PayoutDetail,
-      example: { ...samplePayout, lines: [sampleLine], next_cursor: null },
+      example: { ...samplePayout, lines: [{ ...sampleLine, method: sampleMethod }], next_cursor: null },
     },
     faults: [NO_PAYOUT, ...codes("invalid_cursor")],
   },
@@ -137,7 +163,7 @@ export const payoutRoutes = routes({
       description: "The CSV file.",
       csv: {
         description: "A header line, then one comma-separated line per host that is paid.",
-        example: `${Object.keys(sampleLine).join(",")}\r\n${Object.values(sampleLine).join(",")}\r\n`,
+        example: `${Object.keys(sampleRow).join(",")}\r\n${Object.values(sampleRow).join(",")}\r\n`,
       },
       headers: ["content-disposition"],
     },

@@ -23,7 +23,7 @@ function BudgetBar({ label, words, spent, budget }: Props) {
         <span className={classes("text-ink", percent >= 100 && "font-medium")}>
           <Money of={spent} />
         </span>{" "}
-        of <Money of={budget} exact /> {words}
+        of <Money of={budget} as="chosen" /> {words}
       </span>
       <span aria-hidden className="block h-1.5 overflow-hidden rounded-full bg-line">
         <span className={classes("block h-full rounded-full", colour)} style={{ width: seen(percent, spent) }} />

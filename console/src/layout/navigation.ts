@@ -57,6 +57,7 @@ const HOST: NavGroup = {
   items: [
     { to: "/host", label: "Nodes", icon: Cpu, exact: true },
     { to: "/host/earnings", label: "Earnings", icon: HandCoins },
+    { to: "/host/payouts", label: "Payouts", icon: Banknote },
     { to: "/host/market", label: "Market", icon: ChartNoAxesCombined },
     { to: "/host/tokens", label: "Host tokens", icon: Ticket },
     { to: "/host/team", label: "Team", icon: UsersRound },

@@ -8,6 +8,7 @@ import { useActing, useMe } from "../data/session.ts";
 import { writingKey } from "../locale.ts";
 import { IconButton } from "../ui/button.tsx";
 import { BookOpen, Code, Menu as MenuIcon, X } from "../ui/icons.tsx";
+import { SamePlaces } from "../ui/money-places.tsx";
 import { Loading } from "../ui/states.tsx";
 import { Bell } from "./bell.tsx";
 import { useFetchAhead } from "./fetch-ahead.ts";
@@ -27,6 +28,7 @@ export function Shell() {
   useFetchAhead(me);
   const { open: searching, setOpen: setSearching } = usePalette();
   const main = useFocusAfterNavigation();
+  const { pathname } = useLocation();
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
       <a
@@ -60,8 +62,10 @@ export function Shell() {
           className="mx-auto w-full max-w-6xl min-w-0 flex-1 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
         >
           <Suspense fallback={<Loading />}>
-            {/* Another account, another page: nothing that was typedAmount or shown for the one before stays. The same for how it is written. */}
-            <Outlet key={`${builder?.id} ${host?.id} ${writingKey()}`} />
+            <SamePlaces page={pathname}>
+              {/* Another account, another page: nothing that was typed or shown for the one before stays. The same for how it is written. */}
+              <Outlet key={`${builder?.id} ${host?.id} ${writingKey()}`} />
+            </SamePlaces>
           </Suspense>
         </main>
         <TopUpBanner builder={builder} />

@@ -8,6 +8,7 @@ import type { Account } from "../api/types.ts";
 import { TOP_UP_FAILURES } from "../credits/top-up-failures.ts";
 import { creditsQuery, useSetTopUp } from "../data/credits.ts";
 import { parseMicro, wholeMicro } from "../money.ts";
+import { keepFreeOfToasts } from "../ui/bottom-notice.ts";
 import { Button, buttonClasses } from "../ui/button.tsx";
 import { TriangleAlert } from "../ui/icons.tsx";
 import { toast, toastError } from "../ui/toast.tsx";
@@ -25,6 +26,7 @@ export function TopUpBanner({ builder }: { builder: Account | undefined }) {
   if (builder === undefined || topUp == null || topUp.enabled || topUp.failure === null) return null;
   return (
     <div
+      ref={keepFreeOfToasts}
       role="alert"
       className="sticky bottom-0 z-20 flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line bg-bad-soft px-4 py-2 text-bad sm:px-6 lg:px-8"
     >

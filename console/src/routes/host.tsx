@@ -35,6 +35,12 @@ const earnings = createRoute({
     typeof id === "string" ? { node: id } : {},
   component: lazyRouteComponent(() => import("../pages/host/earnings/earnings-page.tsx"), "EarningsPage"),
 });
+const payouts = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/host/payouts",
+  ...forHosts,
+  component: lazyRouteComponent(() => import("../pages/host/payouts/payouts-page.tsx"), "HostPayoutsPage"),
+});
 const market = createRoute({
   getParentRoute: () => appRoute,
   path: "/host/market",
@@ -57,4 +63,4 @@ const team = createRoute({
   component: lazyRouteComponent(() => import("../pages/team/team-page.tsx"), "HostTeamPage"),
 });
 
-export const hostRoutes = [nodes, add, node, earnings, market, tokens, team] as const;
+export const hostRoutes = [nodes, add, node, earnings, payouts, market, tokens, team] as const;

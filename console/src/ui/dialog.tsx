@@ -8,6 +8,7 @@ import { classes } from "./classes.ts";
 import { useFocusBack } from "./focus-back.ts";
 import { Problem } from "./form.tsx";
 import { X } from "./icons.tsx";
+import { SamePlaces } from "./money-places.tsx";
 
 interface DialogProps {
   open: boolean;
@@ -47,7 +48,7 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
               </IconButton>
             </Radix.Close>
           </div>
-          {children}
+          <SamePlaces>{children}</SamePlaces>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

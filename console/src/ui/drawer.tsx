@@ -6,6 +6,7 @@ import { IconButton } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { useFocusBack } from "./focus-back.ts";
 import { X } from "./icons.tsx";
+import { SamePlaces } from "./money-places.tsx";
 
 interface DrawerProps {
   open: boolean;
@@ -37,7 +38,9 @@ export function Drawer({ open, onClose, title, actions, children }: DrawerProps)
               </Radix.Close>
             </div>
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto px-4 py-5 sm:px-6">{children}</div>
+          <div className="min-h-0 flex-1 overflow-y-auto px-4 py-5 sm:px-6">
+            <SamePlaces>{children}</SamePlaces>
+          </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

@@ -1,9 +1,10 @@
 /**
- * Shows amounts of the API. In a sentence they are short, and exact on hover; balances and sums show every digit, with
- * those below a cent smaller; in a column all have the same decimals (`moneyColumn`).
+ * Shows amounts of the API. In a sentence they are short, and exact on hover. All others show every digit, with the same number of decimals
+ * on one page (`SamePlaces`); balances and sums have those below a cent smaller.
  */
 import type { ReactNode } from "react";
 import { columnDollars, exactDollars, picoOf, placesOf, shortDollars } from "../money.ts";
+import { usePlaces } from "./money-places.tsx";
 import { Skeleton } from "./states.tsx";
 import type { Column } from "./table.tsx";
 
@@ -13,34 +14,41 @@ const BELOW_CENT = /^(.*[.,]\d\d)(\d+)$/;
 interface MoneyProps {
   /** Microdollars as the API writes them, or picodollars. */
   of: string | bigint;
-  /** `charge`: in a sentence, rounded up; `balance`: a balance or a sum of rows. */
-  as?: "charge" | "balance";
+  /** `charge`: in a sentence, rounded up; `balance`: a balance or a sum of rows; `chosen`: set by a person, such as a budget. */
+  as?: "charge" | "balance" | "chosen";
   /** Shows every digit in the same size. */
   exact?: boolean;
-  /** The number of decimals, for aligned amounts (`placesOf`). */
-  places?: number | undefined;
 }
 
-export function Money({ of, as = "charge", exact = false, places }: MoneyProps) {
+export function Money({ of, as = "charge", exact = false }: MoneyProps) {
   const pico = picoOf(of);
-  if (places !== undefined) return <Amount pico={pico} places={places} />;
+  if (exact) return <Amount pico={pico} />;
+  if (as === "balance") return <Balance pico={pico} />;
   const whole = exactDollars(pico);
   return (
     <data value={whole} title={whole}>
-      {exact ? whole : as === "balance" ? <Balance text={whole} /> : shortDollars(pico, "up")}
+      {as === "chosen" ? whole : shortDollars(pico, "up")}
     </data>
   );
 }
 
-function Balance({ text }: { text: string }) {
+function Balance({ pico }: { pico: bigint }) {
+  const places = usePlaces(placesOf([pico]));
+  const whole = exactDollars(pico);
+  const text = columnDollars(pico, places);
   const [, cents, finer] = BELOW_CENT.exec(text) ?? [];
-  if (cents === undefined) return text;
   return (
-    <>
-      <span className="whitespace-nowrap">{cents}</span>
-      <wbr />
-      <span className="text-[0.72em] font-medium whitespace-nowrap text-ink-soft">{finer}</span>
-    </>
+    <data value={whole} title={whole} data-figure="">
+      {cents === undefined ? (
+        text
+      ) : (
+        <>
+          <span className="whitespace-nowrap">{cents}</span>
+          <wbr />
+          <span className="text-[0.72em] font-medium whitespace-nowrap text-ink-soft">{finer}</span>
+        </>
+      )}
+    </data>
   );
 }
 
@@ -70,7 +78,7 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
           <>
             {amount === undefined && <Skeleton className="inline-block h-4 w-14" />}
             {amount === null && <span className="text-ink-soft">–</span>}
-            {amount != null && <Amount pico={picoOf(amount)} places={places} signed={signed} />}
+            {amount != null && <Amount pico={picoOf(amount)} atLeast={places} signed={signed} />}
             {below?.(row)}
           </>
         );
@@ -79,7 +87,7 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
     ...(total && {
       foot: (rows) => {
         const amounts = amountsOf(rows);
-        return <Amount pico={amounts.reduce((sum, pico) => sum + pico, 0n)} places={placesOf(amounts)} />;
+        return <Amount pico={amounts.reduce((sum, pico) => sum + pico, 0n)} atLeast={placesOf(amounts)} />;
       },
     }),
   };
@@ -87,16 +95,19 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
 
 interface AmountProps {
   pico: bigint;
-  places: number;
+  /** What others of its column need, also where no page shares the number. */
+  atLeast?: number;
   signed?: boolean;
 }
 
-function Amount({ pico, places, signed = false }: AmountProps) {
+function Amount({ pico, atLeast = 0, signed = false }: AmountProps) {
+  const places = usePlaces(Math.max(atLeast, placesOf([pico])));
   const gain = signed && pico >= 0n;
   return (
     <data
       value={exactDollars(pico)}
       title={exactDollars(pico)}
+      data-figure=""
       className={gain ? "font-medium whitespace-nowrap text-good" : "whitespace-nowrap"}
     >
       {gain && "+"}

@@ -58,7 +58,7 @@ export function Toasts() {
           </Radix.Root>
         );
       })}
-      <Radix.Viewport className="fixed right-3 bottom-3 z-60 flex w-[calc(100vw-1.5rem)] max-w-sm flex-col gap-2 outline-none" />
+      <Radix.Viewport className="fixed right-3 bottom-[calc(0.75rem+var(--bottom-notice-height,0px))] z-60 flex w-[calc(100vw-1.5rem)] max-w-sm flex-col gap-2 outline-none" />
     </Radix.Provider>
   );
 }

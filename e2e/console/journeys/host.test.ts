@@ -130,6 +130,27 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("figure", { name: /Earnings in the last 24 hours/ }).waitFor();
   });
 
+  test("a host enters a payout method, is told what is wrong with a mistyped number, and then sees it masked", async () => {
+    await page.getByRole("link", { name: "Payouts", exact: true }).click();
+    await page.getByText("No payouts yet").waitFor();
+    await page.getByRole("button", { name: "Enter payout method" }).click();
+    const dialog = page.getByRole("dialog", { name: "Payout method" });
+    await dialog.getByLabel("Name on the account").fill("Henry Host");
+    await dialog.getByLabel("IBAN", { exact: true }).fill("DE89 3704 0044 0532 0130 01");
+    await dialog.getByRole("button", { name: "Save payout method" }).click();
+    await dialog
+      .getByText(/must be an IBAN such as .* with its right check digits/)
+      .first()
+      .waitFor();
+    await dialog.getByLabel("IBAN", { exact: true }).fill("DE89 3704 0044 0532 0130 00");
+    await dialog.getByRole("button", { name: "Save payout method" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("IBAN DE… 3000").waitFor();
+    assert.doesNotMatch(await page.content(), /0532/);
+    const [kept] = await platform.query<{ number: string }>("select number from payout_method");
+    assert.equal(kept?.number, "DE89370400440532013000");
+  });
+
   test("a paused node serves no requests until its host resumes it", async () => {
     await openNode();
     await page.getByRole("button", { name: "Pause" }).click();
@@ -186,8 +207,8 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("no page logs an error or requests anything from another origin", () => {
-    // The browser itself logs the refusal of the name.
-    const said = browser.complaints().filter((each) => !/status of 409/.test(each));
+    // The browser itself logs the refusals of the payout method and of the name.
+    const said = browser.complaints().filter((each) => !/status of (400|409)/.test(each));
     assert.deepEqual(said, []);
   });
 });

@@ -250,6 +250,14 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     // No more earnings may arrive once the payout is created.
     await untilCounted(platform);
     await closeDrawer();
+    await hostPage.goto("/console/host/payouts");
+    await hostPage.getByRole("button", { name: "Enter payout method" }).click();
+    const entering = hostPage.getByRole("dialog", { name: "Payout method" });
+    await entering.getByLabel("Kind").selectOption({ label: "PayPal" });
+    await entering.getByLabel("Name on the account").fill("Henry Host");
+    await entering.getByLabel("Email address of the PayPal account").fill("henry@example.com");
+    await entering.getByRole("button", { name: "Save payout method" }).click();
+    await hostPage.getByText("PayPal h…@example.com").waitFor();
     const before = clicks();
     await open("Payouts");
     await page.getByRole("button", { name: "Create payout" }).first().click();
@@ -257,6 +265,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("dialog").getByRole("button", { name: "Create payout" }).click();
     const drawer = page.getByRole("dialog", { name: "Payout" });
     await drawer.getByText("Local host").waitFor();
+    await drawer.getByText("henry@example.com", { exact: true }).waitFor();
     const owed = (await host(platform)).balance;
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -264,7 +273,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     ]);
     assert.match(
       await readFile(await download.path(), "utf8"),
-      /^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro\r\npay_\w+,acc_/,
+      /^payout,account,name,owners,.*,method,holder,number,.*\r\npay_\w+,acc_.*,paypal,Henry Host,henry@example\.com,/,
     );
     await drawer.getByRole("button", { name: "Mark as paid" }).click();
     await page
@@ -275,6 +284,9 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     assert.equal(clicks() - before, 6);
     assert.ok(owed > 0n);
     assert.equal((await host(platform)).balance, 0n);
+    await hostPage.reload();
+    const history = hostPage.getByRole("table", { name: "Payout history" });
+    await history.getByRole("row", { name: /paid.*PayPal h…@example\.com/ }).waitFor();
 
     // The page's former address still works.
     await page.goto("/console/operator/books");
@@ -285,6 +297,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     for (const act of [
       /marked the payout November \(pay_\w+\) as paid/,
       /created a payout: November/,
+      /set the payout method of Local host \(acc_\w+\)/,
       /suspended Local builder \(acc_\w+\): a check/,
       /set the limits of the key local \(key_\w+\) of Local builder/,
       /granted \$12\.50 to Local builder \(acc_\w+\): a thank you/,

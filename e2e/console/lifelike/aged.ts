@@ -27,6 +27,7 @@ const DEEDS: Record<string, string[]> = {
   operator_action: ["at"],
   node_quarantine: ["at"],
   payout_batch: ["created_at", "paid_at"],
+  payout_method: ["changed_at"],
   account: ["created_at"],
   account_owner: ["created_at"],
   account_member: ["created_at"],

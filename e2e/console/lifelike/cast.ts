@@ -24,6 +24,7 @@ const TEAM = [
   { name: "Ines Haddad", email: "ines@example.com", role: "member" },
   { name: "Theo Brandt", email: "theo@example.com", role: "billing" },
 ];
+const PAYOUT_METHOD = { kind: "iban", holder: PERSON.name, number: "DE89 3704 0044 0532 0130 00" };
 const INVITED = { email: "noor@example.com", role: "viewer" };
 
 const GIB = 1024 ** 3;
@@ -70,6 +71,7 @@ export async function assemble(platform: Platform): Promise<Cast> {
   await openBuilder({ person, operator, name: "Lantern Notes", credit: "10000000" });
   await gather(platform, person);
   await person.send("POST", "accounts", { kind: "host", name: "Fern Street Compute" });
+  await person.send("PUT", "payout-method", PAYOUT_METHOD);
   const keys = new Map<string, string>();
   for (const name of KEYS) keys.set(name, await newKey(person, name, operator));
   const otherKeys = [];

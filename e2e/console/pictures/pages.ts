@@ -70,6 +70,7 @@ const BUILDER: Chapter = {
     { name: "add-node", path: "/host/add", there: "Log in" },
     { name: "tokens", path: "/host/tokens", there: "tht_live_" },
     { name: "earnings", path: "/host/earnings", there: "attic", open: chart },
+    { name: "host-payouts", path: "/host/payouts", there: "IBAN DE… 3000" },
     { name: "market", path: "/host/market", there: "Actual earnings are lower" },
     { name: "settings", path: "/settings", there: "Active sessions" },
     { name: "search", path: "/requests", there: "reason-32b", open: search },

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { type BrowserSession, type Theme, untilIs } from "../browser.ts";
-import { brokenAmounts } from "./layout.ts";
+import { brokenAmounts, unevenAmounts } from "./layout.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -83,11 +83,12 @@ const pixelsBeyond = (page: Page): Promise<number> =>
 async function untilFits(page: Page, where: string): Promise<void> {
   await untilIs(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
   await untilIs(`${where}: amounts broken in two`, () => brokenAmounts(page), []);
+  await untilIs(`${where}: amounts with other decimals than the rest`, () => unevenAmounts(page), []);
 }
 
 /**
- * Checks the current page in both themes: axe finds nothing above minor, nothing scrolls sideways, no amount is broken,
- * no complaints.
+ * Checks the current page in both themes: axe finds nothing above minor, nothing scrolls sideways, no amount is broken, all
+ * amounts have the same number of decimals, no complaints.
  */
 export async function checkVisuals({ page, complaints }: BrowserSession, where: string): Promise<void> {
   let before: Findings | undefined;

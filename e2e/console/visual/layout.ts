@@ -82,6 +82,21 @@ const BROKEN_AMOUNTS = `(() => {
 /** The amounts in cells, entries and values of the current page that are broken over two lines. */
 export const brokenAmounts = (page: Page): Promise<string[]> => page.evaluate(BROKEN_AMOUNTS);
 
+/** Amounts in sentences are rounded and are no figures. A dialog's page below it has figures of its own. */
+const UNEVEN_AMOUNTS = `(() => {
+  const found = [];
+  for (const surface of document.querySelectorAll("main, [role=dialog]")) {
+    const figures = [...surface.querySelectorAll("data[data-figure]")];
+    const decimals = ({ textContent }) => (/[.,](\\d+)$/.exec(textContent)?.[1] ?? "").length;
+    const some = new Map(figures.map((figure) => [decimals(figure), figure.textContent]));
+    if (some.size > 1) found.push([...some.values()].join(" beside "));
+  }
+  return found;
+})()`;
+
+/** Amounts with different numbers of decimals on one page, drawer or dialog. */
+export const unevenAmounts = (page: Page): Promise<string[]> => page.evaluate(UNEVEN_AMOUNTS);
+
 const WRAPPED_FIGURES = `(() => {
   ${IN_PAGE}
   const rows = [...document.querySelectorAll("dl[aria-label]")];

@@ -1,4 +1,4 @@
--- since: 0052
+-- since: 0054
 -- Tells what a statement changed in one row of a table that people, providers and operators change, so that it can be entered again after a
 -- failover that lost it. A gateway's session gets it as a message of level INFO and writes it to the gateway's journal once it is
 -- committed; any other session tells all gateways by a notification. Arguments: columns that do not matter.
@@ -102,6 +102,8 @@ create or replace trigger journal_change after insert or update or delete on pay
 create or replace trigger journal_change after insert or update or delete on payout
   for each row execute function journal_change();
 create or replace trigger journal_change after insert or update or delete on payout_batch
+  for each row execute function journal_change();
+create or replace trigger journal_change after insert or update or delete on payout_method
   for each row execute function journal_change();
 create or replace trigger journal_change after insert or update or delete on payout_setoff
   for each row execute function journal_change();

@@ -1,5 +1,5 @@
--- since: 0030
--- The money was sent: moves it in the books.
+-- since: 0054
+-- The money was sent: moves it in the ledger, and notes where each host had it sent.
 -- Codes: 1 paid · 2 paid before · 0 no such batch · 3 a host has less than its line promises; somebody has to look before the
 -- batch can be booked.
 -- Guarantees: all of the batch or nothing; safe to repeat; accounts are locked in id order.
@@ -30,6 +30,9 @@ begin
       raise exception 'payout % could not be booked (code %)', line.id, code;
     end if;
   end loop;
+  update payout p set paid_to = payout_method_label(m.kind, m.number)
+    from payout_method m
+   where p.batch_id = p_id and p.amount > 0 and m.account_id = p.account_id;
   update payout_batch set paid_at = now(), paid_by = p_by where id = p_id;
   return 1;
 end $$;

@@ -11,10 +11,11 @@ import { ACCOUNT_KINDS } from "../base/states.ts";
 import { ACCOUNT_TOPIC, announce, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
+import { PAYOUT_METHODS_SCHEMA } from "./payout-methods.ts";
 import { type Actor, lockForOwner, MEMBERS } from "./team-rows.ts";
 
-/** The migration that made the columns. */
-export const DELETION_SCHEMA = 53;
+/** The migration that made the last of the tables and columns. */
+export const DELETION_SCHEMA = PAYOUT_METHODS_SCHEMA;
 /** A checkout page of the payment provider can be paid for so long. */
 const CHECKOUT_HOURS = 24;
 const BATCH_ROWS = 1000;
@@ -73,6 +74,7 @@ const PLAN = `select a.kind, l.balance,
 /** Everything that is about people or was named by them, and that no sum is made of. */
 const FORGOTTEN = [
   ...["account_owner", "account_member", "account_invitation", "account_event", "credit_alert", "auto_topup"],
+  "payout_method",
   ...["notification", "notification_settings", "refused_hour", "refused_last", "unfunded_hour"],
 ];
 
@@ -109,6 +111,9 @@ export function openDeletion({ pool, newId }: { pool: pg.Pool; newId: NewId }): 
           [accountId],
         );
         for (const table of FORGOTTEN) await client.query(`delete from ${table} where account_id = $1`, [accountId]);
+        await client.query("update payout set paid_to = null where account_id = $1 and paid_to is not null", [
+          accountId,
+        ]);
         await client.query(
           `insert into operator_action (id, operator, action, subject, details, outcome) values ($1, $2, $3, $4, $5, 'done')`,
           [

@@ -16,10 +16,20 @@ export interface Emails {
   alreadyHere(to: string): void;
   /** An invitation to a team. `by` is the inviter's verified address, because a name could be chosen to mislead. */
   invitation(to: string, invitation: { token: string; role: Role; by: string }): void;
+  /** Sent to the account's owners and billing contacts. */
+  payoutMethodChanged(to: string, changed: PayoutMethodChange): void;
   /** Sent to every member of the account's team. */
   accountDeleted(to: string, deleted: { accountId: Uuid; by: string; at: Date }): void;
   /** Resolves when no email is in flight. */
   idle(): Promise<void>;
+}
+
+/** `label`: the masked new method; null if it was removed. */
+export interface PayoutMethodChange {
+  accountId: Uuid;
+  label: string | null;
+  by: string;
+  at: Date;
 }
 
 interface EmailsOptions {
@@ -80,12 +90,24 @@ export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
           `The link works once, for ${INVITATION_DAYS} days, and only if you sign in or sign up with this email address. If you did not expect this invitation, ignore this email.`,
         ),
       }),
+    payoutMethodChanged: (to, { accountId, label, by, at }) =>
+      post({
+        to,
+        subject: "The payout method of a Tollgate account was changed",
+        text: lines(
+          `${by} ${label === null ? "removed the payout method" : "changed the payout method"} of the host account ${publicId("acc", accountId)} at ${minuteOf(at)} UTC.`,
+          label === null
+            ? "Operators see that there is none now."
+            : `Payouts that are not paid yet go to: ${label}. To see or change it, open ${origin}/console/host/payouts`,
+          "If you did not expect this, change it back and write to the operator of the platform.",
+        ),
+      }),
     accountDeleted: (to, { accountId, by, at }) =>
       post({
         to,
         subject: "A Tollgate account was deleted",
         text: lines(
-          `${by} deleted the account ${publicId("acc", accountId)} at ${at.toISOString().slice(0, 16).replace("T", " ")} UTC. You were in its team.`,
+          `${by} deleted the account ${publicId("acc", accountId)} at ${minuteOf(at)} UTC. You were in its team.`,
           "Its API keys and host tokens are revoked, and its nodes are retired. The ledger keeps what was used, earned and paid, without names.",
           "If you did not expect this, write to the operator of the platform. A deleted account cannot be restored.",
         ),
@@ -102,5 +124,7 @@ const ROLE_WORDS: Record<Role, string> = {
   billing: "a billing contact, who buys credit for the account",
   viewer: "a viewer, who can see everything and change nothing",
 };
+
+const minuteOf = (at: Date): string => at.toISOString().slice(0, 16).replace("T", " ");
 
 const lines = (...paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;

@@ -12,7 +12,7 @@ import { openAttempts } from "./attempts.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { originOf } from "./auth-names.ts";
 import { DELETION_SCHEMA, type Deletion, openDeletion } from "./deletion.ts";
-import { openEmails } from "./emails.ts";
+import { openEmails, type PayoutMethodChange } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { openSecretReencryption } from "./kept-secrets.ts";
@@ -23,6 +23,7 @@ import type { OidcProvider } from "./oidc.ts";
 import { type OpenId, openOpenId } from "./openid.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
+import { openPayoutMethods, type PayoutMethods } from "./payout-methods.ts";
 import { openPreferences, type Preferences } from "./preferences.ts";
 import { openResigning } from "./resigning.ts";
 import { openScripts, SCRIPTS_SCHEMA, type Scripts } from "./scripts.ts";
@@ -54,8 +55,11 @@ export interface Identities {
   ): Promise<Membership | "account_suspended" | "too_many">;
   renameAccount(accountId: Uuid, name: string): Promise<void>;
   preferences: Preferences;
+  payoutMethods: PayoutMethods;
   deletion: Deletion;
   leaving: Leaving;
+  /** Tells owners and billing contacts that somebody changed where payouts are sent, where the platform can mail. */
+  tellPayoutMethod(emails: string[], changed: PayoutMethodChange): void;
   /** Tells the people of an account that was deleted, where the platform can mail. */
   tellDeleted(emails: string[], deleted: { accountId: Uuid; by: string; at: Date }): void;
   team: Team;
@@ -198,8 +202,12 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
     preferences: openPreferences({ pool, schemaNumber }),
+    payoutMethods: openPayoutMethods({ pool, newId, schemaNumber }),
     deletion,
     leaving: openLeaving({ pool, newId }),
+    tellPayoutMethod(addresses, changed) {
+      for (const address of addresses) emails?.payoutMethodChanged(address, changed);
+    },
     tellDeleted(addresses, deleted) {
       for (const address of addresses) emails?.accountDeleted(address, deleted);
     },

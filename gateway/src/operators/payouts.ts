@@ -48,10 +48,12 @@ const HostPayout = row({
   heldBack: column.pico,
   setOff: column.pico,
   withheld: column.pico,
+  /** Where it was sent, masked. */
+  paidTo: z.string().nullable(),
 });
 export type HostPayout = z.infer<typeof HostPayout>;
 
-interface LinesQuery {
+export interface LinesQuery {
   /** Continues a page after this line. */
   after?: Uuid | undefined;
   limit: number;
@@ -130,7 +132,8 @@ export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts 
         pool,
         HostPayout,
         `select b.id as "batchId", b.note, b.created_at as "createdAt", b.paid_at as "paidAt", p.amount,
-                p.held_back as "heldBack", p.set_off as "setOff", ${WITHHELD} as withheld
+                p.held_back as "heldBack", p.set_off as "setOff", ${WITHHELD} as withheld,
+                to_jsonb(p) ->> 'paid_to' as "paidTo"
            from payout p join payout_batch b on b.id = p.batch_id
           where p.account_id = $1 and ($2::uuid is null or b.id < $2) order by b.id desc limit $3`,
         [accountId, before ?? null, limit],

@@ -11,6 +11,7 @@ export const SYNONYMS: Record<string, string> = {
   "/team": "members people users invite roles permissions",
   "/host": "machines gpu agents servers workers",
   "/host/earnings": "income revenue money payouts statement pdf invoices withheld",
+  "/host/payouts": "bank account iban paypal payout method withdraw transfer history paid",
   "/host/market": "demand prices",
   "/host/tokens": "login secrets credentials agent",
   "/host/team": "members people users invite roles permissions",

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { usageQuery } from "../../data/money.ts";
-import { chartDollars, parseMicro, placesOf } from "../../money.ts";
+import { chartDollars, parseMicro } from "../../money.ts";
 import { termText } from "../../requests/filter-text.ts";
 import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
@@ -26,12 +26,11 @@ export function LabelSpend({ range }: { range: SumRange }) {
   if (named.length === 0) return <Awaited query={usage} />;
   const shown = named.slice(0, SHOWN);
   const rest = sum(rows) - sum(shown);
-  const places = placesOf([...shown.map(({ pico }) => pico), rest]);
   const item = (key: string, pico: bigint, name: BarItem["name"]): BarItem => ({
     key,
     name,
     value: chartDollars(pico),
-    text: <Money of={pico} places={places} />,
+    text: <Money of={pico} exact />,
   });
   const others = named.length > SHOWN ? "Other labels and no label" : "No label";
   return (

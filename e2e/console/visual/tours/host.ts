@@ -9,6 +9,12 @@ export const HOST_PAGES: Stop[] = [
   { path: "/host", heading: "Nodes", there: "workshop is quarantined" },
   { path: "/host/add", heading: "Add a node", there: "tollgate-host up" },
   { path: "/host/earnings", heading: "Earnings", there: "Show as table" },
+  {
+    path: "/host/payouts",
+    heading: "Payouts",
+    there: "IBAN DE… 3000",
+    open: (page) => openDialog(page, /Change payout method/),
+  },
   { path: "/host/market", heading: "Market", there: "Actual earnings are lower" },
   {
     path: "/host/tokens",

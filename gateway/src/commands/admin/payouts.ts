@@ -2,14 +2,23 @@
 import { isPlain } from "@tollgate/api/plain-text.ts";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { openPayoutMethods, type PayoutMethod } from "../../accounts/payout-methods.ts";
 import { csvCell } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
+import { column, queryOne, row } from "../../db/rows.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
 import { dollarsOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
+
+const Newest = row({ schema: column.count });
+
+/** A line with where its host wants the money. */
+interface PayableLine extends PayoutLine {
+  method: PayoutMethod | undefined;
+}
 
 const BATCH = { BATCH: { help: "batch ID: pay_…" } };
 const EXAMPLE = "pay_01jc9v6w2e8t3k5m7q9r1s4x6z";
@@ -77,6 +86,13 @@ async function show(run: AdminRun): Promise<number> {
     held_back_micro: exactMicro(line.heldBack),
     set_off_micro: exactMicro(line.setOff),
     withheld_micro: exactMicro(line.withheld),
+    method: line.method && {
+      kind: line.method.kind,
+      holder: line.method.holder,
+      number: line.method.number,
+      bank_code: line.method.bankCode,
+      changed_at: line.method.changedAt,
+    },
   }));
   run.print(JSON.stringify(shown, null, 2));
   return 0;
@@ -115,8 +131,14 @@ async function paid(run: AdminRun): Promise<number> {
 const payoutsOf = ({ pool, newId, config }: AdminRun): Payouts =>
   openPayouts({ pool, newId, holdDays: config.payoutHoldDays });
 
-const everyLine = (run: AdminRun, batch: Uuid, paying = false): Promise<PayoutLine[]> =>
-  everyPage(({ before: after, limit }) => payoutsOf(run).lines(batch, { after, limit, paying }));
+async function everyLine(run: AdminRun, batch: Uuid, paying = false): Promise<PayableLine[]> {
+  const { pool, newId } = run;
+  const { schema } = await queryOne(pool, Newest, "select max(version) as schema from migration", []);
+  const methods = openPayoutMethods({ pool, newId, schemaNumber: () => schema });
+  const lines = await everyPage(({ before: after, limit }) => payoutsOf(run).lines(batch, { after, limit, paying }));
+  const found = await methods.ofAll(lines.map(({ accountId }) => accountId));
+  return lines.map((line) => ({ ...line, method: found.get(line.accountId) }));
+}
 
 async function find(run: AdminRun): Promise<PayoutBatch> {
   const id = parseId("pay", run.args[0] ?? "");
@@ -127,13 +149,14 @@ async function find(run: AdminRun): Promise<PayoutBatch> {
   return batch;
 }
 
-const LINES: Column<PayoutLine>[] = [
+const LINES: Column<PayableLine>[] = [
   { title: "PAYOUT", cell: ({ id }) => publicId("pay", id) },
   { title: "ACCOUNT", cell: ({ accountId }) => publicId("acc", accountId) },
   { title: "AMOUNT", align: "money", cell: ({ amount }) => dollarsText(amount) },
   { title: "HELD BACK", align: "money", cell: ({ heldBack }) => dollarsText(heldBack) },
   { title: "SET OFF", align: "money", cell: ({ setOff }) => dollarsText(setOff) },
   { title: "WITHHELD", align: "money", cell: ({ withheld }) => dollarsText(withheld) },
+  { title: "METHOD", cell: ({ method }) => method?.label ?? "none" },
   { title: "NAME", cell: ({ accountName }) => accountName },
 ];
 

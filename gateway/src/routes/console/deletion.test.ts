@@ -79,10 +79,14 @@ describe("exporting an account", () => {
     const files = await exportOf(await person("host"), path(await person("host"), "export.zip")).catch(() => ({}));
     assert.deepEqual(files, {}, "another person's account is not found");
     const who = await person("host");
-    const names = Object.keys(await exportOf(who, path(who, "export.zip")));
-    for (const name of ["host-tokens.json", "nodes.json", "earnings.csv", "withheld-shares.json"]) {
+    const method = { kind: "paypal", holder: "Henry", number: "henry@example.test" };
+    await who.browser.send("PUT", "/console/api/payout-method", { body: method });
+    const all = await exportOf(who, path(who, "export.zip"));
+    const names = Object.keys(all);
+    for (const name of ["host-tokens.json", "nodes.json", "earnings.csv", "withheld-shares.json", "payouts.json"]) {
       assert.ok(names.includes(name), name);
     }
+    assert.partialDeepStrictEqual(JSON.parse(all["payout-method.json"] ?? ""), method);
     assert.ok(names.some((name) => name.startsWith("statements/statement-")));
   });
 

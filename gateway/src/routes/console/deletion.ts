@@ -1,7 +1,6 @@
 /** Exporting and deleting an account, and oneself. */
 import { CODE_RULE, type deletionRoutes, EMAIL_RULE, NAME_RULE } from "@tollgate/api/console/deletion.ts";
 import type { Membership } from "../../accounts/accounts.ts";
-import type { Caller } from "../../accounts/ask.ts";
 import type { SignedIn } from "../../accounts/identities.ts";
 import { publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
@@ -14,6 +13,7 @@ import type { Handlers } from "../../http/routes.ts";
 import type { Parts } from "../parts.ts";
 import { meObject, sessionObject } from "./accounts.ts";
 import { accountFiles } from "./export.ts";
+import { proveSecondFactor } from "./second-factor.ts";
 import { callerOf, keep, refusing } from "./sign-in.ts";
 
 export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> {
@@ -28,14 +28,8 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
     requireRole(account, "own");
     return account;
   };
-  /** The second factor of whoever has one: a session alone deletes nothing. */
-  const prove = async (asked: { who: SignedIn; call: OpenCall }, code: string | null | undefined): Promise<void> => {
-    const { identityId, twoFactor } = asked.who;
-    if (!twoFactor) return;
-    if (code == null) throw breaksRule("code", CODE_RULE);
-    const caller: Caller = callerOf(asked);
-    await identities.twoFactor.prove(code, { identityId, caller });
-  };
+  const prove = (asked: { who: SignedIn; call: OpenCall }, code: string | null | undefined): Promise<void> =>
+    proveSecondFactor(identities, asked, { code, rule: CODE_RULE });
 
   return refusing<Handlers<typeof deletionRoutes>>({
     async exportAccount(asked) {

@@ -15,6 +15,7 @@ import { keyHandlers } from "./keys.ts";
 import { moneyHandlers } from "./money.ts";
 import { notificationHandlers } from "./notifications.ts";
 import { paymentHandlers } from "./payments.ts";
+import { hostPayoutHandlers } from "./payouts.ts";
 import { refusalHandlers } from "./refusals.ts";
 import { requestHandlers } from "./requests.ts";
 import { statementHandlers } from "./statement.ts";
@@ -81,12 +82,26 @@ export async function* accountFiles(
   yield list("host-tokens.json", host.listHostTokens as Reads<Page>);
   yield list("nodes.json", host.listNodes as Reads<Page>);
   yield await file("", earnings.exportEarnings);
+  yield list("payouts.json", hostPayoutHandlers(parts).listHostPayouts as Reads<Page>);
+  yield json("payout-method.json", async () => {
+    const method = await parts.identities.payoutMethods.of(account.id);
+    // Here as a whole: it is theirs.
+    return (
+      method && {
+        kind: method.kind,
+        holder: method.holder,
+        number: method.number,
+        bank_code: method.bankCode,
+        changed_at: method.changedAt,
+      }
+    );
+  });
   yield list("withheld-shares.json", earnings.listWithheld as Reads<Page>);
   for (const month of months) yield await file("statements/", invoices.getHostStatement, { month });
 }
 
 async function* jsonOf(read: () => Promise<unknown>): AsyncGenerator<string> {
-  yield `${JSON.stringify(await read(), undefined, 2)}\n`;
+  yield `${JSON.stringify((await read()) ?? null, undefined, 2)}\n`;
 }
 
 async function allOf(read: (query: object) => Promise<Page>): Promise<unknown[]> {

@@ -24,6 +24,7 @@ import { platformRequestRoutes } from "@tollgate/api/console/operator-requests.t
 import { setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import { triageRoutes } from "@tollgate/api/console/operator-triage.ts";
 import { operatorWithheldRoutes } from "@tollgate/api/console/operator-withheld.ts";
+import { hostPayoutRoutes } from "@tollgate/api/console/payouts.ts";
 import { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { refusalRoutes } from "@tollgate/api/console/refusals.ts";
@@ -61,6 +62,7 @@ import { setupHandlers } from "./operator/setup.ts";
 import { triageHandlers } from "./operator/triage.ts";
 import { operatorWithheldHandlers } from "./operator/withheld.ts";
 import { paymentHandlers } from "./payments.ts";
+import { hostPayoutHandlers } from "./payouts.ts";
 import { performanceHandlers } from "./performance.ts";
 import { playgroundHandlers } from "./playground.ts";
 import { refusalHandlers } from "./refusals.ts";
@@ -102,6 +104,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, { ...options, ownBody: ["quoteChat"] }, modelRoutes, modelHandlers(parts));
   serveRoutes(app, options, hostRoutes, hostHandlers(parts));
   serveRoutes(app, options, earningRoutes, earningHandlers(parts));
+  serveRoutes(app, options, hostPayoutRoutes, hostPayoutHandlers(parts));
   serveRoutes(app, options, notificationRoutes, notificationHandlers(parts));
   serveRoutes(app, options, healthRoutes, healthHandlers(parts));
   serveRoutes(app, options, liveRoutes, liveHandlers(parts, guards));

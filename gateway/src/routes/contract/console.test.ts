@@ -78,6 +78,7 @@ describe("responses of each operation", () => {
     "what nodes did, and the market": hosts.callInsight,
     "earnings, withheld shares and their receipts": hosts.callEarnings,
     "a node's spot checks": hosts.callChecks,
+    "a host's payouts and their method": hosts.callPayouts,
     "operators: the platform": operators.callPlatform,
     "operators: nodes": operators.callPlatformNodes,
     "operators: accounts": operators.callPlatformAccounts,

@@ -65,6 +65,11 @@ const COLUMNS: Column<AccountPayout>[] = [
     ),
   },
   moneyColumn({ title: "Amount", of: ({ amount_micro }) => amount_micro }),
+  {
+    title: "Sent to",
+    from: "lg",
+    cell: ({ paid_to }) => paid_to ?? <span className="text-ink-soft">–</span>,
+  },
   moneyColumn({ title: "Held back", from: "md", of: ({ held_back_micro }) => held_back_micro }),
   moneyColumn({ title: "Set-off", from: "lg", of: ({ set_off_micro }) => set_off_micro }),
   {

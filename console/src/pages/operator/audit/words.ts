@@ -41,6 +41,12 @@ const ACTIONS: Record<string, Words> = {
   "account.suspend": plain("Suspend an account", "suspended", "suspend"),
   "account.restore": plain("Restore an account", "restored", "restore"),
   "account.delete": plain("Delete an account", "deleted their account", "delete their account"),
+  "payout_method.set": plain("Set a payout method", "set the payout method of", "set the payout method of"),
+  "payout_method.remove": plain(
+    "Remove a payout method",
+    "removed the payout method of",
+    "remove the payout method of",
+  ),
   "person.delete": plain("Delete a person", "deleted themselves,", "delete themselves,"),
   "account.alert": {
     name: "Set a low-credit alert",

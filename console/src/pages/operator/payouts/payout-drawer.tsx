@@ -4,7 +4,7 @@ import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
 import type { PayoutDetail, PayoutLine } from "../../../api/types.ts";
 import { payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
-import { parseMicro, placesOf } from "../../../money.ts";
+import { parseMicro } from "../../../money.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
@@ -15,6 +15,7 @@ import { SaveButton } from "../../../ui/save-button.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
+import { METHOD_WORDS } from "../../host/payouts/method-words.ts";
 
 export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   const payout = useInfiniteQuery({ ...payoutQuery(id ?? ""), enabled: id !== undefined });
@@ -44,12 +45,30 @@ function Unpaid({ amount, what }: { amount: string; what: string }) {
   );
 }
 
+/** Where the host wants the money, as a whole: this is what the operator types at the bank. */
+function Method({ of }: { of: PayoutLine["method"] }) {
+  if (of === null) return <p className="mt-1 text-xs text-warn">no payout method: ask the host to enter one</p>;
+  return (
+    <p className="mt-1 text-xs break-words">
+      {METHOD_WORDS[of.kind].label} · {of.holder} · <code className="font-mono">{of.number}</code>
+      {of.bank_code !== null && (
+        <>
+          {" · "}
+          <code className="font-mono">{of.bank_code}</code>
+        </>
+      )}
+      <span className="block text-ink-soft">
+        changed <Time at={of.changed_at} />
+      </span>
+    </p>
+  );
+}
+
 function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] }) {
   const { id, state, note, total_micro, held_back_micro, set_off_micro, withheld_micro } = payout;
   const { created_at, created_by, paid_at, paid_by } = payout;
   const [asking, setAsking] = useState(false);
   const markPaid = useMarkPaid(id);
-  const places = placesOf(lines.map(({ amount_micro }) => parseMicro(amount_micro)));
   const confirm = (): void =>
     markPaid.mutate(undefined, {
       onSuccess: () => {
@@ -99,7 +118,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
       </div>
       <DrawerSection title="Hosts">
         <ul aria-label="Hosts of the payout" className="flex flex-col rounded-md border border-line">
-          {lines.map(({ payout: line, name, owners, amount_micro, ...unpaid }) => (
+          {lines.map(({ payout: line, name, owners, method, amount_micro, ...unpaid }) => (
             <li
               key={line}
               className="flex items-baseline justify-between gap-4 border-b border-line px-3 py-2.5 last:border-b-0"
@@ -107,9 +126,10 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
               <div className="min-w-0">
                 <p className="truncate font-medium">{name}</p>
                 <p className="text-xs break-words text-ink-soft">{owners || "no owner"}</p>
+                {parseMicro(amount_micro) > 0n && <Method of={method} />}
               </div>
               <div className="text-right">
-                <Money of={amount_micro} places={places} />
+                <Money of={amount_micro} exact />
                 <Unpaid amount={unpaid.held_back_micro} what="held back" />
                 <Unpaid amount={unpaid.set_off_micro} what="deducted (set-off)" />
                 <Unpaid amount={unpaid.withheld_micro} what="withheld" />

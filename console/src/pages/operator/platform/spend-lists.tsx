@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PlatformPerformance } from "../../../api/types.ts";
-import { chartDollars, parseMicro, placesOf } from "../../../money.ts";
+import { chartDollars, parseMicro } from "../../../money.ts";
 import { Card } from "../../../ui/card.tsx";
 import { BarList } from "../../../ui/chart/bar-list.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -55,7 +55,6 @@ interface SpendProps {
 
 function Spend({ label, colour, rows }: SpendProps) {
   if (rows.length === 0) return <p className="text-ink-soft">No charges.</p>;
-  const places = placesOf(rows.map(({ charge_micro }) => parseMicro(charge_micro)));
   return (
     <BarList
       label={label}
@@ -64,7 +63,7 @@ function Spend({ label, colour, rows }: SpendProps) {
         key,
         name,
         value: chartDollars(parseMicro(charge_micro)),
-        text: <Money of={charge_micro} places={places} />,
+        text: <Money of={charge_micro} exact />,
       }))}
     />
   );

@@ -141,7 +141,17 @@ const rowObject = ({ kind, day, requests, amount, balance, reason, at }: Stateme
   at: at === null ? null : seconds(at),
 });
 
-const payoutObject = ({ batchId, note, createdAt, paidAt, amount, heldBack, setOff, withheld }: HostPayout) => ({
+const payoutObject = ({
+  batchId,
+  note,
+  createdAt,
+  paidAt,
+  paidTo,
+  amount,
+  heldBack,
+  setOff,
+  withheld,
+}: HostPayout) => ({
   object: "account_payout" as const,
   payout: publicId("pay", batchId),
   note,
@@ -152,4 +162,5 @@ const payoutObject = ({ batchId, note, createdAt, paidAt, amount, heldBack, setO
   withheld_micro: exactMicro(withheld),
   created_at: seconds(createdAt),
   paid_at: paidAt === null ? null : seconds(paidAt),
+  paid_to: paidTo,
 });

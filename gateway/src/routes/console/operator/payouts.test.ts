@@ -76,14 +76,14 @@ describe("201 and 200", () => {
       set_off_micro: "0.000000",
       withheld_micro: "0.000000",
     };
-    assert.deepEqual(lines, [{ payout: lines[0]?.payout, ...line }]);
+    assert.deepEqual(lines, [{ payout: lines[0]?.payout, ...line, method: null }]);
     const file = await operator.browser.send("GET", `${PAYOUTS}/${id}/csv`);
     assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
     assert.equal(
       file.text,
       [
-        "payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro",
-        `${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro},0.000000,0.000000,0.000000`,
+        "payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro,method,holder,number,bank_code,method_changed_at",
+        `${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro},0.000000,0.000000,0.000000,,,,,`,
         "",
       ].join("\r\n"),
     );

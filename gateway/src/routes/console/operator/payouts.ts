@@ -1,6 +1,8 @@
 /** Payout batches: created, exported for the bank transfer, marked as paid. */
 import type { Payout, payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import type { z } from "zod";
+import type { AccountParts } from "../../../accounts/parts.ts";
+import type { PayoutMethod, PayoutMethods } from "../../../accounts/payout-methods.ts";
 import type { Columns } from "../../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, ZERO } from "../../../base/money.ts";
@@ -9,15 +11,17 @@ import type { Fault } from "../../../faults.ts";
 import { page } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
-import type { PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
+import type { LinesQuery, PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
 import type { SiteParts } from "../../parts.ts";
 import { csvFile } from "../csv.ts";
 import { microAmount } from "./accounts.ts";
 
 export function payoutHandlers(
-  parts: Pick<OperatorParts, "audit" | "payouts"> & Pick<SiteParts, "cursors">,
+  parts: Pick<AccountParts, "identities"> & Pick<OperatorParts, "audit" | "payouts"> & Pick<SiteParts, "cursors">,
 ): Handlers<typeof payoutRoutes> {
-  const { audit, payouts, cursors } = parts;
+  const { identities, audit, payouts, cursors } = parts;
+  const lines = async (id: Uuid, query: LinesQuery): Promise<PayableLine[]> =>
+    withMethods(identities.payoutMethods, await payouts.lines(id, query));
   const find = async (text: string, refuse: (code: "not_found") => Fault): Promise<PayoutBatch> => {
     const id = parseId("pay", text);
     const batch = id === undefined ? undefined : await payouts.find(id);
@@ -53,15 +57,15 @@ export function payoutHandlers(
 
     async getPayout({ params, query, refuse }) {
       const batch = await find(params.id, refuse);
-      const { data: lines, next_cursor } = await page({
+      const { data, next_cursor } = await page({
         cursors,
         list: `payout ${batch.id}`,
         query,
-        read: (after, max) => payouts.lines(batch.id, { after: after as Uuid | undefined, limit: max }),
+        read: (after, max) => lines(batch.id, { after: after as Uuid | undefined, limit: max }),
         position: ({ id }) => id,
         show: lineObject,
       });
-      return { ...batchObject(batch), lines, next_cursor };
+      return { ...batchObject(batch), lines: data, next_cursor };
     },
 
     async exportPayout({ params, refuse }) {
@@ -69,7 +73,7 @@ export function payoutHandlers(
       return csvFile({
         name: "payouts.csv",
         columns: LINE_COLUMNS,
-        read: (last, limit) => payouts.lines(id, { after: last?.id, limit, paying: true }),
+        read: (last, limit) => lines(id, { after: last?.id, limit, paying: true }),
       });
     },
 
@@ -108,8 +112,17 @@ function batchObject(batch: PayoutBatch): z.input<typeof Payout> {
   };
 }
 
-/** The columns of the exported file, with the cell of a line. */
-export const LINE_COLUMNS = {
+/** A line with where its host wants the money. */
+export interface PayableLine extends PayoutLine {
+  method: PayoutMethod | undefined;
+}
+
+export async function withMethods(methods: Pick<PayoutMethods, "ofAll">, lines: PayoutLine[]): Promise<PayableLine[]> {
+  const found = await methods.ofAll(lines.map(({ accountId }) => accountId));
+  return lines.map((line) => ({ ...line, method: found.get(line.accountId) }));
+}
+
+const AMOUNT_COLUMNS = {
   payout: ({ id }) => publicId("pay", id),
   account: ({ accountId }) => publicId("acc", accountId),
   name: ({ accountName }) => accountName,
@@ -120,7 +133,31 @@ export const LINE_COLUMNS = {
   withheld_micro: ({ withheld }) => exactMicro(withheld),
 } satisfies Columns<PayoutLine>;
 
-type LineObject = Record<keyof typeof LINE_COLUMNS, string>;
+/** The columns of the exported file, with the cell of a line. */
+export const LINE_COLUMNS = {
+  ...AMOUNT_COLUMNS,
+  method: ({ method }) => method?.kind ?? "",
+  holder: ({ method }) => method?.holder ?? "",
+  number: ({ method }) => method?.number ?? "",
+  bank_code: ({ method }) => method?.bankCode ?? "",
+  method_changed_at: ({ method }) => method?.changedAt.toISOString() ?? "",
+} satisfies Columns<PayableLine>;
 
-const lineObject = (line: PayoutLine): LineObject =>
-  Object.fromEntries(Object.entries(LINE_COLUMNS).map(([name, cell]) => [name, cell(line)])) as LineObject;
+type LineAmounts = Record<keyof typeof AMOUNT_COLUMNS, string>;
+
+function lineObject({ method, ...line }: PayableLine) {
+  const amounts = Object.entries(AMOUNT_COLUMNS).map(([name, cell]) => [name, cell(line)]);
+  return {
+    ...(Object.fromEntries(amounts) as LineAmounts),
+    method:
+      method === undefined
+        ? null
+        : {
+            kind: method.kind,
+            holder: method.holder,
+            number: method.number,
+            bank_code: method.bankCode,
+            changed_at: seconds(method.changedAt),
+          },
+  };
+}

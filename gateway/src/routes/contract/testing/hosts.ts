@@ -1,7 +1,10 @@
 /** For tests: all console operations of hosts, with their own refusals. */
 import assert from "node:assert/strict";
+import { totp } from "../../../accounts/testing/totp.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { Browser, PASSWORD } from "../../testing/browser.ts";
 import { insertChecked, insertServed } from "../../testing/past.ts";
+import { signedIn } from "../../testing/signed-in.ts";
 import type { Coverage } from "./coverage.ts";
 import { emptySecrets, fillSecrets } from "./filled.ts";
 import type { Fixture } from "./fixture.ts";
@@ -202,4 +205,51 @@ export async function callChecks({ platform, people, make }: Fixture, { ask }: C
     explanation: "The answer is not one that this model would give. The check counts against the node.",
   });
   await ask(browser, 400, "listChecks", { id: node, query: "cursor=none" });
+}
+
+/** Where payouts go, and what was paid. */
+export async function callPayouts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+  const who = await signedIn(platform, [{ kind: "host" }]);
+  const { browser } = who;
+  const [accountId] = who.accountIds as [Uuid];
+  const body = { kind: "iban", holder: "Henry Host", number: "DE89 3704 0044 0532 0130 00" };
+  assert.deepEqual((await ask(browser, 200, "getPayoutMethod")).body.method, null);
+  await ask(browser, 400, "setPayoutMethod", { body: { ...body, number: "DE00 3704 0044 0532 0130 00" } });
+  await ask(browser, 200, "setPayoutMethod", { body });
+  await ask(browser, 200, "getPayoutMethod");
+  const viewer = await signedIn(platform);
+  await platform.pool.query("insert into account_member (account_id, identity_id, role) values ($1, $2, 'viewer')", [
+    accountId,
+    viewer.identityId,
+  ]);
+  await ask(viewer.browser, 200, "getPayoutMethod");
+  for (const [change, sent] of [
+    ["setPayoutMethod", { body }],
+    ["removePayoutMethod", {}],
+  ] as const) {
+    await ask(viewer.browser, 403, change, sent);
+  }
+  const { scripts } = platform.identities;
+  const { token, code } = await scripts.begin({ name: "a script", access: "write", address: "192.0.2.1" });
+  assert.ok(await scripts.answer(code, who.identityId, true));
+  const headers = { authorization: `Bearer ${token}` };
+  for (const [change, sent] of [
+    ["setPayoutMethod", { body, headers }],
+    ["removePayoutMethod", { headers }],
+  ] as const) {
+    await ask(new Browser(platform), 403, change, sent);
+  }
+  const { secret } = (await ask(browser, 200, "enableTwoFactor", { body: { password: PASSWORD } })).body;
+  await ask(browser, 200, "confirmTwoFactor", { body: { code: totp(String(secret)) } });
+  await ask(browser, 400, "setPayoutMethod", { body });
+  await ask(browser, 400, "setPayoutMethod", { body: { ...body, code: "000000" } });
+  await ask(browser, 200, "setPayoutMethod", { body: { ...body, code: totp(String(secret), 1) } });
+  for (let i = 0; i < 10; i++) {
+    await browser.send("PUT", "/console/api/payout-method", { body: { ...body, code: "000000" } });
+  }
+  await ask(browser, 429, "setPayoutMethod", { body: { ...body, code: "000000" } });
+  await ask(browser, 200, "removePayoutMethod");
+  await ask(browser, 200, "listHostPayouts");
+  for (const query of ["limit=0", "cursor=none"]) await ask(browser, 400, "listHostPayouts", { query });
+  await ask(people.builder.browser, 403, "listHostPayouts");
 }

@@ -1,0 +1,82 @@
+/** Where payouts are sent: shown masked, entered as a whole, removed. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { payoutMethodQuery, useRemovePayoutMethod } from "../../../data/host-payouts.ts";
+import { usePermissions } from "../../../data/session.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { Card } from "../../../ui/card.tsx";
+import { Confirm } from "../../../ui/dialog.tsx";
+import { Fact, Facts } from "../../../ui/drawer.tsx";
+import { Loaded } from "../../../ui/states.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { toast } from "../../../ui/toast.tsx";
+import { MethodDialog } from "./method-dialog.tsx";
+import { METHOD_WORDS } from "./method-words.ts";
+
+export function MethodCard() {
+  const found = useQuery(payoutMethodQuery);
+  const may = usePermissions("host");
+  const remove = useRemovePayoutMethod();
+  const [open, setOpen] = useState<"set" | "remove">();
+  const close = (): void => setOpen(undefined);
+  return (
+    <Card
+      title="Payout method"
+      aside={found.data !== undefined && found.data.method === null && <Badge tone="warn">not set</Badge>}
+    >
+      <Loaded query={found}>
+        {({ method }) => (
+          <>
+            {method === null ? (
+              <p className="text-ink-soft">
+                The platform does not know where to send your payouts. Enter a bank account or a PayPal account.
+              </p>
+            ) : (
+              <Facts>
+                <Fact name="Sent to">{method.label}</Fact>
+                <Fact name="Kind">{METHOD_WORDS[method.kind].label}</Fact>
+                <Fact name="Name on the account">{method.holder}</Fact>
+                <Fact name="Changed">
+                  <Time at={method.changed_at} as="full" />
+                  {method.changed_by !== null && ` by ${method.changed_by}`}
+                </Fact>
+              </Facts>
+            )}
+            {may("pay") && (
+              <div className="mt-4 flex flex-wrap gap-2">
+                <Button onClick={() => setOpen("set")}>
+                  {method === null ? "Enter payout method" : "Change payout method"}
+                </Button>
+                {method !== null && (
+                  <Button look="quiet" onClick={() => setOpen("remove")}>
+                    Remove
+                  </Button>
+                )}
+              </div>
+            )}
+          </>
+        )}
+      </Loaded>
+      {open === "set" && <MethodDialog onClose={close} />}
+      <Confirm
+        open={open === "remove"}
+        onClose={close}
+        title="Remove the payout method?"
+        action="Remove"
+        onConfirm={() =>
+          remove.mutate(undefined, {
+            onSuccess: () => {
+              close();
+              toast("Payout method removed");
+            },
+          })
+        }
+        busy={remove.isPending}
+        error={remove.error}
+      >
+        <p>You cannot be paid until you enter another one. Your earnings stay.</p>
+      </Confirm>
+    </Card>
+  );
+}

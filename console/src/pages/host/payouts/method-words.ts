@@ -1,0 +1,30 @@
+/** What each kind of payout method is called, and what it needs. */
+import type { NewPayoutMethod } from "../../../api/types.ts";
+
+type PayoutMethodKind = NewPayoutMethod["kind"];
+
+interface Words {
+  label: string;
+  number: string;
+  example: string;
+  /** Undefined: this kind has none. */
+  bankCode?: { label: string; example: string; required: boolean };
+}
+
+export const METHOD_WORDS: Record<PayoutMethodKind, Words> = {
+  iban: {
+    label: "Bank account (IBAN)",
+    number: "IBAN",
+    example: "DE89 3704 0044 0532 0130 00",
+    bankCode: { label: "BIC (optional)", example: "COBADEFFXXX", required: false },
+  },
+  us_bank: {
+    label: "US bank account",
+    number: "Account number",
+    example: "000123456789",
+    bankCode: { label: "Routing number", example: "021000021", required: true },
+  },
+  paypal: { label: "PayPal", number: "Email address of the PayPal account", example: "you@example.com" },
+};
+
+export const METHOD_KINDS = Object.keys(METHOD_WORDS) as PayoutMethodKind[];

@@ -1,0 +1,16 @@
+/** The number of decimals that the amounts of a page share. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newPlaces } from "./places.ts";
+
+test("grows to the largest number that an amount needs, and tells only then", () => {
+  const places = newPlaces();
+  const told: number[] = [];
+  const stop = places.subscribe(() => told.push(places.most()));
+  for (const needed of [2, 10, 4, 10, 2]) places.need(needed);
+  assert.equal(places.most(), 10);
+  assert.deepEqual(told, [2, 10]);
+  stop();
+  places.need(12);
+  assert.deepEqual([places.most(), told.length], [12, 2]);
+});

@@ -1,0 +1,94 @@
+/** A host's payouts: where they are sent, and what was paid. */
+import { compact } from "@tollgate/api/console/payout-method-fields.ts";
+import {
+  type HostPayout as HostPayoutAnswer,
+  type hostPayoutRoutes,
+  METHOD_CODE_RULE,
+} from "@tollgate/api/console/payouts.ts";
+import type { z } from "zod";
+import type { AccountParts } from "../../accounts/parts.ts";
+import type { PayoutMethod } from "../../accounts/payout-methods.ts";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro } from "../../base/money.ts";
+import { seconds } from "../../base/time.ts";
+import { page } from "../../http/lists/pages.ts";
+import type { Handlers } from "../../http/routes.ts";
+import type { OperatorParts } from "../../operators/parts.ts";
+import type { HostPayout } from "../../operators/payouts.ts";
+import type { SiteParts } from "../parts.ts";
+import { proveSecondFactor } from "./second-factor.ts";
+import { refusing } from "./sign-in.ts";
+
+type PayoutParts = Pick<AccountParts, "identities"> &
+  Pick<OperatorParts, "payouts"> &
+  Pick<SiteParts, "cursors" | "now">;
+
+export function hostPayoutHandlers(parts: PayoutParts): Handlers<typeof hostPayoutRoutes> {
+  const { identities, payouts, cursors, now } = parts;
+  const { payoutMethods } = identities;
+  return refusing<Handlers<typeof hostPayoutRoutes>>({
+    getPayoutMethod: async ({ account }) => methodObject(await payoutMethods.of(account.id)),
+
+    async setPayoutMethod(asked) {
+      const { who, account, script, body, refuse } = asked;
+      // A stolen token of a script must not redirect money.
+      if (script !== undefined) throw refuse("browser_required");
+      const { kind, holder, number, bank_code, code } = body();
+      await proveSecondFactor(identities, asked, { code, rule: METHOD_CODE_RULE });
+      const method = {
+        kind,
+        holder: holder.trim(),
+        number: compact(kind, number),
+        bankCode: compact(kind, bank_code ?? "") || null,
+      };
+      const { addresses, label } = await payoutMethods.set(account.id, method, who.identityId);
+      identities.tellPayoutMethod(addresses, { accountId: account.id, label, by: who.email, at: new Date(now()) });
+      return methodObject(await payoutMethods.of(account.id));
+    },
+
+    async removePayoutMethod({ who, account, script, refuse }) {
+      if (script !== undefined) throw refuse("browser_required");
+      const removed = await payoutMethods.remove(account.id, who.identityId);
+      if (removed !== undefined) {
+        const { addresses, label } = removed;
+        identities.tellPayoutMethod(addresses, { accountId: account.id, label, by: who.email, at: new Date(now()) });
+      }
+      return methodObject(undefined);
+    },
+
+    listHostPayouts: ({ account, query }) =>
+      page({
+        cursors,
+        list: `payouts ${account.id}`,
+        query,
+        read: (before, limit) => payouts.ofHost(account.id, { before: before as Uuid | undefined, limit }),
+        position: ({ batchId }) => batchId,
+        show: payoutObject,
+      }),
+  });
+}
+
+function methodObject(method: PayoutMethod | undefined) {
+  if (method === undefined) return { object: "payout_method" as const, method: null };
+  const { kind, label, holder, changedAt, changedBy } = method;
+  return {
+    object: "payout_method" as const,
+    method: { kind, label, holder, changed_at: seconds(changedAt), changed_by: changedBy },
+  };
+}
+
+function payoutObject(payout: HostPayout): z.input<typeof HostPayoutAnswer> {
+  const { batchId, amount, heldBack, setOff, withheld, createdAt, paidAt, paidTo } = payout;
+  return {
+    object: "payout",
+    payout: publicId("pay", batchId),
+    state: paidAt === null ? "open" : "paid",
+    amount_micro: exactMicro(amount),
+    held_back_micro: exactMicro(heldBack),
+    set_off_micro: exactMicro(setOff),
+    withheld_micro: exactMicro(withheld),
+    created_at: seconds(createdAt),
+    paid_at: paidAt && seconds(paidAt),
+    paid_to: paidTo,
+  };
+}
