@@ -11,7 +11,7 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { MEMBERS } from "./team-rows.ts";
 
 /** The migration that made the table. */
-export const PAYOUT_METHODS_SCHEMA = 54;
+export const PAYOUT_METHODS_SCHEMA = 56;
 
 const PayoutMethod = row({
   accountId: column.uuid,

@@ -17,4 +17,4 @@ create table payout_method (
 -- The masked method at the time the line was marked as paid. Null: it was paid before, or the host had none.
 alter table payout add column paid_to text check (length(paid_to) between 1 and 100);
 
--- functions: 2e0a4c7aed5a6e542af42952ee9fbcbf8c6b8148f2ea7b77575072af0fedf738
+-- functions: a8a2bff9d87d97c1bf3864443417bfc93cbe89fb3d0641b524e71cd0e856b2d0
