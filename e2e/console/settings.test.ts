@@ -45,7 +45,11 @@ describe("settings", NEEDS_CHROMIUM, () => {
     await page.goto("/console/settings");
     await page.getByLabel("Number and date format").selectOption("de-DE");
     await page.getByLabel("Time zone").selectOption("Asia/Tokyo");
-    await page.locator("form").filter({ has: page.getByLabel("Time zone") }).getByRole("button", { name: "Save" }).click();
+    await page
+      .locator("form")
+      .filter({ has: page.getByLabel("Time zone") })
+      .getByRole("button", { name: "Save" })
+      .click();
     await page.getByText(/Now: \$1\.234,50 · .* · Asia\/Tokyo \(UTC\+09:00\)/).waitFor();
 
     for (const reload of [false, true]) {
@@ -65,11 +69,16 @@ describe("settings", NEEDS_CHROMIUM, () => {
     assert.equal(kept?.mark, "12500000000000");
     await page.getByLabel("Alert below ($)").fill("1.234");
     await page.getByRole("button", { name: "Save alert" }).click();
-    await page.getByText(/This amount can mean \$1\.234,00 or \$1,234/).first().waitFor();
+    await page
+      .getByText(/This amount can mean \$1\.234,00 or \$1,234/)
+      .first()
+      .waitFor();
   });
 
   test("an account is exported with one click, deleted with its name typed, and then its person is deleted", async () => {
-    const [{ name } = { name: "" }] = await platform.query<{ name: string }>("select name from account where kind = 'builder'");
+    const [{ name } = { name: "" }] = await platform.query<{ name: string }>(
+      "select name from account where kind = 'builder'",
+    );
     await page.goto("/console/settings");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -101,7 +110,10 @@ describe("settings", NEEDS_CHROMIUM, () => {
       await leaving.getByRole("button", { name: "Delete me" }).click();
     };
     await leave();
-    await page.getByText(/You are the only owner of/).first().waitFor();
+    await page
+      .getByText(/You are the only owner of/)
+      .first()
+      .waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     const [host] = await platform.query<{ name: string }>("select name from account where kind = 'host'");
