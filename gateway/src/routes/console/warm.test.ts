@@ -10,7 +10,7 @@ const TABLES = [
   "account_owner",
   "usage_hour",
   "label_day",
-  "performance",
+  "performance_with_parts",
   "request",
   "ledger_account",
 ];
