@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { readPage } from "./doc-tests/page.ts";
 import { guidePages, QUICK_STARTS } from "./doc-tests/pages.ts";
 
-const WORDS_MAX = { readme: 700, docs: 39_000, scale: 3_700 };
+const WORDS_MAX = { readme: 700, docs: 39_500, scale: 3_700 };
 /** Mostly tables, which are looked up and not read. */
 const SCALE = "docs/scale.md";
 

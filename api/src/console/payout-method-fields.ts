@@ -17,7 +17,7 @@ const IBAN: Rule = {
 };
 const BIC: Rule = {
   holds: (text) => /^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$/.test(text),
-  rule: "must be a BIC of 8 or 11 letters and digits, such as COBADEFFXXX",
+  rule: "must be a BIC of 8 or 11 characters (A to Z, 0 to 9), such as COBADEFFXXX",
 };
 const ACCOUNT_NUMBER: Rule = { holds: (text) => /^\d{4,17}$/.test(text), rule: "must have 4 to 17 digits" };
 const ROUTING_NUMBER: Rule = {
@@ -34,7 +34,7 @@ const RULES: Record<PayoutMethodKind, { number: Rule; code: Rule; needsCode: boo
   paypal: { number: PAYPAL, code: NONE, needsCode: false },
 };
 
-/** As it is kept: without the spaces and dashes that people write between groups. */
+/** Removes the spaces and dashes that people write between groups. The result is what the database stores. */
 export function compact(kind: PayoutMethodKind, text: string): string {
   return kind === "paypal" ? text.trim() : text.replace(/[\s-]/g, "").toUpperCase();
 }

@@ -20,7 +20,7 @@ const Method = z.strictObject({
   label: z.string().describe(LABEL_WORDS),
   holder: z.string().describe("The name on the account."),
   changed_at: Time,
-  changed_by: z.string().nullable().describe("The email address of whoever set it; null: that person is gone."),
+  changed_by: z.string().nullable().describe("The email address of the person who set the method; null: that user was deleted."),
 });
 export const PayoutMethod = z.strictObject({
   object: z.literal("payout_method"),

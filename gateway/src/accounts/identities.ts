@@ -58,7 +58,7 @@ export interface Identities {
   payoutMethods: PayoutMethods;
   deletion: Deletion;
   leaving: Leaving;
-  /** Tells owners and billing contacts that somebody changed where payouts are sent, where the platform can mail. */
+  /** Emails owners and billing contacts that the payout method changed, if the platform can send email. */
   tellPayoutMethod(emails: string[], changed: PayoutMethodChange): void;
   /** Tells the people of an account that was deleted, where the platform can mail. */
   tellDeleted(emails: string[], deleted: { accountId: Uuid; by: string; at: Date }): void;

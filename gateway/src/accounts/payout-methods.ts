@@ -25,19 +25,19 @@ const PayoutMethod = row({
   /** The method without most of its number. */
   label: z.string(),
   changedAt: column.moment,
-  /** The email address of whoever set it; null: that person is gone. */
+  /** The email address of the person who set the method; null: that user was deleted. */
   changedBy: z.string().nullable(),
 });
 export type PayoutMethod = z.infer<typeof PayoutMethod>;
 
-export interface NewPayoutMethod {
+interface NewPayoutMethod {
   kind: PayoutMethodKind;
   holder: string;
   number: string;
   bankCode: string | null;
 }
 
-/** Its masked name (null: removed), and the email addresses of the owners and billing contacts. */
+/** What the notification of a change says, and its recipients: owners and billing contacts. `label` is null after a removal. */
 interface MethodChange {
   label: string | null;
   addresses: string[];
@@ -45,7 +45,7 @@ interface MethodChange {
 
 export interface PayoutMethods {
   of(accountId: Uuid): Promise<PayoutMethod | undefined>;
-  /** Of several hosts, by account. */
+  /** The payout methods of several hosts, by account. */
   ofAll(accountIds: Uuid[]): Promise<Map<Uuid, PayoutMethod>>;
   set(accountId: Uuid, method: NewPayoutMethod, by: Uuid): Promise<MethodChange>;
   /** Undefined if there was none. */

@@ -20,7 +20,7 @@ test("a week has seven UTC days, as in sums of usage", () => {
 });
 
 const anHourAgo = (): number => Date.now() - 3_600_000;
-/** Its slot has not begun, whenever the test runs. */
+/** A request ID whose time is in a slot that has not begun, whenever the test runs. */
 const idInFuture = (): Uuid => newIds({ ...systemClock, now: () => Date.now() + 600_000 }, systemRandom())();
 
 describe("performance rollups", () => {

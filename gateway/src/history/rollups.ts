@@ -11,7 +11,7 @@ const RUN_AFTER_MS = 3_000;
 const LOOK_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 const AT_ONCE_MAX = 20_000;
-/** As long as the finest slot: a row of it is then written once or twice. */
+/** The length of the finest slot. A merge at this interval writes each row of such a slot only once or twice. */
 const MERGE_EVERY_MS = 300_000;
 const PARTS_AT_ONCE_MAX = 20_000;
 /** Parts cost their readers: above this number those of the running slot are merged too. */

@@ -143,17 +143,17 @@ export const CHECKS_OF_DAYS: Check[] = [
 ];
 
 /** A closed day's histogram, added up from the arrays of all rows with the same keys. */
-const packed = (histogram: string, { performance, keys, rows }: Omit<OfPerformance, "table">): string => `(
+const packed = (histogram: string, { performance, keys, condition }: Omit<OfPerformance, "table">): string => `(
   select ${keys}, string_agg(int2send(bucket::int2) || int4send(count::int4), '' order by bucket) as bytes
     from (select ${keys}, n >> 40 as bucket, sum(n & ((1::bigint << 40) - 1)) as count
-            from ${performance} p, unnest(p.${histogram}) as n where ${rows} group by ${keys}, n >> 40) numbers
+            from ${performance} p, unnest(p.${histogram}) as n where ${condition} group by ${keys}, n >> 40) numbers
    group by ${keys})`;
 
 interface OfPerformance {
   table: string;
   keys: string;
-  /** The rows of the rollup that the sums are computed from. */
-  rows: string;
+  /** Selects the rows of the rollup that the sums are computed from. */
+  condition: string;
   kept?: string;
   performance: string;
 }
@@ -168,7 +168,7 @@ const ofPerformance = ({ table, kept = "true", ...of }: OfPerformance): Check =>
               full join (select slot, (${of.keys})::text as keys,
                                 (${FIGURES.join(", ")}, md5(coalesce(t.bytes, '')), md5(coalesce(d.bytes, '')))::text as sums
                            from (select ${of.keys}, ${FIGURES.map((figure) => `sum(${figure}) as ${figure}`).join(", ")}
-                                   from ${of.performance} where (${of.rows}) and ${kept} group by ${of.keys}) p
+                                   from ${of.performance} where (${of.condition}) and ${kept} group by ${of.keys}) p
                            left join ${packed("ttft", of)} t using (${of.keys})
                            left join ${packed("duration", of)} d using (${of.keys})) p on p.slot = s.slot and p.keys = s.keys
              where s.sums is distinct from p.sums
@@ -179,7 +179,7 @@ export const checkOfPerformance = (performance: string): Check =>
   ofPerformance({
     table: "performance_all",
     keys: "scope, subject, grain, slot, key_id",
-    rows: `grain = 'day' or grain = 'hour' and key_id = ${NOBODY}`,
+    condition: `grain = 'day' or grain = 'hour' and key_id = ${NOBODY}`,
     kept: `(grain = 'day' or slot >= now() - ${HOURS_KEPT})`,
     performance,
   });
@@ -187,6 +187,6 @@ export const checkOfPerformanceDays = (performance: string): Check =>
   ofPerformance({
     table: "performance_day",
     keys: "scope, subject, slot, key_id, model",
-    rows: "grain = 'day'",
+    condition: "grain = 'day'",
     performance,
   });

@@ -283,7 +283,7 @@ describe("changes that a failover lost", () => {
     await assertSame();
   });
 
-  test("are told by a command only while a gateway is connected that would write them down", async () => {
+  test("are sent by a command only while a connected gateway could write them to its journal", async () => {
     const database = await openTestDatabase();
     const command = new pg.Client(clientConfig(database.connection, "command"));
     const listener = new pg.Client(clientConfig(database.connection, broadcastConnection()));

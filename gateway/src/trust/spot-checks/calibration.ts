@@ -5,7 +5,7 @@
  * loses its part when its node fails the test. A score counts only after its node passed some more checks: nodes of many identities that
  * turn bad at the same time are barred before their answers look usual.
  *
- * A node decides on the length of its answers, so it could choose a length that nobody else's answers have. Every score therefore also
+ * A node decides on the length of its answers, so it could choose a length that no other node's answers have. Every score therefore also
  * belongs to a sample of answers of any length. Scores are judged by those of their own length only if most identities give such
  * answers, and otherwise all of them by the sample of any length: by chance an honest node's answer is as likely to stand out there as any
  * other answer.
