@@ -94,7 +94,7 @@ describe("a host's command line", () => {
       /^node +node_\w+ \(garage\), registered\n[\s\S]*next: .* elect/,
     );
     const elected = await good("elect", "--engine", "scripted", "--models", "tiny-3b,embed-m3");
-    assert.match(elected, /this node now offers tiny-3b, embed-m3, served by scripted; its state is ready/);
+    assert.match(elected, /this node now offers tiny-3b, embed-m3, served by scripted; the node's state is ready/);
     const [node] = await stage.query<{ name: string; state: string }>("select name, state from node");
     assert.deepEqual(node, { name: "garage", state: "ready" });
   });

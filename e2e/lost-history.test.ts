@@ -179,7 +179,7 @@ describe("a failover that lost the end of the database's history", () => {
     assert.ok((await metric("tollgate_database_refused_total")) > before);
     assert.match(
       await gateway.log(),
-      /database rejected: its contents do not continue those that this gateway used before/,
+      /database rejected: its history does not continue that of the database that this gateway used before/,
     );
 
     await postgres.leadTo("primary");

@@ -9,7 +9,7 @@ import type { Client } from "./client.ts";
 import { programs } from "./programs.ts";
 import { openWorlds, type World, type Worlds } from "./world.ts";
 
-/** The programs that are libraries. */
+/** The clients that this test includes, loaded. */
 const driven = await Promise.all(
   programs
     .filter(({ inTests }) => inTests)

@@ -109,7 +109,7 @@ export function notFound(message: string): Fault {
 }
 
 export function unsupportedEncoding(encoding: string, header?: string): Fault {
-  const about = { message: "The request body is encoded in a way that the gateway does not read." };
+  const about = { message: "The request body has a content encoding that the gateway does not support." };
   return new Fault({ ...compressedBody(encoding, header), about });
 }
 

@@ -192,7 +192,7 @@ export function decode(bytes: Uint8Array): Frame {
   if (buf.length < 2) throw new FrameError("a frame must have at least two bytes");
   const bytesMax = BYTES_MAX[buf[1] as number] ?? FRAME_BYTES_MAX;
   if (buf.length > bytesMax) throw new FrameError(`a frame of ${buf.length} bytes exceeds the limit of ${bytesMax}`);
-  if (buf[0] !== PROTOCOL_MAJOR) throw new FrameError(`protocol major ${buf[0]} is not ${PROTOCOL_MAJOR}`);
+  if (buf[0] !== PROTOCOL_MAJOR) throw new FrameError(`protocol version ${buf[0]} is not supported, only version ${PROTOCOL_MAJOR}`);
   switch (buf[1]) {
     case KIND.job: {
       const reader = new Reader(buf, 2);
@@ -203,7 +203,7 @@ export function decode(bytes: Uint8Array): Frame {
       const reader = new Reader(buf, 2);
       const job = reader.jobId();
       const index = reader.u16();
-      if (index === 0 || index >= JOB_PIECES_MAX) throw new FrameError(`piece ${index} is out of range`);
+      if (index === 0 || index >= JOB_PIECES_MAX) throw new FrameError(`the piece number ${index} is out of range`);
       return { kind: "piece", job, index, piece: reader.rest() };
     }
     case KIND.cancel:

@@ -44,7 +44,7 @@ export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: 
     await attempts.take("lettersToEmail", email.toLowerCase());
     // Sent without cookies, because the library would act for the session's identity.
     const asked = ask({ ...caller, cookie: undefined }, { path, body: { email } })
-      .catch((error: Error) => log.error({ path, reason: error.message }, "could not request an email"))
+      .catch((error: Error) => log.error({ path, reason: error.message }, "could not send a password reset or confirmation email"))
       .finally(() => inFlight.delete(asked));
     inFlight.add(asked);
   };

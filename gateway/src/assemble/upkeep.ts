@@ -132,7 +132,7 @@ function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schem
   onClose(
     clock.every(VERIFIERS_PAID_EVERY_MS, () => {
       if (schema.number < SPOT_CHECKS_SCHEMA) return;
-      reserve.payChecks().catch((error) => log.error({ err: error }, "could not pay verifiers"));
+      reserve.payChecks().catch((error) => log.error({ err: error }, "could not pay verifiers for their spot checks"));
     }),
   );
 }

@@ -28,7 +28,7 @@ export async function* zipOf(entries: AsyncIterable<ZipEntry>): AsyncGenerator<B
   let offset = 0;
   const count = (piece: Buffer): Buffer => {
     offset += piece.length;
-    if (offset > BYTES_MAX) throw new RangeError("a ZIP file without its 64-bit fields has at most 4 GiB");
+    if (offset > BYTES_MAX) throw new RangeError("a ZIP file without ZIP64 fields can have at most 4 GiB");
     return piece;
   };
   for await (const { name, text } of entries) {

@@ -173,7 +173,7 @@ describe("a gateway that shares a database", () => {
       "a missing NATS_URL",
       {
         ...{ first: { ...ENV, ...NATS }, second: ENV, setting: "plane" },
-        says: /^NATS_URL differs: this gateway has the plane inside the gateway, and the deployment NATS, account A/,
+        says: /^NATS_URL differs: this gateway has the gateway's embedded plane, and the deployment NATS, account A/,
       },
     ],
     [
@@ -289,7 +289,7 @@ describe("a gateway that shares a database", () => {
       assert.deepEqual(settings, ["limits"]);
       assert.match(
         reason,
-        /^VALKEY_URL differs: this gateway has memory of each gateway, and the deployment limits server/,
+        /^VALKEY_URL differs: this gateway has rate limits in each gateway's memory, and the deployment limits server/,
       );
     });
 

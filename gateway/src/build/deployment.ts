@@ -16,7 +16,7 @@ import type { BuildContext } from "./context.ts";
 import { type ReportMissing, untilSettingsMatch } from "./waiting.ts";
 
 /** A server without an ID, other than the recorded one. */
-const ANOTHER = "another server, which has no ID yet";
+const ANOTHER = "another limits server, which has no ID yet";
 
 interface OwnOptions {
   config: Config;

@@ -81,7 +81,7 @@ export async function untilSettingsMatch(
       return { name: "database", reason, fields: { reason } };
     },
     waits: "not ready: this gateway cannot serve yet",
-    over: "the settings match the deployment's",
+    over: "this gateway's settings match the deployment's shared settings",
   });
 }
 

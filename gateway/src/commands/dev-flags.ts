@@ -33,7 +33,7 @@ export const DEV_FLAGS: Record<string, Flag> = {
     help: "how credits are bought (default: none; demo: a fake payment provider on this machine, no real money)",
     oneOf: PAYMENTS,
   },
-  "ready-file": { value: "FILE", help: "write addresses and keys there as JSON when the gateway is ready" },
+  "ready-file": { value: "FILE", help: "file to write addresses and keys to, as JSON, when the gateway is ready" },
 };
 
 export function parseDevFlags({ flags, switches }: CommandInput): DevFlags {

@@ -243,7 +243,7 @@ function makeDataDir(dataDir: string): void {
     const { code } = cause as NodeJS.ErrnoException;
     const reason =
       code === "EACCES"
-        ? "this user cannot write there"
+        ? "this user has no write permission"
         : code === "ENOTDIR" || code === "EEXIST"
           ? "a file with this name exists"
           : "see the code";

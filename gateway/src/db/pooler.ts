@@ -29,7 +29,7 @@ export async function checkPooler(config: DatabaseClientConfig): Promise<void> {
       const { pid } = await queryOne(clients[at] as DatabaseClient, Backend, ASK);
       if ((pids[at] ?? pid) !== pid || pids[1 - at] === pid) {
         throw new DatabaseMisconfigured(
-          "a connection pooler shares the database's sessions between connections (pool_mode = transaction or statement), and Tollgate needs its own: " +
+          "a connection pooler shares the database's sessions between connections (pool_mode = transaction or statement), but each connection of Tollgate needs its own session: " +
             "set pool_mode = session for this database in the pooler, or connect to PostgreSQL itself",
         );
       }

@@ -204,7 +204,7 @@ export function openFleet(options: {
     const text = "select count(*)::int as nodes from node where account_id = $1 and state <> 'retired'";
     const { nodes } = await queryOne(pool, Nodes, text, [accountId]);
     if (nodes >= NODES_MAX) return `An account has at most ${NODES_MAX} nodes. Retire one first.`;
-    return `A host has at most ${probationNodesMax} nodes until one of them gave ${probationAnswers} good answers.`;
+    return `A new host can have at most ${probationNodesMax} nodes until one of them has given ${probationAnswers} good answers.`;
   };
 
   return {

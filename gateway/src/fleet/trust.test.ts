@@ -97,7 +97,7 @@ describe("trust in a node's record", () => {
     await register(other, "three");
     await assert.rejects(register(host, "four"), (error) => {
       assert.ok(error instanceof TooManyNodes);
-      assert.match(error.message, /at most 3 nodes until one of them gave 20 good answers/);
+      assert.match(error.message, /at most 3 nodes until one of them has given 20 good answers/);
       return true;
     });
     await register(host, "one");

@@ -276,7 +276,7 @@ describe("closed days", () => {
       await closing.run();
       assert.deepEqual(await differing(), []);
       await db.pool.query(text, [1, builders[0]]);
-      assert.deepEqual(await differing(), [`the sums in ${table} are the sums of their hours`]);
+      assert.deepEqual(await differing(), [`the sums in ${table} equal the hourly rollups that they add up`]);
       await db.pool.query(text, [-1, builders[0]]);
       assert.deepEqual(await differing(), []);
     });
@@ -301,12 +301,12 @@ describe("closed days", () => {
     ],
     [
       "performance_all",
-      "the totals in performance_all are the sums of the rollups that they summarize",
+      "the totals in performance_all equal the rollups that they summarize",
       "update performance_all set busy_ms = busy_ms + $1::int where subject = $2",
     ],
     [
       "performance_day",
-      "the totals in performance_day are the sums of the rollups that they summarize",
+      "the totals in performance_day equal the rollups that they summarize",
       `update performance_day set duration = case when $1::int > 0 then duration || '\\x000000000001'
          else substring(duration for length(duration) - 6) end where subject = $2`,
     ],
@@ -334,7 +334,7 @@ describe("closed days", () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     await closing.run();
     await db.pool.query("delete from usage_day where account_id = $1", [builders[0]]);
-    assert.deepEqual(await differing(), ["the sums in usage_day are the sums of their hours"]);
+    assert.deepEqual(await differing(), ["the sums in usage_day equal the hourly rollups that they add up"]);
     await take({ what: "serve", ago: 3, minutes: 2, builder: 0, model: 0 });
     await closing.run();
     assert.deepEqual(await differing(), []);

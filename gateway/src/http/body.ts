@@ -97,7 +97,7 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   refuseEncoded(request);
   checkDeclaredLength(request, bytesMax);
   // The end was already reported and will not be reported again.
-  if (request.destroyed) throw brokeOff(new Error("the connection closed before"));
+  if (request.destroyed) throw brokeOff(new Error("the connection closed before the body was read"));
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > SMALL_BYTES_MAX && !room(declared)) throw noRoom();
   begin();

@@ -206,7 +206,7 @@ function contractOf(id: string, route: Route) {
     refusal(error: unknown): never {
       if (error instanceof Fault && !declared.has(`${error.status} ${error.code ?? ""}`)) {
         const { status, code = "", message } = error;
-        throw new Error(`${id} refuses with ${status} ${code}, which it does not declare: ${message}`);
+        throw new Error(`route ${id} returned the error ${status} ${code}, which it does not declare: ${message}`);
       }
       throw error;
     },

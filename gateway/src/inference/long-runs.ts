@@ -25,7 +25,7 @@ function refuse(text: string, field: string): void {
   if (!hasLongRun(text)) return;
   throw breaksRule(
     field,
-    `must not have more than ${RUN_CHARS_MAX} characters in a row that are all white space or all the same. Shorten the run.`,
+    `must not have more than ${RUN_CHARS_MAX} identical or white-space characters in a row. Shorten this part.`,
   );
 }
 

@@ -37,7 +37,7 @@ export function keepLastUsed(
   };
   const tryToFlush = (): Promise<void> =>
     flush().catch((error) =>
-      log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not save when keys were last used"),
+      log[isAway(error) ? "debug" : "warn"]({ err: error }, "could not save the API keys' last-used times"),
     );
   const stop = clock.every(WRITE_EVERY_MS, () => void tryToFlush());
   return {

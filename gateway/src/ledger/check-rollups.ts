@@ -126,7 +126,7 @@ const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
 const ADDED = AMOUNTS.replaceAll(/\w+/g, "sum($&)");
 
 const ofUsage = (table: string, keys: string, day: string): Check => ({
-  name: `the sums in ${table} are the sums of their hours`,
+  name: `the sums in ${table} equal the hourly rollups that they add up`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, hours %s', coalesce(s.day, h.day), coalesce(s.keys, h.keys), s.sums, h.sums)
               from (select ${day} as day, (${keys})::text as keys, (${AMOUNTS})::text as sums from ${table}) s
@@ -159,7 +159,7 @@ interface OfPerformance {
 }
 
 const ofPerformance = ({ table, kept = "true", ...of }: OfPerformance): Check => ({
-  name: `the totals in ${table} are the sums of the rollups that they summarize`,
+  name: `the totals in ${table} equal the rollups that they summarize`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, rollups %s', (coalesce(s.slot, p.slot) at time zone 'UTC')::date,
                           coalesce(s.keys, p.keys), s.sums, p.sums)

@@ -307,7 +307,7 @@ describe("settling during database failures", () => {
       .map((line) => JSON.parse(line));
     assert.equal(notes[0].request, publicId("req", bad.id));
     assert.match(notes[0].reason, /violates check constraint/);
-    assert.match(notes[1].reason, /the hold does not exist/);
+    assert.match(notes[1].reason, /neither the hold nor a record of its request exists/);
     assert.equal(ledger.tallies.givenUp, 2);
     assert.equal(lines.filter(({ request }) => request === notes[0].request).length, 1);
     assert.deepEqual(ledger.unsettled(), []);

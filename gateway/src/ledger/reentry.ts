@@ -81,7 +81,7 @@ async function enterPart(
   for (const [i, outcome] of outcomes.entries()) {
     const { id } = (due[i] as RequestEntry).hold;
     if (outcome === "given_up")
-      note(id, "the database refused it; given-up.jsonl in the spool directory has the reason");
+      note(id, "the database refused the settlement; given-up.jsonl in the spool directory has the reason");
     else if (outcome !== "repeated") entered.push(id);
   }
   for (const { id } of await queryRows(pool, Missing, SHORT, [entered])) {
@@ -161,5 +161,5 @@ function count(into: Reentry, what: string, by: number): void {
 
 function noteUnread(into: Reentry, unread: number): void {
   if (unread > 0)
-    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "damaged, or written by another version" });
+    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "the lines are damaged, or were written by another version" });
 }

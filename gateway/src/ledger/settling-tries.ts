@@ -37,7 +37,7 @@ export interface TriesOptions {
   sparing: RateLimitedLog;
 }
 
-const unknownHold = (): Error => new Error("the hold does not exist and has no record");
+const unknownHold = (): Error => new Error("neither the hold nor a record of its request exists");
 
 export class SettlingTries {
   readonly tallies: SettlingTallies = {

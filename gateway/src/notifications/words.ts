@@ -69,7 +69,7 @@ const WORDS: WordsOf = {
   key_expiring: ({ key_name, expires_at }, { account, moment }) => ({
     title: `The API key “${key_name}” expires soon`,
     text: `The API key “${key_name}” of ${account} expires on ${moment(expires_at)}. From then on requests with it are refused with 401.`,
-    advice: "To change when it expires, or to create another key, open:",
+    advice: "To change the key's expiry, or to create another key, open:",
     page: "keys",
   }),
   node_quarantined: ({ node_id, node_name, reason }, { account }) => ({

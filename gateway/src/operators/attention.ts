@@ -107,15 +107,15 @@ function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRu
     },
     isAway && {
       code: "offline",
-      text: `Not connected, although it is set to serve ${models.join(", ")}.${seenAt === null ? " The node has never connected." : ""}`,
+      text: `The node is not connected, although it is set to serve ${models.join(", ")}.${seenAt === null ? " The node has never connected." : ""}`,
       since: seenAt,
     },
     withheld !== null && {
       code: "withheld",
-      text: "Gets no requests until an operator clears it: another node of its host is in quarantine.",
+      text: "The node gets no requests until an operator clears it: another node of its host is in quarantine.",
       since: null,
     },
-    isOld && { code: "old_agent", text: `Runs agent ${agent}; this platform runs ${version}.`, since: null },
+    isOld && { code: "old_agent", text: `The node runs agent version ${agent}; this platform has version ${version}.`, since: null },
     standing === "ready" &&
       probation !== null && {
         code: "probation",

@@ -43,7 +43,7 @@ export function savedMethods({
       const { url, livemode } = await asked(opening);
       const protocol = typeof url === "string" ? URL.parse(url)?.protocol : undefined;
       if (livemode !== live || (protocol !== "https:" && protocol !== "http:")) {
-        throw new ProviderUnavailable("the session does not match the request", { livemode });
+        throw new ProviderUnavailable("the checkout session in the response does not match the request", { livemode });
       }
       return { url: url as string };
     },

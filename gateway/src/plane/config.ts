@@ -51,7 +51,7 @@ function natsMistakes(variables: Variables): string[] {
   }
   if (PLANE_SEED_OLD !== undefined) {
     mistakes.push(
-      "PLANE_SEED_OLD must not be set when NATS_URL is set: on NATS servers the seed stays the same, and you replace PLANE_SIGNING_SEED",
+      "PLANE_SEED_OLD must not be set when NATS_URL is set: on NATS servers the seed stays the same, and PLANE_SIGNING_SEED is replaced instead",
     );
   }
   return mistakes;

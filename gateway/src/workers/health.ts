@@ -109,7 +109,7 @@ function tellOfWorkers(
       { state },
     ]);
   });
-  page.gauge("tollgate_workers_wanted", "Worker processes that there should be.", () => [[count]]);
+  page.gauge("tollgate_workers_wanted", "Number of worker processes that should run.", () => [[count]]);
   page.counter("tollgate_worker_deaths_total", "Worker processes that ended unexpectedly.", () => [
     [supervisor.deaths],
   ]);

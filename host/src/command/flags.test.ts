@@ -11,7 +11,7 @@ const parse = (args: string[], ...rest: Rest) =>
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
 
-test("flags have defaults, except for the required ones", () => {
+test("flags have defaults, except for the required flags", () => {
   assert.deepEqual(parse(good, {}), {
     gateway: "http://127.0.0.1:8080",
     token: TOKEN,
@@ -30,7 +30,7 @@ test("flags have defaults, except for the required ones", () => {
   });
 });
 
-test("flags set every option", () => {
+test("flags set every option of up", () => {
   const args = ["--gateway", "https://gw.example", "--node", "node_1", "--engine", "openai", "--slots", "3"];
   args.push("--engine-url", "http://h:1/v1", "--map", "tiny-3b=llama3.2:3b, embed-m3=bge=m3", "--models", "a, b,a");
   const flags = parse([...args, "--log-level", "debug"], {
@@ -88,7 +88,7 @@ for (const [name, args, flag] of mistakes) {
   });
 }
 
-test("reports every mistake at once", () => {
+test("all mistakes in the flags are reported at once", () => {
   assert.throws(
     () => parse(["--slots", "x", "--map", "y"], {}),
     (error) => error instanceof UsageError && error.mistakes.length === 6,
@@ -109,13 +109,13 @@ const login: Remembered = {
   },
 };
 
-test("up needs no flags on a machine with a login and an election, and replaces no missing engine", () => {
+test("up needs no flags on a machine with a login and an election, and uses no demo model by itself", () => {
   const { gateway, token, identity, engine, models, slots, demoFallback, settled } = parse([], {}, login);
   assert.deepEqual([gateway, token, identity], ["https://gateway.example", "tht_live_stored_secret", { id: "node_1" }]);
   assert.deepEqual([engine, models, slots, demoFallback, settled], ["openai", ["tiny-3b"], 2, false, true]);
 });
 
-test("flags override stored values, and naming another engine overrides all stored engine settings", () => {
+test("flags override stored values, and naming an engine replaces all stored engine settings", () => {
   const changed = parse(["--models", "mid-14b", "--slots", "7", "--name", "box"], {}, login);
   assert.deepEqual([changed.models, changed.slots, changed.identity], [["mid-14b"], 7, { name: "box" }]);
   assert.equal(changed.engineUrl, "http://127.0.0.1:8000");
@@ -125,7 +125,7 @@ test("flags override stored values, and naming another engine overrides all stor
   assert.deepEqual([file.engine, file.modelFile, file.modelAs], ["auto", "m.gguf", "tiny-3b"]);
 });
 
-test("stored values for another gateway are ignored", () => {
+test("up ignores stored values of another gateway", () => {
   const flags = parse(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
   assert.deepEqual(
     [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.demoFallback],
@@ -133,7 +133,7 @@ test("stored values for another gateway are ignored", () => {
   );
 });
 
-test("the demo model replaces a missing engine only with its flag, and only if no engine is named", () => {
+test("the demo model replaces a missing engine only with --demo-fallback, and only if no engine is named", () => {
   assert.equal(parse([...good, "--demo-fallback"], {}).demoFallback, true);
   assert.throws(() => parse([...good, "--engine", "scripted", "--demo-fallback"], {}), {
     message: "--demo-fallback needs --engine auto",

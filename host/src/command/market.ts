@@ -1,4 +1,4 @@
-/** `tollgate-host market`: what each model could earn. */
+/** `tollgate-host market`: shows how much each model could earn. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { table } from "@tollgate/terminal/text.ts";
 import { type Command, type CommandContext, printAnswer } from "./command.ts";

@@ -57,7 +57,7 @@ function explain(reached: Reach, host: string, hasKey: boolean): Finding | undef
     return {
       cause: "key",
       what: `the engine at ${host} ${hasKey ? "refuses the key" : "requires a key"} (HTTP ${status})`,
-      next: "set TOLLGATE_ENGINE_KEY to the engine's key; tollgate-host elect remembers it",
+      next: "set TOLLGATE_ENGINE_KEY to the engine's key; tollgate-host elect stores the key",
     };
   if (status === 200 && !isPage(reached)) return undefined;
   return loading(reached, host) ?? stranger(status, contentType, host);

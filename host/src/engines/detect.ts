@@ -75,7 +75,7 @@ export function placesLooked(addresses: EngineAddresses, found: FoundEngine[], a
       return `${engine.name} lists ${engine.models.slice(0, LISTED_MAX).join(", ") || "no model"}`;
     const kinds = KINDS.filter((kind) => addresses[kind] === url).map((kind) => KNOWN[kind].kind);
     const absence = absences.find((one) => one.url === url);
-    return `${kinds.join(", ")}: ${absence?.what ?? `the server at ${new URL(url).host} is another engine`}`;
+    return `${kinds.join(", ")}: ${absence?.what ?? `the server at ${new URL(url).host} is a different engine`}`;
   });
 }
 
@@ -134,7 +134,7 @@ export function notesOn(
   }
   if (!engine.slotsTold && slotsSet === undefined)
     notes.push(
-      `${engine.kind} does not report how many requests it runs at once; assuming ${engine.slots}. --slots sets it`,
+      `${engine.kind} does not report how many requests it runs at once; assuming ${engine.slots}. Use --slots to change this number`,
     );
   return [...notes, ...(engine.profile.caveats ?? [])];
 }

@@ -28,7 +28,7 @@ export interface AdminRun extends CommandInput {
 export const ACCOUNT = { ACCOUNT: { help: "account ID: acc_…" } };
 export const NAME = { NAME: { help: "1 to 200 characters" } };
 export const REASON: Record<string, Flag> = {
-  reason: { value: "TEXT", required: true, help: "why, in 1 to 200 characters; the audit log shows it" },
+  reason: { value: "TEXT", required: true, help: "the reason, in 1 to 200 characters, for the audit log" },
 };
 
 const PAGE_ROWS = 1000;

@@ -73,11 +73,11 @@ interface ShownPlane {
 }
 
 const WORDS: Record<ShownPlane["state"], (plane: ShownPlane) => string> = {
-  embedded: () => "the plane inside the gateway (NATS_URL is not set)",
-  own: ({ url }) => `${url}; it belongs to this deployment`,
-  other: ({ url, deployment }) => `${url}; IT BELONGS TO ANOTHER DEPLOYMENT, ${deployment}`,
-  unclaimed: ({ url }) => `${url}; it belongs to no deployment yet, and the first gateway claims it`,
-  away: ({ url }) => `${url}; it cannot be reached`,
+  embedded: () => "the gateway's embedded plane (NATS_URL is not set)",
+  own: ({ url }) => `${url}, which belongs to this deployment`,
+  other: ({ url, deployment }) => `${url}, which BELONGS TO ANOTHER DEPLOYMENT, ${deployment}`,
+  unclaimed: ({ url }) => `${url}, which belongs to no deployment yet: the first gateway claims it for its deployment`,
+  away: ({ url }) => `${url}, which cannot be reached`,
 };
 
 async function planeOf(run: AdminRun, { id }: Deployment): Promise<ShownPlane> {

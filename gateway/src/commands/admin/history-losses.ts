@@ -15,7 +15,7 @@ export const lossCommands: Record<string, AdminCommand> = {
     help: "let gateways use this database although it does not continue the one that they used before",
     flags: { yes: { help: "confirm: gateways use this database from now on, and none uses another copy" } },
     more: [
-      "After a restore from a backup, or a move to another PostgreSQL cluster. Gateways then replay their journals.",
+      "Run this after a restore from a backup or a move to another PostgreSQL cluster. Gateways then replay their journals.",
     ],
     example: "--yes",
     run: accept,
@@ -62,7 +62,7 @@ const shown = ({ epoch, timeline, gateway, foundAt, positions, entered, notEnter
 
 async function accept(run: AdminRun): Promise<number> {
   if (!run.switches.has("yes"))
-    throw new UsageError("--yes is missing: from then on, gateways reject every other copy of the database");
+    throw new UsageError("--yes is missing: this command makes gateways reject every other copy of the database");
   const act = { operator: SHELL_OPERATOR, action: "history.accept", subject: "database" };
   const { epoch, system, timeline } = await openAudit(run).record(act, () => acceptHistory(run.pool, run.newId));
   run.print(

@@ -66,7 +66,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     run: revoke,
   },
   "key limits": {
-    help: "set an API key's limits; limits that you leave out or set to \"default\" become the platform's",
+    help: "set an API key's limits; limits that you leave out or set to \"default\" get the platform's defaults",
     args: KEY,
     flags: {
       "requests-per-minute": { value: "N", help: 'a whole number, or "default"' },

@@ -56,8 +56,8 @@ async function create(run: AdminRun): Promise<number> {
   const batch = await openAudit(run).record(act, async () => {
     const made = await payoutsOf(run).create({ note, by: SHELL_OPERATOR, minimum });
     if (made === undefined) {
-      const much = minimum === ZERO ? "anything" : "as much";
-      throw new CommandError(`no host is owed ${much} that is not held back or in an open payout`, {
+      const much = minimum === ZERO ? "anything" : "this minimum";
+      throw new CommandError(`no host is owed ${much}, not counting held-back earnings and open payouts`, {
         next: "tollgate admin payout list shows open batches",
       });
     }

@@ -251,7 +251,7 @@ async function spools({ pool, newId, clock, backup }: Drill, place: string): Pro
     await ledger.close();
     await spool.close();
   }
-  const words = `${counts.entered} settled, ${counts.known} in the ledger already`;
+  const words = `settlements entered: ${counts.entered}; already in the ledger: ${counts.known}`;
   const bad = counts.givenUp + counts.damaged === 0 ? "" : `; ${counts.givenUp} refused, ${counts.damaged} unreadable`;
   return result("the spools", bad === "", `${words}${bad}`);
 }
@@ -308,7 +308,7 @@ async function receipts({ pool, secrets }: Drill): Promise<Result> {
   const record = newest && (await openHistory({ pool }).find(newest.accountId, newest.id));
   if (record === undefined) return result("receipts", true, `${keyId} is published; there is no request to sign for`);
   const verdict = verifyReceipt(signReceipt(record, seed), keys);
-  return result("receipts", verdict.valid, verdict.valid ? `signed as ${keyId}, and verified` : verdict.why);
+  return result("receipts", verdict.valid, verdict.valid ? `signed with the key ${keyId} and verified` : verdict.why);
 }
 
 async function secondFactors({ pool, config, secrets }: Drill): Promise<Result> {

@@ -24,7 +24,7 @@ export const spoolCommands: Record<string, AdminCommand> = {
   "spool enter": {
     help: "commit the settlements in a directory's spool files that the ledger lacks, each of them once",
     args: DIR,
-    more: ["Safe to repeat, and while gateways run. The files stay; gateways remove those of gateways that are gone."],
+    more: ["Safe to repeat, and while gateways run. The command keeps the files. Gateways later remove the files of gateways that no longer exist."],
     example: "/srv/old/spool",
     run: enter,
   },

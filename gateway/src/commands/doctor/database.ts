@@ -126,8 +126,8 @@ export function standbyCheck({ syncNames, syncStandbys }: Pick<State, "syncNames
 /** `slackMs`: the part of the offset that network delay may explain. */
 export function clockCheck(offsetMs: number, slackMs: number): Check {
   const offMs = Math.max(0, Math.abs(offsetMs) - slackMs);
-  const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's`;
-  const next = "synchronise both with NTP: timedatectl set-ntp true";
+  const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's clock`;
+  const next = "synchronise both clocks with NTP: timedatectl set-ntp true";
   if (offMs > CLOCK_OFF_MS_MAX) return fail("clock", said, next);
   return offMs > CLOCK_OFF_MS
     ? warn("clock", said, next)
@@ -136,7 +136,7 @@ export function clockCheck(offsetMs: number, slackMs: number): Check {
 
 async function schemaCheck(pool: pg.Pool): Promise<Check> {
   const { schema, known, migrations } = await planMigration(pool, await readProgram());
-  if (schema === 0) return ok("schema", "empty: the first gateway migrates it (or tollgate migrate)");
+  if (schema === 0) return ok("schema", "the database is empty: the first gateway, or tollgate migrate, creates the schema");
   const left = `${migrations.length} of ${known} migrations are not applied`;
   if (migrations.some(({ phase }) => phase === "before")) return warn("schema", left, "tollgate migrate");
   if (migrations.length > 0)

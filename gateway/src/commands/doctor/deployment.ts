@@ -20,7 +20,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
     yield warn(
       "deployment",
       "RECEIPT_SEED is not set, and DATA_DIR has none",
-      "set RECEIPT_SEED as the other gateways have it",
+      "set RECEIPT_SEED to the other gateways' value",
     );
   const found = SHARED_NAMES.flatMap((name): Check[] => {
     const [recorded, its] = [stored[name], own[name]];

@@ -278,7 +278,7 @@ describe("tollgate doctor", () => {
       },
       ...{ NATS_SYSTEM_JWT: "a.b.c", NATS_SYSTEM_SEED: seedOf("user") },
     };
-    assertCheck(of((await doctor(nats)).checks, "plane"), "fail plane", /the server is no NATS server$/, /NATS_URL/);
+    assertCheck(of((await doctor(nats)).checks, "plane"), "fail plane", /the server is not a NATS server$/, /NATS_URL/);
   });
 
   const binary = findServer();

@@ -50,7 +50,7 @@ function greeting(at: { host: string; port: number }): Promise<z.infer<typeof In
       socket.destroy();
       const [, json] = /^INFO (\{.*\})/.exec(said) ?? [];
       const info = json === undefined ? undefined : Info.safeParse(JSON.parse(json)).data;
-      if (info === undefined) reject(new Error("the server is no NATS server"));
+      if (info === undefined) reject(new Error("the server is not a NATS server"));
       else resolve(info);
     });
   });
@@ -76,8 +76,8 @@ async function rightsCheck(examined: CheckContext): Promise<Finding> {
   try {
     return await withPlane(examined, async ({ isAway }) =>
       isAway
-        ? fail("plane", "the NATS servers answer, and refuse this gateway's keys", next)
-        : ok("plane", "accepts this gateway's keys"),
+        ? fail("plane", "the NATS servers respond, but reject this gateway's keys", next)
+        : ok("plane", "the NATS servers accept this gateway's keys"),
     );
   } catch (error) {
     return fail("plane", reasonOf(error), next);

@@ -19,7 +19,7 @@ export const apiCommand: Command = {
     ...JSON_FLAG,
   },
   more: [
-    "It prints what the gateway answers: JSON, CSV or events. With --json, JSON comes as one line.",
+    "The command prints the gateway's response: JSON, CSV or events. With --json, JSON is printed on one line.",
     "The API reference is under /docs of the gateway.",
   ],
   example: "GET usage?by=day",

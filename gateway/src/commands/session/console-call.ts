@@ -60,12 +60,12 @@ const NEXT: Record<string, string> = {
   session_read_only: "run tollgate login --write",
   browser_required: "use the console in a browser",
 };
-const LOOK_IT_UP = "check the path and what it takes, in the API reference under /docs of the gateway";
+const LOOK_IT_UP = "check the path and its parameters in the API reference, under /docs of the gateway";
 
 async function refusalOf(response: Response, gateway: string): Promise<CommandError> {
   const envelope = Envelope.safeParse(await response.json().catch(() => undefined));
   if (!envelope.success) {
-    return new CommandError(`${gateway} answered ${response.status}, and not as a Tollgate gateway does`, {
+    return new CommandError(`${gateway} returned ${response.status}, but not in the format of a Tollgate gateway`, {
       next: "check the address (--gateway URL)",
     });
   }

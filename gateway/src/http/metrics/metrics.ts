@@ -89,7 +89,7 @@ function tellOf(page: Page, facts: MetricFacts): void {
   );
   page.gauge(
     SETTING_DIFFERS,
-    "1 for each shared setting that differs from the deployment's.",
+    "1 for each setting of this gateway that differs from the deployment's shared settings.",
     () => facts.differing().map((setting) => [1, { setting }]),
     "max",
   );
@@ -359,7 +359,7 @@ function tellOfLosses(page: Page, { losses }: MetricFacts): void {
   );
   sum(
     "tollgate_database_refused_total",
-    "Database connections rejected: the database's contents did not continue those that gateways used before.",
+    "Database connections rejected because the database's history does not continue that of the database used before.",
     (of) => of.refused,
   );
   page.gauge(

@@ -20,7 +20,7 @@ const URLS = [
   ...["/docs/reference.css", "/docs/guide.css", "/docs/reference.js", "/docs/own-key.js", "/docs/mark.svg", "/"],
 ];
 
-describe("200", () => {
+describe("status 200", () => {
   test("serves each committed API document", async () => {
     for (const { url, api } of DOCUMENTS) {
       const answer = await app.inject({ url });
@@ -52,7 +52,7 @@ describe("200", () => {
   }
 });
 
-describe("304", () => {
+describe("status 304", () => {
   for (const [name, wrap] of [
     ["the tag", (tag: string) => tag],
     ["a weak tag", (tag: string) => `W/${tag}`],

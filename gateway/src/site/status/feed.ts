@@ -9,7 +9,7 @@ type Incident = Status["incidents"][number];
 const KINDS: Record<Incident["kind"], string> = {
   internal: "a part of the platform failed",
   stopped: "the platform was not running",
-  unavailable: "no node could serve it",
+  unavailable: "no node could serve this model",
   errors: "too many requests failed",
 };
 

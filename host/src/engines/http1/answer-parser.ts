@@ -259,7 +259,7 @@ export class AnswerParser {
   }
 
   #takeRoom(): void {
-    if (this.#room-- === 0) throw new MalformedAnswer("the lines around a chunk are too long");
+    if (this.#room-- === 0) throw new MalformedAnswer("the lines before or after a chunk are too long");
   }
 }
 

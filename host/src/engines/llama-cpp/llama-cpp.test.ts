@@ -203,8 +203,8 @@ test("reports a missing, wrong or damaged file and leaves nothing behind", async
 });
 
 test("notes differences of the file from the catalogue", async (t) => {
-  assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, but tiny-3b promises 8192/);
-  assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, but embed-m3 promises 1024/);
+  assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, but the catalogue promises 8192 for tiny-3b/);
+  assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, but the catalogue promises 1024 for embed-m3/);
   const only = await llamaCppEngine({ ...options, models: ["embed-m3"], contextTokens: 64 });
   t.after(() => only.close());
   const job: EmbeddingJob = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding", input: ["a"] };

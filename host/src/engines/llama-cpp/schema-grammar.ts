@@ -132,7 +132,7 @@ class Writer {
   /** Members of which some may be missing: one rule for what follows each, with and without a member before it. */
   #chain(members: { text: string; isOptional: boolean }[]): string {
     if (members.length > ALTERNATIVES_MAX)
-      throw unsupported(`more than ${ALTERNATIVES_MAX} properties of which some may be missing`);
+      throw unsupported(`more than ${ALTERNATIVES_MAX} properties in an object with optional properties`);
     const base = `m${this.#rules.length}`;
     const rest = (at: number, before: string): string => (at < members.length ? `${base}-${before}${at}` : '""');
     for (const [at, { text, isOptional }] of members.entries()) {
@@ -195,7 +195,7 @@ function repeated(min: number, max: number | undefined): string {
 function literals(values: readonly unknown[], schema: Schema): string {
   const types = schema.type === undefined ? [] : [schema.type].flat();
   const fit = values.filter((value) => types.length === 0 || types.some((type) => isOfType(value, type)));
-  if (fit.length === 0) throw unsupported("enum without a value of its type");
+  if (fit.length === 0) throw unsupported("an enum without a value of the schema's type");
   return oneOf([...new Set(fit.map((value) => JSON.stringify(value)))].sort());
 }
 

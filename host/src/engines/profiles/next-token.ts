@@ -44,7 +44,7 @@ export const nextToken: EngineScoring = {
       if (said === undefined)
         throw new EngineError(
           "prompt",
-          "the answer to score is shorter than a position in it that the gateway asked about",
+          "the gateway asked for a token position beyond the end of the answer to score",
         );
       const body = {
         model,
