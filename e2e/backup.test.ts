@@ -194,7 +194,7 @@ describe("backup and restore", { skip }, () => {
     const failing = (JSON.parse(bent.out) as Report).results.filter(({ good }) => !good).map(({ check }) => check);
     assert.deepEqual([bent.code, failing], [1, ["the backup", "receipts", "the key"]], bent.out);
 
-    // Follows docs/operators/backup.md.
+    // Restores the gateway in the steps of docs/operators/backup.md.
     dataDir = await newDataDir();
     await cp(join(folder, "secrets.json"), join(dataDir, "secrets.json"));
     await cp(join(folder, "spool"), join(dataDir, "spool"), { recursive: true });

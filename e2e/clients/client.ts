@@ -20,7 +20,7 @@ interface Answer {
   reasoning?: string | null;
 }
 
-/** A failure as a builder sees it, read from this client's error. */
+/** A failed request as the client's error describes it. */
 export interface Seen {
   raised: string;
   status?: number | null;
@@ -38,7 +38,7 @@ export interface Client {
   stream(at: Connection, ask: Ask, onText: (text: string) => void): Promise<void>;
   /** Returns the completion tokens that the stream reported. */
   streamUsage?(at: Connection, ask: Ask): Promise<number>;
-  /** Leaves a stream after its first text. */
+  /** Disconnects from a stream after its first text. */
   cancel?(at: Connection, ask: Ask): Promise<void>;
   /** Requests an answer that matches the schema, and returns it parsed. */
   structured?(at: Connection, ask: Ask, schema: Schema): Promise<unknown>;
@@ -65,7 +65,7 @@ export interface Traits {
   repeatsBilled?: true;
   /** The client turns a completion's prompt into a dialogue, and `textStream` raises a failure without its code. */
   isAiSdk?: true;
-  /** Leaving a stream does not cancel the request: the model continues, and the rest is charged. */
+  /** Disconnecting from a stream does not cancel the request: the model continues, and the rest is charged. */
   runsOn?: true;
   /** The client's errors contain the status and the message, but not the code. */
   losesCode?: true;

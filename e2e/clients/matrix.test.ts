@@ -17,7 +17,7 @@ const driven = await Promise.all(
 );
 const here = driven.filter(({ client }) => !("missing" in client));
 
-describe("clients", { concurrency: true }, () => {
+describe("the clients that builders use", { concurrency: true }, () => {
   let worlds: Worlds | undefined;
   before(async () => {
     if (here.length > 0) worlds = await openWorlds();

@@ -1,4 +1,4 @@
-/** The form of an entry in `programs.ts`: a client, or a program with checks of its own. */
+/** Defines the entries of `programs.ts`: each is a client, or a program with checks of its own. */
 import type { Client, Traits } from "./client.ts";
 import type { World } from "./world.ts";
 

@@ -268,7 +268,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaintsBut(400), []);
   });
 
-  test("a rotated key's old secret works for the chosen time and no longer", async () => {
+  test("after a key is rotated, its old secret works only for the chosen time", async () => {
     await page.goto("/console/keys");
     await page.getByRole("row", { name: /intern/ }).click();
     const drawer = page.getByRole("dialog", { name: "intern" });
@@ -443,7 +443,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("Ctrl-K opens a page, a key, a model or a request and changes the theme without a mouse", async () => {
+  test("the Ctrl-K search opens a page, a key, a model or a request, and changes the theme", async () => {
     const field = page.getByRole("combobox", { name: /^Search/ });
     /** Presses Enter only once the wanted result is first, because keys and models appear a moment later. */
     const find = async (text: string, option: RegExp): Promise<void> => {

@@ -18,7 +18,7 @@ import { checkVisuals } from "./visual/checks.ts";
 const DOLLAR = 1_000_000_000_000n;
 const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;
 
-describe("credits and nodes", NEEDS_CHROMIUM, () => {
+describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let paymentsUrl: string;
@@ -98,7 +98,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     assert.equal((await builder(platform)).balance, 117n * DOLLAR + (34n * DOLLAR) / 100n);
   });
 
-  test("the low-credit alert is set, shown and turned off", async () => {
+  test("a user sets the low-credit alert, sees it and turns it off", async () => {
     await page.goto("/console/credits");
     await page.getByLabel("Alert below ($)").fill("200");
     await page.getByRole("button", { name: "Turn on alert" }).click();
@@ -248,7 +248,7 @@ describe("credits and nodes", NEEDS_CHROMIUM, () => {
     await eventually("the token is refused", async () => (await logIn()) === 1);
   });
 
-  test("the pages request nothing from other origins except the payment provider's own pages", () => {
+  test("no page requests anything from another origin, except the payment provider's pages", () => {
     const { origin } = new URL(paymentsUrl);
     // The demo provider has no icon, which browsers request automatically.
     const expected = new RegExp(`^request to ${origin}$|404`);

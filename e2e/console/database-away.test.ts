@@ -70,7 +70,7 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
     ["frozen", async () => proxy.hang()],
     ["killed", () => proxy.refuse()],
   ] as const) {
-    test(`${name}: every page says that and since when, shows the age of its figures, and recovers without a reload`, async () => {
+    test(`${name}: every page says since when the database is unreachable, shows the age of its figures, and recovers without a reload`, async () => {
       for (const one of pages.values()) await banner(one).waitFor({ state: "detached" });
       await leave();
       for (const one of pages.values()) await banner(one).waitFor();

@@ -77,7 +77,7 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("search finds a heading and an operation with only the keyboard", async () => {
+  test("a reader finds a heading and an API operation with only the keyboard", async () => {
     const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     const { page } = browser;
     try {
@@ -106,7 +106,7 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("a signed-in reader copies samples with the gateway's address and their own key, which work", async () => {
+  test("a signed-in reader copies samples that contain the gateway's URL and the reader's own key, and the samples work", async () => {
     const { gateway_url: baseUrl, builder } = platform.ready;
     const browser = await openBrowser({ baseUrl });
     const { page } = browser;
@@ -165,7 +165,7 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
     }
   });
 
-  test("shows a message to a reader whose role cannot create keys", async () => {
+  test("a reader whose role cannot create keys sees a message", async () => {
     const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     const { page } = browser;
     try {

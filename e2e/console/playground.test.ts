@@ -206,7 +206,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     playground.ended = 1;
   });
 
-  test("two models answer the same message, each with its own time, tokens and cost", async () => {
+  test("two models answer the same message, and each answer shows its time, tokens and cost", async () => {
     await page.getByLabel("Compare with").selectOption("tiny-3b");
     await page.getByText(/two requests, up to 128 output tokens/).waitFor();
     await playground.say(order({ text: "side by side" }));

@@ -10,7 +10,7 @@ import { chat } from "@tollgate/stage/requests.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
-describe("settings", NEEDS_CHROMIUM, () => {
+describe("the settings page", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let browser: BrowserSession;

@@ -111,7 +111,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     await set();
     await page.getByRole("heading", { name: "Your password is set" }).waitFor();
     await set();
-    await page.getByRole("alert").getByText('"token" must be from an email of the last hour').waitFor();
+    await page.getByRole("alert").getByText('"token" must be an unused token from an email').waitFor();
     await enter(FIRST);
     await page.getByRole("alert").getByText("wrong").waitFor();
     await enter(SECOND);
@@ -193,7 +193,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     );
   });
 
-  describe("a team", () => {
+  describe("team invitations and roles", () => {
     const GUEST = "guest@example.com";
     let guest: BrowserSession;
     before(async () => {

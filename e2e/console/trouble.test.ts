@@ -72,7 +72,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     return () => page.unroute(path);
   };
 
-  test("a figure or card that cannot be loaded says so, does not affect others, and can be retried", async () => {
+  test("a part of a page that cannot be loaded shows an error, can be retried, and does not affect other parts", async () => {
     const mended = await failing("**/console/api/usage?by=day*", 500);
     await page.goto("/console/overview");
     await alert("The books are being moved.").first().waitFor();

@@ -1,4 +1,4 @@
-/** The platform's performance over a span: load, errors, top spenders, nodes with problems, and money. */
+/** The platform's performance over a period: load, errors, top spenders, nodes with problems, and money. */
 import { z } from "zod";
 import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";

@@ -1,4 +1,7 @@
-/** A host's payouts: where they are sent, and what was paid. Operators pay them in batches (operator-payouts.ts). */
+/**
+ * A host's payouts: the bank account they are sent to, and the amounts paid. Operators pay them in batches
+ * (operator-payouts.ts).
+ */
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { PageQuery } from "../lists.ts";

@@ -1,5 +1,5 @@
 /**
- * A banner on every builder page when automatic top-up was turned off after a failure. It stays until somebody turns
+ * A banner on every builder page when automatic top-up was turned off after a failure. It stays until someone turns
  * top-up on again or confirms that it stays off. It is at the lower edge, so that the page does not shift.
  */
 import { useQuery } from "@tanstack/react-query";

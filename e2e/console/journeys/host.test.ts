@@ -142,7 +142,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await dialog.getByLabel("IBAN", { exact: true }).fill("DE89 3704 0044 0532 0130 01");
     await dialog.getByRole("button", { name: "Save payout method" }).click();
     await dialog
-      .getByText(/must be an IBAN such as .* with its right check digits/)
+      .getByText(/must be an IBAN such as .* with valid check digits/)
       .first()
       .waitFor();
     await dialog.getByLabel("IBAN", { exact: true }).fill("DE89 3704 0044 0532 0130 00");

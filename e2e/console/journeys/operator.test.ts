@@ -80,7 +80,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     for (const name of ["Request rate", "Errors", "First token, p95", "Slots in use"]) {
       await page.getByRole("figure", { name: `${name} in the last hour` }).waitFor();
     }
-    await page.getByText(/All nodes together: \d+ of \d+ slots busy/).waitFor();
+    await page.getByText(/Busy slots of all nodes: \d+ of \d+\./).waitFor();
     await page
       .getByRole("button", { name: "7d" })
       .or(page.getByRole("radio", { name: "7d" }))

@@ -8,7 +8,7 @@ const recording = readRecording();
 
 describe("the recorded API responses", () => {
   for (const [file, recorded] of recording) {
-    test(`${file} fits the API's declaration`, () => assert.deepEqual(mismatches(recorded), [], file));
+    test(`${file} matches the API's declaration`, () => assert.deepEqual(mismatches(recorded), [], file));
   }
 
   test("a response with a missing, wrong or unknown field is refused, with the path of the field", () => {

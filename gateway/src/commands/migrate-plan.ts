@@ -1,4 +1,4 @@
-/** What `tollgate migrate --plan` prints. */
+/** Formats the output of `tollgate migrate --plan`. */
 import { shownPrograms } from "../db/connected.ts";
 import { padded } from "../db/migrations.ts";
 import type { Plan, PlannedMigration } from "../db/plan.ts";

@@ -183,7 +183,7 @@ describe("changing a function's signature", () => {
   });
 });
 
-test("lets concurrent callers get either the old or the new function", async (t) => {
+test("replacing a function lets concurrent callers get either the old or the new one", async (t) => {
   const directory = await files(t, { say: ONE });
   await apply(directory);
   const seen = new Set<unknown>();

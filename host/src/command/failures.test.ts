@@ -42,7 +42,7 @@ const refusing = (status: number, body: object) => async (t: TestContext, logins
 const LOCAL = ["completion", "logout", "service print"];
 
 const ENVIRONMENTS: Environment[] = [
-  { name: "nobody logged in, and a gateway that is down", make: () => deadAddress(), without: LOCAL },
+  { name: "no login, and a gateway that is down", make: () => deadAddress(), without: LOCAL },
   {
     name: "a gateway that is down",
     async make(_t, logins) {
@@ -59,7 +59,7 @@ const ENVIRONMENTS: Environment[] = [
     }),
     without: LOCAL,
   },
-  { name: "an address that is no gateway", make: refusing(200, { hello: "world" }), without: LOCAL },
+  { name: "a server that is not a gateway", make: refusing(200, { hello: "world" }), without: LOCAL },
   {
     name: "a login file that is damaged",
     async make(_t, logins) {
@@ -78,7 +78,7 @@ const ENVIRONMENTS: Environment[] = [
     without: ["completion", "service print"],
   },
   {
-    name: "a login file that may not be read",
+    name: "a login file without read permission",
     async make(_t, logins) {
       await loggedIn(logins, await deadAddress());
       await chmod(logins.path, 0);

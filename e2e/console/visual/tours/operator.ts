@@ -7,7 +7,7 @@ export const OPERATOR_PAGES: Stop[] = [
   {
     path: "/operator",
     heading: "Platform",
-    there: "All nodes together",
+    there: "Busy slots of all nodes",
     async open(page) {
       await page.getByRole("list", { name: "Incidents" }).getByRole("button").first().click();
       await page.getByRole("dialog", { name: "Post an update" }).waitFor();

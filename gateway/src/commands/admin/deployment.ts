@@ -1,6 +1,7 @@
 /**
- * `tollgate admin deployment …`: the identity of the deployment, the owner of the plane, and shared settings. `fork` makes a copy of the
- * database a deployment of its own; `adopt` lets a database take over the plane of a lost one.
+ * `tollgate admin deployment …`: shows the deployment's identity, the database that owns the plane, and shared
+ * settings. `fork` makes a copied database a deployment of its own. `adopt` lets this database take over the plane of a
+ * lost one.
  */
 
 import { propertyList } from "@tollgate/terminal/columns.ts";
@@ -66,7 +67,7 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 interface ShownPlane {
-  /** `embedded`: each gateway has its own plane. */
+  /** Which database owns the plane. `embedded`: none, because each gateway runs its own plane. */
   state: "embedded" | "own" | "other" | "unclaimed" | "away";
   url: string | null;
   deployment: string | null;

@@ -1,4 +1,7 @@
-/** `tollgate admin history losses` and `accept`: losses in failovers, and accepting a database's history. */
+/**
+ * `tollgate admin history losses` lists data losses in failovers. `history accept` makes gateways continue with a
+ * restored database's history.
+ */
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { acceptHistory, type Loss, readLosses } from "../../db/lineage/losses.ts";
@@ -7,7 +10,7 @@ import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts
 
 export const lossCommands: Record<string, AdminCommand> = {
   "history losses": {
-    help: "list failovers that lost data: what gateways replayed from their journals, and what is missing with the reason",
+    help: "list failovers that lost data: the changes that gateways replayed from their journals, and those still missing, with reasons",
     example: "",
     run: losses,
   },

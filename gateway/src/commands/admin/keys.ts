@@ -249,7 +249,7 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
   const { pool, newId, clock, config } = run;
   const { pepper } = await serverSecrets(config);
   const hasColumns = await keepsPeppers(pool);
-  // A command only sends to gateways.
+  // A command sends messages to gateways, but receives none.
   const broadcast: Broadcast = { send: (topic, text) => announce(pool, topic, text), on() {}, async close() {} };
   const log = createErrorLog("warn");
   const secrets = open({

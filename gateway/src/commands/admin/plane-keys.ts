@@ -1,6 +1,6 @@
 /**
- * `tollgate admin plane new-key` and `plane retire-keys`: replaces the key that signs credentials on NATS servers, while gateways and nodes
- * stay connected. Neither needs the database.
+ * `tollgate admin plane new-key` and `plane retire-keys`: replace the key that signs credentials for NATS servers,
+ * while gateways and nodes stay connected. Neither command needs the database.
  */
 
 import { type Command, JSON_FLAG } from "@tollgate/terminal/command.ts";

@@ -1,4 +1,4 @@
-/** Checks TLS files: readable, matching, valid now and for the clients' hostname. */
+/** Checks TLS files: readable, matching, currently valid, and issued for the hostname that clients use. */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
@@ -6,7 +6,7 @@ import { type CertificateFiles, readCertificate } from "../../base/certificate.t
 import { DAY_MS } from "../../base/time.ts";
 import type { CheckContext } from "./examined.ts";
 
-/** Renewal usually begins 30 days before the end. */
+/** Certificates are usually renewed 30 days before they expire, so fewer days left need a warning. */
 const ENDS_SOON_DAYS = 14;
 
 export async function* certificateChecks({ config, clock }: CheckContext): AsyncGenerator<Check> {

@@ -90,8 +90,8 @@ export function logChanges(log: Log, { changes }: Compared): void {
     log.info(
       { settings },
       change === "recorded"
-        ? "recorded the settings that gateways share"
-        : `${change} a change of the settings that gateways share`,
+        ? "recorded the shared settings of all gateways"
+        : `${change} a change of the shared settings of all gateways`,
     );
   }
 }

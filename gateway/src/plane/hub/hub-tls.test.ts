@@ -63,7 +63,7 @@ describe("TLS", () => {
     await before.flush();
   });
 
-  test("prevents the start when the certificate cannot be read", async (t) => {
+  test("fails to start when the certificate cannot be read", async (t) => {
     await assert.rejects(openTestHub(t, { clock, tls: { cert: "x", key: "y" } }), /TLS certificate/);
   });
 });

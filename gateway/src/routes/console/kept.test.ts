@@ -20,7 +20,7 @@ const CHARGE = 1_500_000n;
 let platform: TestPlatform;
 let builder: Person;
 let host: Person;
-/** Three requests of each month, the oldest first. */
+/** Three requests of each month, starting with the oldest. */
 let past: Uuid[] = [];
 before(async () => {
   platform = await openTestPlatform();

@@ -384,7 +384,7 @@ test("a page that reaches the search limit returns its position, and the next pa
     }
     const expected = rows.filter(({ charge }) => charge > 3_000_000n).map(({ id }) => id);
     assert.deepEqual(found, expected.toReversed());
-    // Of forty requests, each search reads nine. The fifth search has fewer left, so it returns no position.
+    // Each search reads nine of forty requests. The fifth has fewer left, so it returns no position.
     assert.deepEqual(
       searched,
       [9, 18, 27, 36].map((count) => Math.floor((rows.at(-count) as Measured).at.getTime() / 1000)),

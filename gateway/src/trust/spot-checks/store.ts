@@ -166,7 +166,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         }
         before = await read(pool, check);
       }
-      throw new Error(`check ${check.id} was not recorded: other gateways changed the node's test ${TRIES_MAX} times`);
+      throw new Error(`spot check ${check.id} was not recorded: another gateway updated the node's test first, ${TRIES_MAX} times in a row`);
     },
     async owe(payments) {
       await pool.query(OWE, paymentValues(payments));

@@ -10,7 +10,7 @@ test("run waits for a program's end, and returns undefined if the program is mis
   });
   assert.equal((await machine.run(process.execPath, ["-e", "process.exit(7)"]))?.code, 7);
   assert.equal(await machine.run("tollgate-no-such-program", []), undefined);
-  // The program reads a pipe that nobody writes to, so it never ends by itself.
+  // The program reads a pipe without a writer, so it never ends by itself.
   const timeoutMs = 200;
   const endless = await machine.run(process.execPath, ["-e", "process.stdin.resume()"], { timeoutMs });
   assert.equal(endless?.code, -1);

@@ -369,7 +369,7 @@ describe("concurrent payout batches", () => {
     ]);
     await Promise.all(work);
     await create();
-    // Whatever the order was, nobody with a debt still has a host balance that could be paid out.
+    // In whatever order they ran, no person with a debt still has a host balance that could be paid out.
     const { rows } = await platform.pool.query(
       `select b.id from ledger_account b join account_owner o on o.account_id = b.id
          join account_owner p on p.identity_id = o.identity_id join ledger_account h on h.id = p.account_id and h.kind = 'host'
