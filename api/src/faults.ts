@@ -217,7 +217,11 @@ export const faults = {
     text: "Limit reached: this host account already has 100 nodes. Retire one first.",
   },
   no_elected_builds: { status: 409, retry: "never", text: "The node has not elected (chosen) any models yet." },
-  not_implemented: { status: 501, retry: "never", text: "This platform has no dispatch plane (message server for nodes)." },
+  not_implemented: {
+    status: 501,
+    retry: "never",
+    text: "This platform has no dispatch plane (message server for nodes).",
+  },
   dispatch_admin_error: {
     status: 502,
     retry: "later",

@@ -165,7 +165,10 @@ describe("quarantine, probation and payment of nodes", () => {
       await operate("node quarantine", id);
       const next = await add("small-8b", false);
       assert.equal((await nodeObject(next)).withheld, "host_quarantine");
-      assert.match(await operate("node list"), new RegExp(`${next.id}.*gets no requests: its host has a node in quarantine`));
+      assert.match(
+        await operate("node list"),
+        new RegExp(`${next.id}.*gets no requests: its host has a node in quarantine`),
+      );
       for (let i = 0; i < 5; i++) {
         const { status, text } = await asked(marked("small-8b"));
         assert.deepEqual([status, codeIn(text)], [503, "no_capacity"]);

@@ -195,7 +195,8 @@ export function decode(bytes: Uint8Array): Frame {
   if (buf.length < 2) throw new FrameError("a frame must have at least two bytes");
   const bytesMax = BYTES_MAX[buf[1] as number] ?? FRAME_BYTES_MAX;
   if (buf.length > bytesMax) throw new FrameError(`a frame of ${buf.length} bytes exceeds the limit of ${bytesMax}`);
-  if (buf[0] !== PROTOCOL_MAJOR) throw new FrameError(`protocol version ${buf[0]} is not supported, only version ${PROTOCOL_MAJOR}`);
+  if (buf[0] !== PROTOCOL_MAJOR)
+    throw new FrameError(`protocol version ${buf[0]} is not supported, only version ${PROTOCOL_MAJOR}`);
   switch (buf[1]) {
     case KIND.job: {
       const reader = new Reader(buf, 2);

@@ -34,7 +34,9 @@ const Address = z
   .optional();
 
 const SettingsFields = z.object({
-  kinds: z.partialRecord(z.enum(KINDS), Choices, `must be an object with only the fields ${KINDS.join(", ")}`).default({}),
+  kinds: z
+    .partialRecord(z.enum(KINDS), Choices, `must be an object with only the fields ${KINDS.join(", ")}`)
+    .default({}),
   webhook_url: Address,
   slack_url: Address,
 });

@@ -150,7 +150,11 @@ export const platformPerformanceRoutes = routes({
               account: sampleId("acc"),
               account_name: "Barn",
               reasons: [
-                { code: "offline", text: "The node is not connected, although it is set to serve small-8b.", since: SAMPLE_TIME },
+                {
+                  code: "offline",
+                  text: "The node is not connected, although it is set to serve small-8b.",
+                  since: SAMPLE_TIME,
+                },
               ],
             },
           ],

@@ -11,7 +11,10 @@ const RATE = "Send fewer requests at the same time, or raise the key's limits.";
 
 const CODES: Record<string, CodeWords> = {
   invalid_api_key: { says: "API key refused", advice: "Check that the key is complete, and not revoked or expired." },
-  invalid_request_error: { says: "Invalid request", advice: "The error message names the invalid field and the rule that it breaks." },
+  invalid_request_error: {
+    says: "Invalid request",
+    advice: "The error message names the invalid field and the rule that it breaks.",
+  },
   insufficient_credits: { says: "No credit left", advice: "Add credits." },
   hold_exceeds_balance: {
     says: "Possible cost above the credit or budget",

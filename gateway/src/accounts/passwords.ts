@@ -53,7 +53,9 @@ export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: 
     await attempts.take("lettersToEmail", email.toLowerCase());
     // Calls the library without cookies, because with a session cookie it would act for that session's identity.
     const asked = ask({ ...caller, cookie: undefined }, { path, body: { email } })
-      .catch((error: Error) => log.error({ path, reason: error.message }, "could not send the email for a password reset or a confirmation"))
+      .catch((error: Error) =>
+        log.error({ path, reason: error.message }, "could not send the email for a password reset or a confirmation"),
+      )
       .finally(() => inFlight.delete(asked));
     inFlight.add(asked);
   };

@@ -77,7 +77,10 @@ describe("the gateway's clock", () => {
     hand.advance(13 * HOUR_MS);
     assert.equal(time.state().trouble, undefined);
     hand.advance(HOUR_MS);
-    assert.equal(time.state().trouble, "the database's clock is known only to within 5 s; CLOCK_UNCERTAINTY_MAX_S is 5");
+    assert.equal(
+      time.state().trouble,
+      "the database's clock is known only to within 5 s; CLOCK_UNCERTAINTY_MAX_S is 5",
+    );
     read();
     assert.equal(time.state().trouble, undefined);
   });

@@ -16,8 +16,8 @@ interface HistoryConfig {
 
 export const history = domain({
   title: "History",
-  note: `Request records are deleted by whole months. The sums of deleted records remain, and the ledger can still be checked. \`HISTORY_DAYS\` must not be less than
-\`PAYOUT_HOLD_DAYS\`.`,
+  note: `Request records are deleted by whole months. The sums of deleted records remain, and the ledger can still be checked.
+\`HISTORY_DAYS\` must not be less than \`PAYOUT_HOLD_DAYS\`.`,
   settings: {
     RECEIPT_SEED: text({
       matches: /^[A-Za-z0-9_-]{43}$/,

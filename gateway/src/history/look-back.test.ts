@@ -1,4 +1,4 @@
-/** Tests that a page contains rare rows however old they are, and reads no more than it needs. */
+/** Tests that a page finds rare rows of any age, and that reading the page reads no more rows than necessary. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -285,7 +285,7 @@ describe("a month is not dropped", () => {
     assert.equal((await retentionOf(due).kept()).at(-1)?.isDue, false);
   });
 
-  test("while a long query reads its records, and the query blocks nobody else", async () => {
+  test("while a long query reads its records, and other queries are not blocked", async () => {
     await openPast();
     const reader = await db.pool.connect();
     await reader.query("begin");

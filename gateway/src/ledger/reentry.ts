@@ -171,5 +171,9 @@ function count(into: Reentry, what: string, by: number): void {
 
 function noteUnread(into: Reentry, unread: number): void {
   if (unread > 0)
-    into.notEntered.push({ kind: "journal", id: `${unread} lines`, reason: "the lines are damaged, or were written by another version" });
+    into.notEntered.push({
+      kind: "journal",
+      id: `${unread} lines`,
+      reason: "the lines are damaged, or were written by another version",
+    });
 }

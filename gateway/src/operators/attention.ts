@@ -120,7 +120,11 @@ function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRu
       text: "The node gets no requests until an operator clears it: another node of its host is in quarantine.",
       since: null,
     },
-    isOld && { code: "old_agent", text: `The node runs agent version ${agent}; this platform has version ${version}.`, since: null },
+    isOld && {
+      code: "old_agent",
+      text: `The node runs agent version ${agent}; this platform has version ${version}.`,
+      since: null,
+    },
     standing === "ready" &&
       probation !== null && {
         code: "probation",

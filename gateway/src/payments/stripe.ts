@@ -106,7 +106,12 @@ function opened(
     currency === price.currency &&
     total === Number(price.minor);
   if (!asAsked) {
-    throw new ProviderUnavailable("the checkout session in the response does not match the request", { session: id, livemode, total, currency });
+    throw new ProviderUnavailable("the checkout session in the response does not match the request", {
+      session: id,
+      livemode,
+      total,
+      currency,
+    });
   }
   return { session: id, url: url as string };
 }

@@ -60,7 +60,7 @@ describe("statistics on answer length", () => {
     });
   }
 
-  test("suspect no honest node in the same fleet as a dishonest one, however long the test runs", () => {
+  test("suspect no honest node in a fleet with a dishonest node, however long the test runs", () => {
     const nodes = [...fleet(4), { host: "cheat", answer: () => 3 }];
     const found = suspicions(seeded(9), { nodes, accounts: 20, answers: 100_000 });
     assert.deepEqual([...found.keys()], [4]);

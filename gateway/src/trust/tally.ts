@@ -51,7 +51,7 @@ export function keepTally({ dispatcher, roster, activeModel, write, clock, log }
       } catch (error) {
         // The write failed: keeps the counts for the next attempt.
         for (const [nodeId, one] of seen) add(nodeId, one);
-        log[isAway(error) ? "debug" : "error"]({ err: error }, "could not save the nodes' counts of good and failed answers");
+        log[isAway(error) ? "debug" : "error"]({ err: error }, "could not save the nodes' counts of answers");
         return;
       }
     } while (isUrgent);

@@ -160,7 +160,7 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
     ...alignedFacts([
       ["today", dollars(today_micro)],
       ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
-      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "deducted for debts in addition")}`],
+      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "also deducted for debts")}`],
       ["pending", `${dollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
       ...(hasWithheld ? [["withheld", dollars(balance.withheld_micro ?? "0")] as [string, string]] : []),
     ]),

@@ -150,7 +150,10 @@ test("up lists the models of an engine that does not have the elected models", a
 
 test("an engine that requires a key must be named with --engine, and a remote OLLAMA_HOST is ignored", async () => {
   const key = await failing(machine([], [absence("key")], { OLLAMA_HOST: "127.0.0.1:7777" }));
-  assert.equal(key.next, `use that engine with --engine openai --engine-url ${OLLAMA}, and set TOLLGATE_ENGINE_KEY to its key`);
+  assert.equal(
+    key.next,
+    `use that engine with --engine openai --engine-url ${OLLAMA}, and set TOLLGATE_ENGINE_KEY to its key`,
+  );
   const elsewhere = await failing(machine([], [], { OLLAMA_HOST: "gpu-box.lan:11434" }), { settled: false });
   assert.equal(
     elsewhere.details.at(-1),

@@ -122,7 +122,8 @@ async function requireElection({ scope, user }: Place, { logins, machine }: Comm
   }
   const entry = await machine.run("getent", ["passwd", user ?? ""]);
   const home = entry?.code === 0 ? entry.output.trim().split(":")[5] : undefined;
-  if (home === undefined) throw new CommandError(`there is no user ${user}`, { next: "name an existing user with --user NAME" });
+  if (home === undefined)
+    throw new CommandError(`there is no user ${user}`, { next: "name an existing user with --user NAME" });
   const login = join(configDirectory({ platform: machine.platform, home, env: {} }), "host.json");
   if (!machine.exists(login))
     throw new CommandError(`${user} has not logged in: there is no ${login}`, {

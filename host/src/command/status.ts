@@ -173,7 +173,8 @@ const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<S
     ? "no jobs yet"
     : `${count(failures)} in the last ${counted(jobs, "job")} (${failures_max} in ${jobs_window} quarantine a node)`;
 
-const OUTDATED = "no work: a node on probation must accept a request before it receives the prompt, which this agent version cannot do";
+const OUTDATED =
+  "no work: a node on probation must accept a request before it receives the prompt, which this agent version cannot do";
 
 const lastDayOf = (seen: NonNullable<Stats["last_day"]>): string =>
   [

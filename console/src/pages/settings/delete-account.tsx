@@ -27,7 +27,13 @@ export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, on
     void navigate({ to: "/settings" });
   };
   return (
-    <Dialog open onClose={onClose} sticky title={`Delete ${name}?`} about="This cannot be undone. Export the account first.">
+    <Dialog
+      open
+      onClose={onClose}
+      sticky
+      title={`Delete ${name}?`}
+      about="This cannot be undone. Export the account first."
+    >
       <Loaded query={plan}>
         {({ given_up_micro, keys, nodes, people, blockers }) => (
           <ConfirmDeletion

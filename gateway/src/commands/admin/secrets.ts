@@ -59,7 +59,7 @@ interface Left {
 /** Counts what would stop working without the old pepper and the old session secret. */
 async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: RotatingSecret): Promise<Left> {
   if (!(await keepsPeppers(pool)))
-    throw new CommandError("this database was migrated by an older version of Tollgate, which does not record peppers", {
+    throw new CommandError("this database was migrated by an older version, which does not record peppers", {
       next: "tollgate migrate",
     });
   const { pepper } = secrets;
@@ -144,7 +144,7 @@ function sentences(
       Sessions: `signed with ${session.from === "pepper" ? "a key derived from the pepper" : session.from}${
         session.replacing === "old" ? ", and the one before it: keep that for 7 days" : ""
       }`,
-      "Second factors": session.replacing === "old" ? `${left.secondFactors} are encrypted with the old secret` : undefined,
+      "Second factors": session.replacing === "old" ? `${left.secondFactors} still use the old secret` : undefined,
       Receipts: `${receipts.key_id}; ${receipts.published} ${receipts.published === 1 ? "key" : "keys"} published`,
       Plane: told.plane.account ?? "no key yet: the first gateway makes one",
       "Signed by": told.plane.signed_by.join(", "),

@@ -187,7 +187,7 @@ async function finish(run: AdminRun): Promise<number> {
 
 async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {
   if (await keepsSharedSettings(pool)) return await readShared(pool);
-  throw new CommandError("this database was migrated by an older version of Tollgate, which does not record shared settings", {
+  throw new CommandError("this database was migrated by an older version, which records no shared settings", {
     next: "tollgate migrate --finish",
   });
 }

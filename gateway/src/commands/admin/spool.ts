@@ -27,7 +27,9 @@ export const spoolCommands: Record<string, AdminCommand> = {
   "spool enter": {
     help: "enter the settlements from a directory's spool files into the ledger, except those that it already has",
     args: DIR,
-    more: ["Safe to repeat, and while gateways run. The command keeps the files. Gateways later remove the files of gateways that no longer exist."],
+    more: [
+      "Safe to repeat, and while gateways run. The command keeps the files. Gateways later remove the files of gateways that no longer exist.",
+    ],
     example: "/srv/old/spool",
     run: enter,
   },

@@ -39,7 +39,11 @@ export async function certificateCheck(name: string, { files, prefix, host, now 
   try {
     certificate = new X509Certificate((await readCertificate({ files, settings })).cert);
   } catch (error) {
-    return fail(name, (error as Error).message, `set ${settings.cert} and ${settings.key} to the PEM files of a certificate and its key`);
+    return fail(
+      name,
+      (error as Error).message,
+      `set ${settings.cert} and ${settings.key} to the PEM files of a certificate and its key`,
+    );
   }
   const renew = `renew the certificate in ${files.certFile}; the gateway reads it within 5 s`;
   const days = Math.floor((certificate.validToDate.getTime() - now) / DAY_MS);

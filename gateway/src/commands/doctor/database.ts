@@ -139,7 +139,8 @@ export function clockCheck(offsetMs: number, slackMs: number): Check {
 
 async function schemaCheck(pool: pg.Pool): Promise<Check> {
   const { schema, known, migrations } = await planMigration(pool, await readProgram());
-  if (schema === 0) return ok("schema", "the database is empty: the first gateway, or tollgate migrate, creates the schema");
+  if (schema === 0)
+    return ok("schema", "the database is empty: the first gateway, or tollgate migrate, creates the schema");
   const left = `${migrations.length} of ${known} migrations are not applied`;
   if (migrations.some(({ phase }) => phase === "before")) return warn("schema", left, "tollgate migrate");
   if (migrations.length > 0)

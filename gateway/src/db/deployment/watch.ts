@@ -54,7 +54,9 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
         told = now;
       })
       // Unreachable services are reported elsewhere, and the last result stays valid.
-      .catch((error) => log.debug({ err: error }, "could not compare this gateway's settings with the deployment's shared settings"))
+      .catch((error) =>
+        log.debug({ err: error }, "could not compare this gateway's settings with the deployment's shared settings"),
+      )
       .finally(() => {
         looking = undefined;
       });
@@ -62,7 +64,11 @@ export function watchShared({ compare, clock, log }: WatchOptions): SharedSettin
   };
   const tell = (now: string): void => {
     if (now === "") log.info("this gateway's settings match the deployment's shared settings again");
-    else log.error(factsOf(differences), "this gateway's settings differ from the deployment's shared settings; not ready until they match");
+    else
+      log.error(
+        factsOf(differences),
+        "this gateway's settings differ from the deployment's shared settings; not ready until they match",
+      );
   };
   const stop = clock.every(LOOK_EVERY_MS, () => void look());
   return {

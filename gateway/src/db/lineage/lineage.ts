@@ -174,7 +174,10 @@ export class Lineage {
     if (found.isDue !== true || judged === "moved") return;
     // Not awaited, because a hanging commit would also delay the next heartbeat.
     client.query(MOVE, [found.epoch, found.position]).catch((error) => {
-      this.#options.log.debug({ err: error }, "could not record this gateway's latest position in the database's history");
+      this.#options.log.debug(
+        { err: error },
+        "could not record this gateway's latest position in the database's history",
+      );
     });
   }
 
@@ -238,7 +241,10 @@ export class Lineage {
     this.#seen = next;
     this.#move = move;
     const fields = { timeline, before: seen.timeline, epoch, positions: move.positions };
-    this.#options.log.warn(fields, "the database has a new timeline, as after a failover; checking it for the commits in the journals");
+    this.#options.log.warn(
+      fields,
+      "the database has a new timeline, as after a failover; checking it for the commits in the journals",
+    );
     this.onMoved();
     this.#enterRest(move);
   }

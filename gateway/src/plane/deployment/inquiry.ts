@@ -31,7 +31,7 @@ interface InquiryOptions {
 
 /**
  * `same`: another gateway found the mark. `other`: another gateway's database lacks it. `unknown`: no other gateway
- * could check. `nobody`: no other gateway replied.
+ * could check. The last value: no other gateway replied.
  */
 type Finding = "same" | "other" | "unknown" | "nobody";
 

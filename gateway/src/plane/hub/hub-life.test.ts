@@ -95,7 +95,7 @@ describe("connection lifecycle", () => {
 });
 
 describe("hub lifecycle", () => {
-  test("reports a port that is in use in one line", async (t) => {
+  test("throws an error of one line if its port is in use", async (t) => {
     const hub = await openTestHub(t, { clock });
     await assert.rejects(openTestHub(t, { clock, port: hub.port }), {
       message: `Port ${hub.port} on 127.0.0.1 is already in use. Choose another with PLANE_PORT.`,

@@ -13,7 +13,7 @@ describe("the rate limit of a node", () => {
     assert.equal(rate.spend(1000, 0, 6000), 900);
   });
 
-  test("counts bytes as well as operations", () => {
+  test("counts both bytes and operations", () => {
     assert.equal(createRateLimit(limits).spend(1, 200_000, 5000), 101);
   });
 

@@ -89,7 +89,7 @@ export class ConnectedNodes {
     return [...(this.#nodes.get(nodeId)?.connections ?? [])].at(-1);
   }
 
-  /** Drops all nodes. */
+  /** Drops all nodes, because the plane is unreachable. */
   clear(): void {
     this.#nodes.clear();
   }

@@ -161,7 +161,8 @@ export class Live {
     } catch (error) {
       // Without the database there are no new numbers to send, so the check waits for the next keep-alive.
       if (isStorageTrouble(error)) return true;
-      if (!(error instanceof Fault)) this.#log.warn({ err: error }, "could not check whether a viewer of live figures still has access");
+      if (!(error instanceof Fault))
+        this.#log.warn({ err: error }, "could not check whether a viewer of live figures still has access");
       return false;
     }
   }

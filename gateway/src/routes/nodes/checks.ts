@@ -18,7 +18,7 @@ const VERDICTS: Record<CheckFinding, string> = {
   disputed: "One verifier doubted the answer, another did not. The check does not count.",
   unconfirmed: "One verifier doubted the answer, and no other was free to confirm it. The check counts only a little.",
   odd: "The request is unusual: another node's answer looked just as unlikely. The check does not count.",
-  unjudged: "The answer was too short to judge, or too few similar answers have been checked. The check does not count.",
+  unjudged: "The answer was too short, or too few similar answers have been checked. The check does not count.",
 };
 
 export const checksPage = (

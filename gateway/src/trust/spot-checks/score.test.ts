@@ -120,20 +120,20 @@ describe("calibration by the scores of honest answers", () => {
   });
 });
 
-describe("comparing answers", () => {
-  test("distinguishes the same, other and no words", () => {
+describe("the comparison of two answers", () => {
+  test("rates texts by their common words, and texts without words by equality", () => {
     assert.ok(wordLikeness("The cat sat.", "the CAT sat") > 0.999);
     assert.equal(wordLikeness("one two", "three four"), 0);
     assert.equal(wordLikeness("", "x"), 0);
     assert.deepEqual([wordLikeness("", ""), wordLikeness("?", "? "), wordLikeness("?", "!")], [1, 1, 0]);
   });
-  test("compares by meaning and length", () => {
+  test("rates texts by their vectors and by the ratio of their lengths", () => {
     const vectors = [Float32Array.of(1, 0), Float32Array.of(1, 1)];
     const { mean, tail } = compareAnswers({ text: "a", tokens: 99 }, { text: "b", tokens: 9 }, vectors);
     assert.ok(Math.abs(mean - Math.SQRT1_2) < 1e-6);
     assert.ok(Math.abs(tail - Math.log(10)) < 1e-9);
   });
-  test("accepts vectors that differ by rounding, and refuses another width or non-numbers", () => {
+  test("accepts vectors that differ by rounding, and refuses other dimensions and values that are not numbers", () => {
     const one = Float32Array.of(0.6, 0.8);
     assert.equal(compareVectors([one], [Float32Array.of(0.601, 0.799)]).tail, 0);
     assert.equal(compareVectors([one], [Float32Array.of(0.6, 0.8, 0)]).mean, 0);

@@ -166,7 +166,9 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         }
         before = await read(pool, check);
       }
-      throw new Error(`spot check ${check.id} was not recorded: another gateway updated the node's test first, ${TRIES_MAX} times in a row`);
+      throw new Error(
+        `spot check ${check.id} was not recorded: another gateway updated the node's test first, ${TRIES_MAX} times in a row`,
+      );
     },
     async owe(payments) {
       await pool.query(OWE, paymentValues(payments));

@@ -15,8 +15,8 @@ export function CapacityTable({ load: { capacity, slots, busy } }: { load: Platf
     <>
       <Table label="Capacity by model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />
       <p className="border-t border-line px-4 py-3 text-ink-soft sm:px-5">
-        Busy slots of all nodes: <Count of={busy} /> of <Count of={slots} />. A node that serves several models appears in
-        several rows, but is counted once in this total.
+        Busy slots of all nodes: <Count of={busy} /> of <Count of={slots} />. A node that serves several models appears
+        in several rows, but is counted once in this total.
       </p>
     </>
   );

@@ -34,7 +34,9 @@ export function IncidentsCard() {
           const shown = isAll ? data : shownOf(data);
           return (
             <>
-              {data.length === 0 && <p className="px-4 pb-4 text-ink-soft sm:px-5">No incidents in the last 90 days.</p>}
+              {data.length === 0 && (
+                <p className="px-4 pb-4 text-ink-soft sm:px-5">No incidents in the last 90 days.</p>
+              )}
               {data.length > 0 && (
                 <ul aria-label="Incidents" className="border-t border-line">
                   {shown.map((incident) => (
