@@ -16,7 +16,7 @@ export type ModelRule =
   | "double"
   /** A final balance that differs from the history. */
   | "balance"
-  /** More spending than credit had been added. */
+  /** Spending of more credit than had been added. */
   | "overspent"
   /** A key's spending above all budgets that it ever had. */
   | "budget"

@@ -6,8 +6,8 @@ import { untilServing } from "./gateway.ts";
 import type { Platform } from "./stage.ts";
 
 /**
- * The time to wait after a gateway was taken out of the load balancer. By then, requests sent to it before have
- * arrived.
+ * The time to wait after a gateway was taken out of the load balancer, which checks five times a second. By then,
+ * requests sent to the gateway before have arrived.
  */
 const TAKEN_OUT_MS = 1_500;
 

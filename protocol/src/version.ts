@@ -1,7 +1,7 @@
 /**
  * The wire protocol's version. The major number is the first byte of every frame; frames of another major version are
  * refused. A minor version only adds kinds of frames and optional fields. Receivers ignore kinds that they do not
- * know, so gateways and agents of different minor versions work together.
+ * know, so agents one minor version older or newer keep working.
  *
  * 1.1: gateways may ask for token times in a job's header (`times`). Nodes that know this field send `timed` frames
  * instead of `deltas`.

@@ -79,7 +79,7 @@ test("a node checks a model again when its engine returns, and announces it afte
   await agent.agent.stop();
 });
 
-test("a node retries failed format checks with growing pauses, and does not check engines without output formats", async () => {
+test("a node retries unanswered format checks with growing pauses, and skips engines without output formats", async () => {
   const clock = new ManualClock();
   const log = pino({ level: "silent" });
   let answers = false;

@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import { type Engine, EngineError } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
 
-/** The first pause before a failed test is repeated. It doubles up to the maximum below. */
+/** The first pause before a test that the engine did not answer is repeated. It doubles up to the maximum below. */
 const AGAIN_MS_MIN = 30_000;
 const AGAIN_MS_MAX = 1_800_000;
 

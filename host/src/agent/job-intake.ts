@@ -1,8 +1,8 @@
 /**
  * Receives jobs: refuses those that this node cannot run now, accepts the rest, joins their pieces, and runs them. A
  * job that arrives in pieces is accepted with its first frame. Gateways wait for this before they send the prompt to a
- * node without a node record, and try another node if the acceptance is late. A job holds its slot from its first frame
- * until the engine has released it.
+ * node that is not in good standing (such as one on probation), and try another node if the acceptance is late. A job
+ * holds its slot from its first frame until the engine has released it.
  */
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";

@@ -30,7 +30,7 @@ test("the throttle runs rare calls immediately, delays frequent ones, and always
   assert.equal(done.length, 9);
 });
 
-test("a node that runs a hundred jobs a second sends at most twenty state reports, and the last one is correct", async () => {
+test("a node with a hundred jobs a second reports at most twenty times a second, and its last report is correct", async () => {
   const harness = new AgentHarness({ slots: 2 });
   await harness.online();
   const before = harness.states().length;

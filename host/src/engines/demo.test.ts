@@ -119,7 +119,7 @@ test("accepts prompts up to any model's context for answers and embeddings, but 
   assert.deepEqual([long?.length, short?.length], [1024, 1024]);
 });
 
-test("reports progress for a long prompt, and finishes with \"length\" at the output cap", async () => {
+test('reports progress for a long prompt, and finishes with "length" at the output cap', async () => {
   const prompt = "1, 2, 3, ".repeat(220);
   const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt }, outputTokensMax: 8 });
   // The prompt has 1,980 tokens. The first step reads up to 128 of them, and each step reads at most twice as many as

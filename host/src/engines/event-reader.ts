@@ -13,7 +13,7 @@ import type { StreamEvent } from "./profiles/profile.ts";
 const PROBE = "\u0001 a text of our own";
 /** Text without escape sequences. */
 const PLAIN = /^[^"\\\p{Cc}]+$/u;
-/** Finds llama.cpp's Unix second. A quote followed by a colon ends a key, so this cannot match within a text. */
+/** Finds llama.cpp's Unix second. An unescaped quote before a colon ends a key, so this cannot match within a text. */
 const SECOND = /(?<="created":)[1-9]\d{9}(?=[,}])/;
 const OTHER_SECOND = "1000000007";
 /**

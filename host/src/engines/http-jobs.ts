@@ -109,8 +109,8 @@ export class HttpJobs {
   }
 
   /**
-   * The stop strings are removed for most engines, and the agent looks for them instead. Engines also search thinking
-   * for stop strings, and some handle them wrongly.
+   * Removes the stop strings unless the engine handles them correctly; the agent looks for them instead. They are also
+   * removed for thinking models, because engines search thinking for them, too.
    */
   #asAsked(job: GenerationJob): GenerationJob {
     if (this.#options.profile.stopsExactly && !THINKING_MODELS.includes(job.model)) return job;

@@ -29,7 +29,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   "embed-m3": { contextTokens: 8_192, weightBytes: 1.2 * GB, tokenBytes: 0 },
 };
 
-/** The memory that an engine needs besides: buffers and the program itself. */
+/** The further memory that an engine needs: buffers and the program itself. */
 const WORKING_BYTES = 1 * GB;
 
 /** The model's context limit in the catalogue. Undefined for an unknown model. */

@@ -1,16 +1,17 @@
 /**
- * Keeps a sample of honest answers' scores for each model, method and class: the latest 512 of nodes in good standing. A
- * new score is judged by its rank in the sample, without an assumption about the distribution. Pure except for its memory.
+ * Keeps a sample of honest answers' scores for each model, method and class: the latest 512 of nodes in good standing.
+ * A new score is judged by its rank in the sample, without an assumption about the distribution. Pure except for its
+ * memory.
  *
- * A score is compared only with scores of other identities (host owners). One identity contributes at most a quarter of the
- * sample (an equal share when there are fewer than four), so none can shift the sample alone. When a node fails the test,
- * its identity's scores are removed. A score joins the sample only after its node passed some more checks. So when nodes of
- * many identities turn bad at the same time, they are quarantined before their answers look usual.
+ * A score is compared only with scores of other identities (host owners). One identity contributes at most a quarter of
+ * the sample (an equal share when there are fewer than four), so none can shift the sample alone. When a node fails the
+ * test, its identity's scores are removed. A score joins the sample only after its node passed some more checks. So
+ * when nodes of many identities turn bad at the same time, they are quarantined before their answers look usual.
  *
- * A node decides on the length of its answers, so it could choose a length that no other node uses. Every score therefore
- * also belongs to a sample of answers of any length. Scores are judged by the sample of their own length only if most
- * identities give such answers, and otherwise by the sample of any length. An honest answer is as likely as any other to be
- * an outlier in that sample.
+ * A node decides on the length of its answers, so it could choose a length that no other node uses. Every score
+ * therefore also belongs to a sample of answers of any length. Scores are judged by the sample of their own length only
+ * if most identities give such answers, and otherwise by the sample of any length. An honest answer is as likely as any
+ * other to be an outlier in that sample.
  */
 import type { CheckMethod } from "../../base/states.ts";
 import { lengthsOf, type Score } from "./score.ts";

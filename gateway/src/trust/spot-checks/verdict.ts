@@ -6,10 +6,10 @@
  *   bad, and the third has no doubt      the first verifier is alone: nothing counts, and it gets a mark
  *   doubt, and no third node             counts almost nothing
  *   a reference node doubts the answer   its score counts and overrules every other; no third node is needed
- *   both find it bad                     the third node answers the same request, and the verifier scores that answer too. If it
- *                                        is doubtful as well, the prompt is odd and not the node, so nothing counts
- *   both doubt a suspected node          as if both found it bad. Otherwise a few odd prompts in the sample would make junk
- *                                        look usual, and no single answer would be bad enough, however many there are
+ *   both find it bad                     the third node answers the same request, and the verifier scores that answer too.
+ *                                        If it is doubtful as well, the prompt is odd and not the node, so nothing counts
+ *   both doubt a suspected node          as if both found it bad. Otherwise a few odd prompts in the sample would make
+ *                                        junk look usual, and no single answer would be bad enough
  *
  * The effect of lying verifiers is limited. One verifying identity can raise a node's evidence by the factor
  * `ALONE_MAX` per check at most. An honest node's evidence shrinks by 5 to 20 % per check, so liars need more than two

@@ -117,7 +117,7 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
   };
 }
 
-/** Returns undefined for a 404 without a known error code: an older gateway does not have the endpoint. */
+/** Returns undefined for a 404 that does not mean a missing node: an older gateway does not have the endpoint. */
 async function unlessOlder<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

@@ -25,7 +25,7 @@ export interface Machine {
 }
 
 export interface ProgramResult {
-  /** The exit code; -1 if the program was killed at its time limit. */
+  /** The exit code; -1 if the program was killed, for example at its time limit. */
   code: number;
   output: string;
   errors: string;

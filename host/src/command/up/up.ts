@@ -1,5 +1,6 @@
 /**
- * `tollgate-host up`: opens the engine, registers the node, elects models if needed, then serves until it is stopped.
+ * `tollgate-host up`: opens the engine, registers the node if it is new, elects the models, then serves until it is
+ * stopped.
  */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";

@@ -215,7 +215,7 @@ test("notes differences between the model file and the catalogue", async (t) => 
   assert.equal((await Array.fromAsync(only.embed(job, new RecordingSink(), never))).length, 1);
 });
 
-test("returns a text's tokens without special tokens at its beginning", async () => {
+test("returns a text's tokens without added ones, such as a beginning token", async () => {
   const tokens = await engine.tokens?.("tiny-3b", "The capital of France");
   assert.ok(tokens !== undefined && tokens.length > 2 && tokens.length < 12);
 });
